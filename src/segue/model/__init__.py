@@ -1,0 +1,75 @@
+"""Values and the fold: what a session is, with no I/O and no clock.
+
+Read `events` (what can happen), then `session` (what comes of it), then `fold` (how).
+"""
+
+from segue.model.check import check_beginning, check_event
+from segue.model.events import (
+    EPOCH,
+    EVENT_TYPES,
+    ROLES,
+    Attachment,
+    BranchCreated,
+    Decision,
+    Event,
+    JsonObject,
+    Learning,
+    Metadata,
+    Overrides,
+    Pattern,
+    Preset,
+    Scope,
+    StatusChanged,
+    Summary,
+    Switched,
+    Tags,
+    TaskDone,
+    Title,
+    Turn,
+    Unknown,
+    content_of,
+)
+from segue.model.fold import apply, begin, fold
+from segue.model.session import MAIN, Branch, Head, Overview, Session, head_of, overview_of
+from segue.model.status import STATUSES, Status, check_transition
+
+__all__ = [
+    "EPOCH",
+    "EVENT_TYPES",
+    "MAIN",
+    "ROLES",
+    "STATUSES",
+    "Attachment",
+    "Branch",
+    "BranchCreated",
+    "Decision",
+    "Event",
+    "Head",
+    "JsonObject",
+    "Learning",
+    "Metadata",
+    "Overrides",
+    "Overview",
+    "Pattern",
+    "Preset",
+    "Scope",
+    "Session",
+    "Status",
+    "StatusChanged",
+    "Summary",
+    "Switched",
+    "Tags",
+    "TaskDone",
+    "Title",
+    "Turn",
+    "Unknown",
+    "apply",
+    "begin",
+    "check_beginning",
+    "check_event",
+    "check_transition",
+    "content_of",
+    "fold",
+    "head_of",
+    "overview_of",
+]

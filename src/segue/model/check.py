@@ -1,0 +1,186 @@
+"""What may be appended: checked once, at the door of every store, so that what goes in comes out."""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from msgspec import ValidationError, convert, to_builtins
+from msgspec.structs import fields, replace
+
+from segue.errors import ConflictError, UsageError
+from segue.ids import check_id
+from segue.model.events import (
+    EVENT_TYPES,
+    ROLES,
+    Attachment,
+    BranchCreated,
+    Event,
+    Known,
+    Metadata,
+    Switched,
+    Turn,
+    Unknown,
+)
+from segue.model.fold import apply, begin
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from segue.model.session import Overview
+
+DEPTH = 200
+"""How deep JSON may nest; every decoder we know of takes at least this."""
+
+BITS = 4096
+"""How large a whole number may be; Python reads no more than 4300 digits."""
+
+ID_LENGTH = 200
+
+RESERVED_TYPES = ("checkpoint",)
+"""Types that a store writes for itself."""
+
+
+def check_event(event: Event, overview: Overview | None) -> None:
+    """Raise UsageError if the event is malformed, ConflictError if it does not fit the session as it is."""
+    if not isinstance(event.id, str) or not 0 < len(event.id) <= ID_LENGTH:
+        raise UsageError(f"an event id is a text of 1 to {ID_LENGTH} characters, not {event.id!r:.40}")
+    match event:
+        case Turn():
+            _check_turn(event)
+            if overview is not None and event.branch not in overview.branches:
+                raise ConflictError(f"session {overview.id} has no branch {event.branch!r}")
+        case Unknown():
+            _check_unknown(event)
+        case Metadata():
+            if overview is not None:
+                raise UsageError("a session has one metadata event, its first")
+            check_id(event.session_id)
+            _check_fields(event)
+        case _:
+            _check_fields(event)
+            if overview is not None:
+                _check_branches(event, overview)
+
+
+def check_beginning(session_id: str, events: Sequence[Event]) -> Overview:
+    """The session that begins with these events. Raises UsageError unless the first is its metadata."""
+    first = events[0] if events else None
+    if not isinstance(first, Metadata) or first.session_id != session_id:
+        raise UsageError(f"the first event of a session is its metadata, and names it {session_id!r}")
+    if len({event.id for event in events}) < len(events):
+        raise UsageError("an event id is there twice")
+    check_event(first, None)
+    overview = begin(replace(first, seq=1))
+    for event in events[1:]:
+        check_event(event, overview)
+        overview = apply(overview, replace(event, seq=overview.seq + 1))
+    return overview
+
+
+def _check_turn(turn: Turn) -> None:
+    """By hand, since it is on the path of every append."""
+    if turn.role not in ROLES:
+        raise UsageError(f"unknown role {turn.role!r}", hint=f"one of {', '.join(ROLES)}")
+    if type(turn.branch) is not str:
+        raise UsageError(f"the branch of a turn is a name, not {type(turn.branch).__name__}")
+    if type(turn.content) is not str:
+        raise UsageError(f"the content of a turn is text, not {type(turn.content).__name__}")
+    tokens = turn.tokens
+    if tokens is not None and (not isinstance(tokens, int) or isinstance(tokens, bool) or not 0 <= tokens < 2**63):
+        raise UsageError(f"tokens is a count or None, not {tokens!r}")
+    if not isinstance(turn.tokens_by, str) or not isinstance(turn.model, str) or not isinstance(turn.partial, bool):
+        raise UsageError("tokens_by and model are texts, partial is yes or no")
+    _check_time(turn.timestamp)
+    if turn.parts:
+        if not isinstance(turn.parts, tuple) or not all(isinstance(part, dict) for part in turn.parts):
+            raise UsageError("parts is a tuple of JSON objects")
+        for part in turn.parts:
+            _check_json(part, "parts")
+    if turn.native is not None:
+        _check_json(turn.native, "native")
+    if turn.extra:
+        _check_extra(turn)
+
+
+def _check_fields(event: Known) -> None:
+    kind = type(event).__struct_config__.tag
+    for item in fields(event):
+        value = getattr(event, item.name)
+        if isinstance(value, datetime):
+            _check_time(value)
+        elif item.name == "extra":
+            _check_extra(event)
+        elif isinstance(value, dict):
+            _check_json(value, item.name)
+    known = replace(event, extra={})
+    try:
+        back = convert(to_builtins(known, builtin_types=(datetime,)), type(event))
+    except (ValidationError, TypeError) as error:
+        raise UsageError(f"that is no {kind} event: {error}") from None
+    if back != known:
+        raise UsageError(f"that {kind} event would not come back as it is", hint="texts in a tuple, not in a list")
+
+
+def _check_extra(event: Known) -> None:
+    _check_json(event.extra, "extra")
+    taken = {item.encode_name for item in fields(event)} | {"type", "sum"}
+    if clash := taken & event.extra.keys():
+        raise UsageError(f"extra repeats {', '.join(sorted(clash))}")
+
+
+def _check_unknown(event: Unknown) -> None:
+    if not isinstance(event.type, str) or event.type in EVENT_TYPES or event.type in RESERVED_TYPES:
+        raise UsageError(f"{event.type!r} is not the name of a foreign event type")
+    _check_json(event.data, "data")
+    if clash := {"type", "id", "seq", "sum"} & event.data.keys():
+        raise UsageError(f"the data of an unknown event repeats {', '.join(sorted(clash))}")
+
+
+def _check_branches(event: Event, overview: Overview) -> None:
+    match event:
+        case BranchCreated():
+            check_id(event.name, what="branch name")
+            if event.name in overview.branches:
+                raise ConflictError(
+                    f"session {overview.id} has a branch {event.name!r} already", hint="choose another name"
+                )
+            if not 0 <= event.at <= overview.get_branch(event.parent).turn_count:
+                count = overview.get_branch(event.parent).turn_count
+                raise UsageError(f"cannot fork at turn {event.at}: branch {event.parent} has {count} turns")
+        case Switched():
+            overview.get_branch(event.branch)
+        case Attachment() if event.size_bytes < 0:
+            raise UsageError("the size of an attachment is a number of bytes")
+
+
+def _check_time(value: datetime) -> None:
+    offset = value.utcoffset() if isinstance(value, datetime) else None
+    if offset is None:
+        raise UsageError("a timestamp is a datetime that knows its time zone")
+    if offset.seconds % 60 or offset.microseconds:
+        raise UsageError("the time zone of a timestamp is whole minutes from UTC")
+
+
+def _check_json(value: object, where: str, depth: int = 0) -> None:
+    """JSON as it comes back: no tuples (they return as lists), no keys but text, no NaN."""
+    if depth > DEPTH:
+        raise UsageError(f"{where} is nested too deeply")
+    match value:
+        case None | bool():
+            return
+        case str() if type(value) is str:
+            return
+        case int() if value.bit_length() <= BITS:
+            return
+        case float() if math.isfinite(value):
+            return
+        case list():
+            for item in value:
+                _check_json(item, where, depth + 1)
+        case dict() if all(type(key) is str for key in value):
+            for item in value.values():
+                _check_json(item, where, depth + 1)
+        case _:
+            raise UsageError(f"{where} is JSON of moderate size: this {type(value).__name__} is not")

@@ -1,0 +1,268 @@
+"""What can happen to a session. A session is the fold of these, in the order of their `seq`.
+
+Every event has an `id` (appending the same id twice is one append) and, once a store has recorded it, a `seq` (1, 2,
+3, … within its session; 0 before that). `extra` holds fields that this version does not know: they are kept and
+written back as they were.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from segue.model.status import Status
+
+JsonObject = dict[str, object]
+"""A JSON object as Python values; `check_event` says what may be in it."""
+
+EXTRA = " extra"
+"""What the encoder calls the field `extra`: a name no file uses, since on disk its contents stand among the others."""
+
+ROLES = ("user", "assistant", "system", "tool")
+
+
+def _extra() -> JsonObject:
+    return field(default_factory=dict, name=EXTRA)
+
+
+class Metadata(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="metadata"):
+    """The birth of a session; always the first event."""
+
+    session_id: str
+    agent: str
+    created_at: datetime
+    status: Status
+    version: int = 0
+    """The major version of the format it was written in; 0 where the writer did not say."""
+    title: str = ""
+    tags: tuple[str, ...] = ()
+    id: str
+    seq: int = 0
+    extra: JsonObject = _extra()
+
+
+class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, gc=False, tag="turn"):
+    """One message of the conversation."""
+
+    role: str
+    content: str
+    timestamp: datetime
+    tokens: int | None
+    tokens_by: str = ""
+    """Who counted the tokens: `provider`, `tokenizer`, or `estimate`; empty where nobody said."""
+    model: str = ""
+    """The model that answered."""
+    partial: bool = False
+    """Whether the answer was cut off, so that this is only its beginning."""
+    branch: str = "main"
+    parts: tuple[JsonObject, ...] = ()
+    """Structure beyond the text: tool calls, tool results, reasoning, images by hash."""
+    native: JsonObject | None = None
+    """The originating tool's own record, verbatim."""
+    id: str
+    seq: int = 0
+    extra: JsonObject = _extra()
+
+
+class StatusChanged(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="status"):
+    status: Status
+    timestamp: datetime
+    id: str
+    seq: int = 0
+    extra: JsonObject = _extra()
+
+
+class Title(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="title"):
+    title: str
+    timestamp: datetime
+    id: str
+    seq: int = 0
+    extra: JsonObject = _extra()
+
+
+class Tags(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="tags"):
+    """All tags the session has from now on."""
+
+    tags: tuple[str, ...]
+    timestamp: datetime
+    id: str
+    seq: int = 0
+    extra: JsonObject = _extra()
+
+
+class Summary(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="summary"):
+    content: str
+    timestamp: datetime
+    id: str
+    seq: int = 0
+    extra: JsonObject = _extra()
+
+
+class Decision(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="decision"):
+    content: str
+    timestamp: datetime
+    tags: tuple[str, ...] = ()
+    source: str = ""
+    """Who decided: a person's command, or an answer it was found in."""
+    id: str
+    seq: int = 0
+    extra: JsonObject = _extra()
+
+
+class Learning(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="learning"):
+    description: str
+    timestamp: datetime
+    task_id: str | None = None
+    story_id: str | None = None
+    id: str
+    seq: int = 0
+    extra: JsonObject = _extra()
+
+
+class Pattern(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="pattern"):
+    name: str
+    description: str
+    timestamp: datetime
+    id: str
+    seq: int = 0
+    extra: JsonObject = _extra()
+
+
+class Attachment(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="attachment"):
+    """Context the user gave; its bytes are a blob beside the session, found by `hash`."""
+
+    path: str
+    hash: str
+    size_bytes: int
+    timestamp: datetime
+    id: str
+    seq: int = 0
+    extra: JsonObject = _extra()
+
+
+class Scope(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="scope"):
+    """What the agent's tools may touch, from now on."""
+
+    scope: JsonObject
+    timestamp: datetime
+    id: str
+    seq: int = 0
+    extra: JsonObject = _extra()
+
+
+class Preset(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="preset"):
+    """The preset the session refers to, by name, with the hash of what it said then."""
+
+    name: str
+    timestamp: datetime
+    hash: str = ""
+    id: str
+    seq: int = 0
+    extra: JsonObject = _extra()
+
+
+class Overrides(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="overrides"):
+    """All settings that differ from the preset from now on."""
+
+    values: JsonObject
+    timestamp: datetime
+    id: str
+    seq: int = 0
+    extra: JsonObject = _extra()
+
+
+class BranchCreated(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="branch"):
+    """A new path that shares the first `at` turns of `parent`."""
+
+    name: str
+    parent: str
+    at: int
+    timestamp: datetime
+    switch: bool = True
+    """Whether the session goes on in the new branch."""
+    id: str
+    seq: int = 0
+    extra: JsonObject = _extra()
+
+
+class Switched(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="switch"):
+    branch: str
+    timestamp: datetime
+    id: str
+    seq: int = 0
+    extra: JsonObject = _extra()
+
+
+class TaskDone(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="task"):
+    task_id: str
+    timestamp: datetime
+    story_id: str | None = None
+    id: str
+    seq: int = 0
+    extra: JsonObject = _extra()
+
+
+class Unknown(Struct, frozen=True, kw_only=True):
+    """An event of a type that this version does not know, kept as it was; `data` is everything but id and seq."""
+
+    type: str
+    data: JsonObject
+    id: str
+    seq: int = 0
+
+
+Known = (
+    Metadata
+    | Turn
+    | StatusChanged
+    | Title
+    | Tags
+    | Summary
+    | Decision
+    | Learning
+    | Pattern
+    | Attachment
+    | Scope
+    | Preset
+    | Overrides
+    | BranchCreated
+    | Switched
+    | TaskDone
+)
+Event = Known | Unknown
+
+EPOCH = datetime.fromtimestamp(0, UTC)
+
+
+def content_of(event: Event) -> Event:
+    """The event without where and when it was recorded: a second try says the same a moment later."""
+    match event:
+        case Unknown():
+            return replace(event, seq=0)
+        case Metadata():
+            return replace(event, seq=0, created_at=EPOCH)
+        case _:
+            return replace(event, seq=0, timestamp=EPOCH)
+
+
+EVENT_TYPES: dict[str, type[Known]] = {
+    "metadata": Metadata,
+    "turn": Turn,
+    "status": StatusChanged,
+    "title": Title,
+    "tags": Tags,
+    "summary": Summary,
+    "decision": Decision,
+    "learning": Learning,
+    "pattern": Pattern,
+    "attachment": Attachment,
+    "scope": Scope,
+    "preset": Preset,
+    "overrides": Overrides,
+    "branch": BranchCreated,
+    "switch": Switched,
+    "task": TaskDone,
+}
+"""By the word that stands for the type on disk."""

@@ -1,0 +1,138 @@
+"""What comes of the events: a session whole, without its turns, or as a line in a listing."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from msgspec import Struct
+
+from segue.errors import NotFoundError
+from segue.model.events import (
+    Attachment,
+    Decision,
+    JsonObject,
+    Learning,
+    Pattern,
+    Preset,
+    TaskDone,
+    Turn,
+    Unknown,
+)
+from segue.model.status import Status
+
+MAIN = "main"
+
+
+class Branch(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """A named path through the turns: the first `at` turns of `parent`, then `own` turns of its own."""
+
+    name: str
+    parent: str = ""
+    """Empty for the first branch."""
+    at: int = 0
+    own: int = 0
+    created_at: datetime
+
+    @property
+    def turn_count(self) -> int:
+        return self.at + self.own
+
+
+class Overview(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Everything about a session but its turns: small, however long the conversation is."""
+
+    id: str
+    agent: str
+    created_at: datetime
+    updated_at: datetime
+    """The latest time any event carries: the last activity."""
+    status: Status
+    seq: int
+    """Of the last event."""
+    branch: str = MAIN
+    """The active one."""
+    branches: dict[str, Branch]
+    title: str = ""
+    tags: tuple[str, ...] = ()
+    summary: str = ""
+    decisions: tuple[Decision, ...] = ()
+    learnings: tuple[Learning, ...] = ()
+    patterns: tuple[Pattern, ...] = ()
+    attachments: tuple[Attachment, ...] = ()
+    tasks_done: tuple[TaskDone, ...] = ()
+    scope: JsonObject | None = None
+    preset: Preset | None = None
+    overrides: JsonObject = {}
+    version: int = 0
+    extra: JsonObject = {}
+
+    @property
+    def turn_count(self) -> int:
+        """Turns on the active branch."""
+        return self.branches[self.branch].turn_count
+
+    def get_branch(self, name: str) -> Branch:
+        try:
+            return self.branches[name]
+        except KeyError:
+            known = ", ".join(sorted(self.branches))
+            raise NotFoundError(f"session {self.id} has no branch {name!r}", hint=f"it has {known}") from None
+
+
+class Session(Overview, frozen=True, kw_only=True, omit_defaults=True):
+    """One conversation, whole."""
+
+    own_turns: dict[str, tuple[Turn, ...]] = {}
+    """By branch, without what a branch shares with its parent."""
+    unknown: tuple[Unknown, ...] = ()
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """The active branch from its first turn on."""
+        return self.path(self.branch)
+
+    def path(self, name: str) -> tuple[Turn, ...]:
+        """A branch from its first turn on, through every branch it grew from."""
+        pieces: list[tuple[Turn, ...]] = []
+        branch, upto = self.get_branch(name), None
+        while True:
+            own = self.own_turns.get(branch.name, ())
+            pieces.append(own if upto is None else own[: max(0, upto - branch.at)])
+            if not branch.parent or branch.parent not in self.branches:
+                return tuple(turn for piece in reversed(pieces) for turn in piece)
+            upto = branch.at if upto is None else min(upto, branch.at)
+            branch = self.branches[branch.parent]
+
+
+class Head(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """What a listing needs of a session."""
+
+    id: str
+    agent: str = ""
+    title: str = ""
+    tags: tuple[str, ...] = ()
+    status: Status = "interrupted"
+    branch: str = MAIN
+    turn_count: int = 0
+    created_at: datetime
+    updated_at: datetime
+    damage: str = ""
+    """Why it cannot be read, where it cannot; then id and times are all that is known."""
+
+
+def overview_of(session: Session) -> Overview:
+    return Overview(**{name: getattr(session, name) for name in Overview.__struct_fields__})
+
+
+def head_of(overview: Overview) -> Head:
+    return Head(
+        id=overview.id,
+        agent=overview.agent,
+        title=overview.title,
+        tags=overview.tags,
+        status=overview.status,
+        branch=overview.branch,
+        turn_count=overview.turn_count,
+        created_at=overview.created_at,
+        updated_at=overview.updated_at,
+    )

@@ -1,0 +1,33 @@
+"""The status machine: one table in one place."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+from segue.errors import TransitionError, UsageError
+
+Status = Literal["active", "paused", "completed", "interrupted"]
+STATUSES: tuple[Status, ...] = get_args(Status)
+
+ALLOWED: dict[Status, tuple[Status, ...]] = {
+    "active": ("paused", "completed", "interrupted"),
+    "paused": ("active", "completed"),
+    "interrupted": ("active", "completed"),
+    "completed": (),
+}
+"""Completed may become active as well, but only when a person overrides the warning."""
+
+
+def check_transition(session_id: str, current: Status, wanted: Status, *, override: bool = False) -> None:
+    """Raise TransitionError unless `wanted` may follow `current`; staying is always allowed."""
+    if wanted not in STATUSES:
+        raise UsageError(f"unknown status {wanted!r}", hint=f"one of {', '.join(STATUSES)}")
+    if wanted == current or wanted in ALLOWED[current]:
+        return
+    if current == "completed":
+        if wanted == "active" and override:
+            return
+        raise TransitionError(session_id, current, wanted, hint="resume it with an explicit override")
+    raise TransitionError(
+        session_id, current, wanted, hint=f"from {current} it can become {', '.join(ALLOWED[current])}"
+    )
