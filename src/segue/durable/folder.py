@@ -1,0 +1,260 @@
+"""A folder of ours: names checked, links never followed, whole files old or new and never mixed.
+
+Files are 0600 and folders 0700, whatever the umask.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from segue.durable.kernel import KERNEL, Kernel, explain
+from segue.errors import StorageError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TEMPORARY = ".new-"
+"""How the name of a file that is not finished begins; what a crash leaves of it is nobody's session."""
+
+_FILE_MODE, _FOLDER_MODE = 0o600, 0o700
+_CHUNK = 1 << 20
+_NO_HARD_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
+
+
+class Folder:
+    """One folder. Missing and existing files raise FileNotFoundError and FileExistsError, all else a StorageError."""
+
+    __slots__ = ("_is_named", "_parent", "kernel", "path")
+
+    def __init__(self, path: str, kernel: Kernel = KERNEL, *, parent: Folder | None = None) -> None:
+        self.path = path
+        self.kernel = kernel
+        self._parent = parent  # of a folder of ours inside another of ours
+        self._is_named = False  # whether its name is known to be durable
+
+    def __repr__(self) -> str:
+        return f"Folder({self.path!r})"
+
+    def sub(self, name: str) -> Folder:
+        return Folder(self.path_of(name), self.kernel, parent=self)
+
+    def path_of(self, name: str) -> str:
+        """The sink of every path: whatever the callers checked, a name stays inside its folder."""
+        if not name or "/" in name or "\0" in name or name in {".", ".."}:
+            raise UsageError(f"{name!r} is not a file name")
+        if self._parent is not None:
+            self._refuse_links()
+        return f"{self.path}/{name}"
+
+    def exists(self) -> bool:
+        """Whether it is there, as a folder and not as a link to one (the root was resolved when it was named)."""
+        if self._parent is not None:
+            self._refuse_links()
+        try:
+            return stat.S_ISDIR(os.lstat(self.path).st_mode)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError as error:
+            raise explain(error, self.path, "look at") from error
+
+    def make(self) -> None:
+        """Create it, and what is missing above it, durably."""
+        above = self._parent or Folder(os.path.dirname(self.path), self.kernel)
+        if self.exists():
+            if not self._is_named:
+                above.sync()  # whoever made it may have been killed before this
+                self._is_named = True
+            return
+        if self._parent is not None or not os.path.isdir(above.path):  # what lies above the root may well be a link
+            above.make()
+        with self.explaining("", "create"):
+            try:
+                self.kernel.mkdir(self.path, _FOLDER_MODE)
+            except FileExistsError:
+                if not self.exists():
+                    raise self._odd("a file or a link where a folder should be") from None
+            self.kernel.chmod(self.path, _FOLDER_MODE)
+        above.sync()
+        if self._parent is None:
+            with suppress(StorageError):  # the folder above may itself be what a killed process left; it is not ours
+                Folder(os.path.dirname(above.path), self.kernel).sync()
+        self._is_named = True
+
+    def sync(self) -> None:
+        """Make the names in it durable."""
+        with self.explaining("", "sync"):
+            fd = self.kernel.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                self.kernel.fsync(fd)
+            finally:
+                self._close(fd)
+
+    def scan(self) -> Iterator[os.DirEntry[str]]:
+        """What is in it; nothing if it is not there."""
+        try:
+            entries = os.scandir(self.path)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise explain(error, self.path, "list") from error
+        with entries:
+            yield from entries
+
+    def open(self, name: str, flags: int = os.O_RDONLY) -> int:
+        """Open a regular file; never through a link, never blocking on a pipe somebody put there."""
+        with self.explaining(name, "open"):
+            fd = self.kernel.open(self.path_of(name), flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, _FILE_MODE)
+            try:
+                mode = os.fstat(fd).st_mode
+                if not stat.S_ISREG(mode):
+                    kind = "a folder" if stat.S_ISDIR(mode) else "no regular file"
+                    path = self.path_of(name)
+                    raise StorageError(f"cannot open {path}: it is {kind}", hint="move it away", path=path)
+                if flags & os.O_CREAT and stat.S_IMODE(mode) != _FILE_MODE:
+                    self.kernel.fchmod(fd, _FILE_MODE)
+            except BaseException:
+                self._close(fd)
+                raise
+            return fd
+
+    def read(self, name: str) -> bytes:
+        fd = self.open(name)
+        try:
+            with self.explaining(name, "read"):
+                return b"".join(self._chunks(fd))
+        finally:
+            self._close(fd)
+
+    def begin(self, data: bytes) -> tuple[int, str]:
+        """A new temporary file that holds the data durably: its descriptor and name; gone again if anything fails."""
+        name = f"{TEMPORARY}{secrets.token_hex(8)}"
+        fd = self.open(name, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL)
+        try:
+            with self.explaining(name, "write"):
+                rest = memoryview(data)
+                while rest:
+                    rest = rest[self.kernel.write(fd, rest) :]
+                self.kernel.fdatasync(fd)
+        except BaseException:
+            self._close(fd)
+            self.discard(name)
+            raise
+        return fd, name
+
+    def publish(self, temporary: str, name: str) -> None:
+        """Give a finished temporary file its name, durably. FileExistsError if it is taken: exactly one of two wins."""
+        with self.explaining(name, "create"):
+            try:
+                self._link_or_rename(temporary, name)
+            finally:
+                self.discard(temporary)
+        try:
+            self.sync()
+        except BaseException:
+            self.discard(name)  # it was never acknowledged
+            raise
+
+    def create(self, name: str, data: bytes) -> None:
+        """A whole new file: there and durable, or not there."""
+        fd, temporary = self.begin(data)
+        self._close(fd)
+        self.publish(temporary, name)
+
+    def replace(self, name: str, data: bytes) -> None:
+        """A whole file instead of another: old or new, never mixed."""
+        fd, temporary = self.begin(data)
+        self._close(fd)
+        self.rename(temporary, name)
+
+    def rename(self, old: str, new: str) -> None:
+        try:
+            with self.explaining(new, "write"):
+                self.kernel.rename(self.path_of(old), self.path_of(new))
+        except BaseException:
+            if old.startswith(TEMPORARY):
+                self.discard(old)
+            raise
+        self.sync()
+
+    def is_same(self, one: str, other: str) -> bool:
+        """Whether two names are of one file."""
+        with self.explaining(other, "look at"):
+            return os.path.samestat(os.lstat(self.path_of(one)), os.lstat(self.path_of(other)))
+
+    def link(self, old: str, new: str) -> None:
+        """A second name for a file, durably; a copy where the file system has no such thing."""
+        try:
+            with self.explaining(new, "create"):
+                self.kernel.link(self.path_of(old), self.path_of(new))
+        except StorageError as error:
+            if error.errno not in _NO_HARD_LINKS:
+                raise
+            self.create(new, self.read(old))
+        self.sync()
+
+    def remove(self, name: str) -> None:
+        with self.explaining(name, "delete"):
+            self.kernel.unlink(self.path_of(name))
+        self.sync()
+
+    def discard(self, name: str) -> None:
+        """Remove a file that nobody will miss if it stays."""
+        with suppress(OSError):
+            self.kernel.unlink(self.path_of(name))
+
+    def remove_tree(self) -> None:
+        """Remove a folder of plain files, if it is there."""
+        if not self.exists():
+            return
+        for entry in list(self.scan()):
+            with self.explaining(entry.name, "delete"):
+                self.kernel.unlink(self.path_of(entry.name))
+        with self.explaining("", "delete"):
+            self.kernel.rmdir(self.path)
+
+    @contextmanager
+    def explaining(self, name: str, doing: str) -> Iterator[None]:
+        """Turn what the system says into a typed error; missing and existing are left for the caller to name."""
+        try:
+            yield
+        except (FileNotFoundError, FileExistsError):
+            raise
+        except OSError as error:
+            raise explain(error, f"{self.path}/{name}" if name else self.path, doing) from error
+
+    def _refuse_links(self) -> None:
+        """A link in the place of a folder of ours would lead out of the root."""
+        folder: Folder | None = self
+        while folder is not None and folder._parent is not None:  # noqa: SLF001 - its own kind
+            if os.path.islink(folder.path):
+                raise folder._odd("a symbolic link, which is never followed here")  # noqa: SLF001
+            folder = folder._parent  # noqa: SLF001
+
+    def _odd(self, what: str) -> StorageError:
+        hint = "move it away, or name another place"
+        return StorageError(f"cannot use {self.path}: it is {what}", hint=hint, path=self.path)
+
+    def _link_or_rename(self, old: str, new: str) -> None:
+        try:
+            self.kernel.link(self.path_of(old), self.path_of(new))
+        except OSError as error:
+            if error.errno not in _NO_HARD_LINKS:
+                raise
+            if os.path.lexists(self.path_of(new)):  # our own writers hold a lock here: nobody comes between
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), new) from None
+            self.kernel.rename(self.path_of(old), self.path_of(new))
+
+    def _chunks(self, fd: int) -> Iterator[bytes]:
+        offset = 0
+        while chunk := self.kernel.pread(fd, _CHUNK, offset):
+            yield chunk
+            offset += len(chunk)
+
+    def _close(self, fd: int) -> None:
+        with suppress(OSError):  # whatever mattered was synced before
+            self.kernel.close(fd)

@@ -1,0 +1,131 @@
+"""The one I/O seam: every system call that can change a file or whose failure must be survived goes through a Kernel.
+
+Tests hand in kernels that fail a call, or that forget what was never synced; nothing else needs to be imitated.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import struct
+import sys
+
+from segue.errors import DiskFullError, ReadOnlyError, SegueError, StorageError
+
+_FLOCK = "hhqqi4x"  # struct flock on 64-bit Linux
+_UNLOCKED, _WRITE = fcntl.F_UNLCK, fcntl.F_WRLCK
+
+
+class Kernel:
+    """The system calls as they are. Attributes, not methods: the fast path costs nothing extra."""
+
+    open = staticmethod(os.open)
+    close = staticmethod(os.close)
+    write = staticmethod(os.write)
+    pread = staticmethod(os.pread)
+    ftruncate = staticmethod(os.ftruncate)
+    fsync = staticmethod(os.fsync)
+    rename = staticmethod(os.rename)
+    link = staticmethod(os.link)
+    unlink = staticmethod(os.unlink)
+    mkdir = staticmethod(os.mkdir)
+    rmdir = staticmethod(os.rmdir)
+    fchmod = staticmethod(os.fchmod)
+    chmod = staticmethod(os.chmod)
+
+    if sys.platform == "darwin":  # there, only this reaches the platter
+
+        @staticmethod
+        def fdatasync(fd: int) -> None:
+            fcntl.fcntl(fd, fcntl.F_FULLFSYNC)
+    else:
+        fdatasync = staticmethod(os.fdatasync)
+
+    if sys.platform == "linux":
+        # Open-file-description locks: like flock they belong to the open file and not to the process, and unlike flock
+        # they can be asked about without being taken for a moment, which would make a writer fail.
+
+        @staticmethod
+        def try_lock(fd: int) -> bool:
+            return _ofd(fd, fcntl.F_OFD_SETLK, _WRITE) is not None
+
+        @staticmethod
+        def unlock(fd: int) -> None:
+            _ofd(fd, fcntl.F_OFD_SETLK, _UNLOCKED)
+
+        @staticmethod
+        def is_locked(fd: int) -> bool:
+            return _ofd(fd, fcntl.F_OFD_GETLK, _WRITE) != _UNLOCKED
+    else:
+        # On BSD and macOS, asking by fcntl also sees locks taken by flock.
+
+        @staticmethod
+        def try_lock(fd: int) -> bool:
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return False
+            return True
+
+        @staticmethod
+        def unlock(fd: int) -> None:
+            fcntl.flock(fd, fcntl.LOCK_UN)
+
+        @staticmethod
+        def is_locked(fd: int) -> bool:
+            asked = struct.pack("qqihh", 0, 0, 0, _WRITE, 0)
+            kind: int = struct.unpack("qqihh", fcntl.fcntl(fd, fcntl.F_GETLK, asked)[:24])[3]
+            return kind != _UNLOCKED
+
+
+def _ofd(fd: int, command: int, kind: int) -> int | None:
+    try:
+        answer = fcntl.fcntl(fd, command, struct.pack(_FLOCK, kind, 0, 0, 0, 0))
+    except BlockingIOError:
+        return None
+    except OSError as error:
+        if error.errno == errno.EACCES:  # the other answer POSIX allows for "held by somebody else"
+            return None
+        raise
+    found: int = struct.unpack(_FLOCK, answer)[0]
+    return found
+
+
+KERNEL = Kernel()
+
+_MEANING = {
+    errno.ENOSPC: (DiskFullError, "the disk is full", "make room and try again: nothing that was saved is lost"),
+    errno.EDQUOT: (
+        DiskFullError,
+        "the disk quota is used up",
+        "make room and try again: nothing that was saved is lost",
+    ),
+    errno.EFBIG: (DiskFullError, "the file would grow beyond what is allowed", "raise the file size limit"),
+    errno.EROFS: (ReadOnlyError, "the file system is read-only", "use another --store, or mount it writable"),
+    errno.EACCES: (ReadOnlyError, "permission denied", "check who owns it and its mode"),
+    errno.EPERM: (ReadOnlyError, "the operation is not permitted", "check who owns it and its mode"),
+    errno.ELOOP: (
+        StorageError,
+        "it is a symbolic link, which is never followed here",
+        "replace the link by what it points to",
+    ),
+    errno.EISDIR: (StorageError, "it is a folder where a file should be", "move the folder away"),
+    errno.ENOTDIR: (StorageError, "it is a file where a folder should be", "name another place"),
+    errno.ENOENT: (StorageError, "it does not exist", "check the path"),
+    errno.EMFILE: (StorageError, "too many files are open", "close some, or raise the limit (ulimit -n)"),
+    errno.EIO: (
+        StorageError,
+        "the device reports an input/output error",
+        "check the disk; nothing more is written here",
+    ),
+}
+
+
+def explain(error: OSError, path: str, doing: str) -> SegueError:
+    """The typed error for what the system said: what happened, where, what to do next."""
+    number = error.errno if error.errno is not None else 0
+    kind, meaning, hint = _MEANING.get(
+        number, (StorageError, (error.strerror or str(error)).lower(), "check the disk and the path")
+    )
+    return kind(f"cannot {doing} {path}: {meaning}", hint=hint, path=path, errno=number)

@@ -1,0 +1,117 @@
+"""A file that only grows: one write and one sync an append, and nothing acknowledged that is not on the disk."""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from segue.durable.kernel import Kernel, explain
+from segue.errors import ConflictError, DiskFullError, SegueError, WriterStoppedError
+
+if TYPE_CHECKING:
+    from segue.durable.folder import Folder
+
+
+class Log:
+    """An open file at whose end one process appends. The caller holds the lock."""
+
+    def __init__(self, folder: Folder, name: str, fd: int) -> None:
+        self.path = folder.path_of(name)
+        self.fd = fd
+        self.size = os.fstat(fd).st_size
+        self._kernel: Kernel = folder.kernel
+        self._stopped = ""
+        self.lock = threading.Lock()
+        """Held by whoever appends, from numbering the records to their acknowledgement."""
+        _open.add(self)
+
+    def check(self) -> None:
+        """Raise unless an append could be made now."""
+        if self._stopped:
+            raise WriterStoppedError(
+                f"{self.path} takes nothing more: {self._stopped}",
+                hint="open the session again; whatever was acknowledged is there",
+                path=self.path,
+            )
+
+    def append(self, data: bytes, *, sync: bool = True) -> None:
+        """Write all of the data behind what is there and sync it, or leave the file as it was and raise."""
+        self.check()
+        if os.lseek(self.fd, 0, os.SEEK_END) != self.size:
+            self._stopped = "another program wrote to it meanwhile"
+            raise ConflictError(f"{self.path} was changed by another program", hint="open the session again")
+        try:
+            written = self._kernel.write(self.fd, data)
+        except OSError as error:
+            raise self._undo(explain(error, self.path, "append to")) from error
+        if written != len(data):
+            message = f"cannot append to {self.path}: only {written} of {len(data)} bytes fit"
+            raise self._undo(
+                DiskFullError(message, hint="make room and try again: nothing that was saved is lost", path=self.path)
+            )
+        if sync:
+            try:
+                self._kernel.fdatasync(self.fd)
+            except OSError as error:
+                # A second sync would report success for pages the kernel has given up on: stop for good.
+                self._undo_quietly()
+                raise self._stop(error) from error
+        self.size += len(data)
+
+    def sync(self) -> None:
+        """Make sure of what an earlier, perhaps killed, writer left."""
+        self.check()
+        try:
+            self._kernel.fdatasync(self.fd)
+        except OSError as error:
+            raise self._stop(error) from error
+
+    def truncate(self, size: int) -> None:
+        """Cut off an append that never completed (its bytes are kept elsewhere by now)."""
+        try:
+            self._kernel.ftruncate(self.fd, size)
+            self._kernel.fdatasync(self.fd)
+        except OSError as error:
+            raise explain(error, self.path, "truncate") from error
+        self.size = size
+
+    def close(self, why: str = "it is closed") -> None:
+        if self.fd >= 0:
+            fd, self.fd = self.fd, -1
+            self._stopped = self._stopped or why
+            with suppress(OSError):  # whatever was acknowledged was synced before
+                self._kernel.close(fd)
+
+    def _stop(self, error: OSError) -> WriterStoppedError:
+        self._stopped = "a sync failed"
+        reason = explain(error, self.path, "sync")
+        hint = "check the disk, then open the session again; whatever was acknowledged is there"
+        return WriterStoppedError(str(reason), hint=hint, path=self.path, errno=error.errno)
+
+    def _undo(self, error: SegueError) -> SegueError:
+        if not self._undo_quietly() or not isinstance(error, DiskFullError):
+            self._stopped = "a write failed"
+        return error
+
+    def _undo_quietly(self) -> bool:
+        try:
+            self._kernel.ftruncate(self.fd, self.size)
+        except OSError:
+            return False  # the next writer finds the fragment and sets it aside
+        return True
+
+
+_open: weakref.WeakSet[Log] = weakref.WeakSet()
+
+
+def _after_fork_in_child() -> None:
+    for log in list(_open):
+        log.close("it was opened by the parent of this process, which goes on writing it")
+        log.lock = threading.Lock()  # a thread of the parent may have held it
+    _open.clear()
+
+
+os.register_at_fork(after_in_child=_after_fork_in_child)
