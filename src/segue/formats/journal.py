@@ -1,0 +1,268 @@
+r"""The journal: one JSON object a line, split at the byte \n and nowhere else.
+
+    {"type":"turn","role":"user","content":"…","timestamp":"…","tokens":null,"id":"…","seq":7,"sum":"1a2b3c4d"}
+
+`sum` is always the last field: the CRC-32 of every byte before `,"sum"`. A `+` behind it says that the append goes on
+in the next line. A line has both `seq` and `sum`, and they are right, or it has neither and comes from another
+writer. Checkpoints are lines too: the session without its turns, as of their `seq`, so that nobody has to read from
+the beginning.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, NamedTuple
+from zlib import crc32
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import fields, replace
+
+from segue.errors import UsageError
+from segue.model import EPOCH, EVENT_TYPES, Event, Head, JsonObject, Overview, Unknown, content_of, head_of
+from segue.model.events import EXTRA, Known
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+CHECKPOINT = b'{"type":"checkpoint",'
+_HEAD = CHECKPOINT + b'"head":'
+
+_SUM = re.compile(rb',"sum":"([0-9a-f]{8})(\+?)"\}')
+_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")  # as two characters: one beyond U+FFFF is a single one here
+_SUM_SIZE = len(b',"sum":"00000000"}')
+
+
+class Checkpoint(Struct, frozen=True, kw_only=True, tag="checkpoint"):
+    """What the journal says of itself: the session without its turns, as it is after the event `seq`.
+
+    In front of that, a `head` repeats what a listing needs, so that a listing decodes no more.
+    """
+
+    overview: Overview
+    seq: int
+
+
+class BadLineError(ValueError):
+    """A line that cannot be believed, and why."""
+
+
+class Line(NamedTuple):
+    record: Event | Checkpoint
+    numbered: bool
+    """Whether it says its own seq; a line of another writer takes the next one."""
+    goes_on: bool
+    """Whether the append it belongs to ends in a later line."""
+
+
+_encoder = msgspec.json.Encoder()
+_head_decoder = msgspec.json.Decoder(Head)
+_record_decoder: msgspec.json.Decoder[Known | Checkpoint] = msgspec.json.Decoder(Known | Checkpoint)
+
+
+def encode_event(event: Event, *, goes_on: bool = False) -> bytes:
+    """The line of an event that has its seq, newline included."""
+    return _finish(_body(event), b"+" if goes_on else b"")
+
+
+def encode_append(events: Sequence[Event]) -> bytes:
+    """The lines of one append: all of them count, or none."""
+    last = len(events) - 1
+    return b"".join([encode_event(event, goes_on=at < last) for at, event in enumerate(events)])
+
+
+def encode_checkpoint(overview: Overview) -> bytes:
+    plain = {"type": "checkpoint", "head": head_of(overview), "overview": overview, "seq": overview.seq}
+    return _finish(_encode(plain))
+
+
+def fingerprint(event: Event) -> int:
+    """Equal for events that say the same, wherever and whenever they were recorded."""
+    return crc32(_body(content_of(event)))
+
+
+def decode_line(line: bytes) -> Line:
+    """One line without its newline. Raises BadLineError with the reason."""
+    ending = _SUM.fullmatch(line, max(0, len(line) - _SUM_SIZE - 1)) or _SUM.fullmatch(
+        line, max(0, len(line) - _SUM_SIZE)
+    )
+    if ending is None:
+        return Line(_decode_foreign(line), numbered=False, goes_on=False)
+    body = line[: ending.start()]
+    if crc32(body) != int(ending[1], 16):
+        raise BadLineError("the checksum does not match: some of its bytes changed")
+    record = _decode_record(body + b"}")
+    if record.seq < 1:
+        raise BadLineError("it has a checksum and no number")
+    return Line(record, numbered=True, goes_on=ending[2] == b"+")
+
+
+class Plain(NamedTuple):
+    """Lines that held no surprise."""
+
+    events: list[Event]
+    checkpoint: Checkpoint | None
+    """The last one among them."""
+    lines: int
+
+
+def decode_plain(data: bytes, seq: int | None) -> Plain | None:
+    """Many whole lines at once, if all are plain: numbered on from `seq`, one an append, nothing odd; else None.
+
+    Without a `seq` the first line may have any number. This is `decode_line` for the ordinary case, several times as
+    fast; whatever is odd gets the careful look there.
+    """
+    lines = data.split(b"\n")
+    if lines.pop():
+        return None
+    bodies = [line[:-_SUM_SIZE] for line in lines]
+    if [line[-_SUM_SIZE:] for line in lines] != [b',"sum":"%08x"}' % total for total in map(crc32, bodies)]:
+        return None
+    try:
+        records = _record_decoder.decode_lines(b"}\n".join([*bodies, b""]))
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    if len(records) != len(lines) or not records:
+        return None
+    if seq is None:
+        seq = records[0].seq - (type(records[0]) is not Checkpoint)
+    events: list[Event] = []
+    checkpoint = None
+    for record in records:
+        if isinstance(record, Checkpoint):
+            checkpoint = record
+        else:
+            seq += 1
+            events.append(record)
+        if record.seq != seq:
+            return None
+    return Plain(events, checkpoint, len(lines))
+
+
+def glance(line: bytes) -> Head | None:
+    """The head in front of a checkpoint, if the line is a sound one as this version writes them; else None."""
+    end = line.find(b',"overview":')
+    if not line.startswith(_HEAD) or line[-_SUM_SIZE:] != b',"sum":"%08x"}' % crc32(line[:-_SUM_SIZE]):
+        return None
+    try:
+        return _head_decoder.decode(line[len(_HEAD) : end])
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+
+
+def _body(event: Event) -> bytes:
+    """The object without its sum and its closing brace."""
+    if isinstance(event, Unknown):
+        return _encode({"type": event.type, **event.data, "id": event.id, "seq": event.seq})
+    if event.extra:
+        known = msgspec.to_builtins(replace(event, seq=0, extra={}), builtin_types=(datetime,))
+        return _encode({**known, **event.extra, "seq": event.seq})
+    return _encode(event)
+
+
+def _encode(plain: object) -> bytes:
+    try:
+        encoded = _encoder.encode(plain)
+    except UnicodeEncodeError:  # lone surrogates: models emit them, and only escapes can carry them
+        values = msgspec.to_builtins(plain)
+        encoded = json.dumps(values, separators=(",", ":")).encode()
+        if _PAIR.search(json.dumps(values, ensure_ascii=False)):
+            raise UsageError("two surrogates stand together that JSON reads as one character") from None
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"an event holds what cannot be recorded: {error}") from None
+    except RecursionError:
+        raise UsageError("an event is nested too deeply to be recorded") from None
+    if b"\xe2\x80" in encoded:  # U+2028 and U+2029 are legal in JSON, yet half the world's line readers cut there
+        encoded = encoded.replace(b"\xe2\x80\xa8", b"\\u2028").replace(b"\xe2\x80\xa9", b"\\u2029")
+    return encoded[:-1]
+
+
+def _finish(body: bytes, mark: bytes = b"") -> bytes:
+    return b'%b,"sum":"%08x%b"}\n' % (body, crc32(body), mark)
+
+
+def _decode_record(text: bytes) -> Event | Checkpoint:
+    try:
+        return _record_decoder.decode(text)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return _decode_object(_object(text))
+
+
+def _decode_foreign(line: bytes) -> Event:
+    plain = _object(line)
+    if "seq" in plain or "sum" in plain:
+        raise BadLineError("its number or its checksum is missing or broken")
+    if plain.get("type") == "checkpoint":
+        raise BadLineError("it is a checkpoint without a checksum")
+    record = _decode_object(plain)
+    assert not isinstance(record, Checkpoint)  # noqa: S101 - ruled out above
+    return record
+
+
+def _object(text: bytes) -> JsonObject:
+    try:
+        plain = json.loads(text.decode("utf-8-sig"), parse_constant=_refuse_constant)
+    except UnicodeDecodeError:
+        raise BadLineError("it is not UTF-8") from None
+    except RecursionError:
+        raise BadLineError("it is nested too deeply") from None
+    except ValueError as error:
+        reason = str(error).partition(": line ")[0] if text.strip() else "it is empty"
+        raise BadLineError(f"it is not JSON ({reason})") from None
+    if not isinstance(plain, dict):
+        raise BadLineError("it is JSON, but not an object")
+    return plain
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _decode_object(plain: JsonObject) -> Event | Checkpoint:
+    """The patient way, for what other writers leave out and newer versions add."""
+    kind = plain.pop("type", "")
+    plain.setdefault("id", "")
+    try:
+        if kind == "checkpoint":
+            return msgspec.convert({"type": kind, **plain}, Checkpoint)
+        known = EVENT_TYPES.get(kind) if isinstance(kind, str) else None
+        if known is None:
+            number, name = plain.pop("seq", 0), plain.pop("id")
+            return Unknown(
+                type=msgspec.convert(kind, str),
+                data=plain,
+                id=msgspec.convert(name, str),
+                seq=msgspec.convert(number, int),
+            )
+        names = {item.encode_name: item for item in fields(known)}
+        for name in ("timestamp", "created_at"):
+            if name in names:
+                plain[name] = _time(plain.get(name))
+        if known is EVENT_TYPES["turn"]:
+            plain.setdefault("tokens", None)
+        if known is EVENT_TYPES["metadata"]:
+            plain.setdefault("agent", "")
+            plain.setdefault("status", "active")
+        extra = {name: value for name, value in plain.items() if name not in names}
+        values = {name: value for name, value in plain.items() if name in names}
+        return msgspec.convert({"type": kind, **values, EXTRA: extra}, known)
+    except msgspec.ValidationError as error:
+        raise BadLineError(f"it is no valid {kind or 'record'} ({error})") from None
+
+
+def _time(value: object) -> datetime:
+    """The times of other writers: text with or without a zone, or seconds; nothing at all is the epoch."""
+    try:
+        if isinstance(value, str):
+            moment = datetime.fromisoformat(value)
+            return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return datetime.fromtimestamp(value, UTC)
+    except (ValueError, OverflowError, OSError):
+        pass
+    else:
+        if value is None:
+            return EPOCH
+    raise BadLineError(f"{value!r:.40} is not a time")

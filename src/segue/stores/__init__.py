@@ -1,0 +1,36 @@
+"""Every store there is, by the scheme of its URL. Stores never import one another, and are imported when asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from segue.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from segue.store import Durability, Store
+
+SCHEMES = ("journal", "memory")
+
+
+def open_store(url: str, *, clock: Callable[[], datetime], durability: Durability) -> Store:
+    """The store that a URL names. UsageError if it names none."""
+    scheme, colon, path = url.partition(":")
+    if not colon or scheme not in SCHEMES:
+        known = ", ".join(f"{name}:" for name in SCHEMES)
+        raise UsageError(
+            f"{url!r} does not name a store", hint=f"begin with one of {known} as in journal:/path/to/sessions"
+        )
+    if scheme == "memory":
+        from segue.stores.memory import MemoryStore
+
+        if path:
+            raise UsageError(f"{url!r}: a store in memory has no path", hint="use memory:")
+        return MemoryStore(clock=clock)
+    from segue.stores.journal import JournalStore
+
+    if not path or "\0" in path:
+        raise UsageError(f"{url!r} names no folder", hint="as in journal:/path/to/sessions")
+    return JournalStore(path, clock=clock, durability=durability)

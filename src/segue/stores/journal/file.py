@@ -1,0 +1,154 @@
+"""One journal, open for reading: whole, from its end, or as a line in a listing. Never writes, never waits."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
+
+from segue.errors import DamagedError, NotFoundError
+from segue.ids import check_id
+from segue.model import Metadata, fold, head_of, overview_of
+from segue.stores.journal.parser import Parser
+from segue.stores.journal.window import catch_up, iter_blocks, last_turns, read_all, read_since
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import TracebackType
+    from typing import Self
+
+    from segue.durable.folder import Folder
+    from segue.model import Event, Head, Overview, Turn
+
+SUFFIX = ".jsonl"
+_FIRST_BYTES = 1 << 14
+
+
+def file_name(session_id: str) -> str:
+    return check_id(session_id) + SUFFIX
+
+
+class End(NamedTuple):
+    """What a writer must know to go on."""
+
+    overview: Overview
+    complete: int
+    """The offset behind the last complete append."""
+    since_checkpoint: int
+    """Bytes appended since the last checkpoint."""
+
+
+class JournalFile:
+    """An open journal as it was when it was opened; what is appended later is not seen."""
+
+    def __init__(self, folder: Folder, session_id: str) -> None:
+        self.session_id = session_id
+        self._folder = folder
+        self._name = file_name(session_id)
+        try:
+            self._fd = folder.open(self._name)
+        except FileNotFoundError:
+            raise NotFoundError(f"there is no session {session_id} in {folder.path}") from None
+        self.size = os.fstat(self._fd).st_size
+
+    def parse(self) -> Parser:
+        """Every line of it."""
+        with self._folder.explaining(self._name, "read"):
+            return read_all(self._read, self.session_id, self._name)
+
+    def end(self) -> End:
+        """Raises DamagedError where the end cannot be trusted."""
+        with self._folder.explaining(self._name, "read"):
+            since = read_since(self._read, self.size, self.session_id)
+        if since is not None:
+            overview, parser, start = since
+            return End(catch_up(overview, parser.events), parser.complete, parser.complete - start)
+        parser = self.parse()
+        events = parser.named()
+        self._check(parser)
+        return End(overview_of(fold(events)), parser.complete, parser.complete)
+
+    def tail(self, count: int, branch: str | None) -> tuple[Turn, ...]:
+        overview, complete, _ = self.end()
+        with self._folder.explaining(self._name, "read"):
+            found = last_turns(self._read, complete, overview, branch or overview.branch, count)
+        if found is not None:
+            return found
+        parser = self.parse()
+        session = fold(parser.named())
+        self._check(parser)
+        path = session.path(branch or session.branch)
+        return path[max(0, len(path) - count) :]
+
+    def events(self, after: int) -> list[Event]:
+        if after:
+            with self._folder.explaining(self._name, "read"):
+                since = read_since(self._read, self.size, self.session_id, upto=after)
+            if since is not None:
+                return [event for event in since[1].events if event.seq > after]
+        parser = self.parse()
+        events = parser.named()
+        self._check(parser)
+        return [event for event in events if event.seq > after] if after else events
+
+    def iter_events(self) -> Iterator[Event]:
+        """All of them, read as they are asked for. Raises DamagedError where the first damage is met."""
+        parser = Parser(self.session_id, self._name)
+        blocks = iter_blocks(self._read, size=_FIRST_BYTES)
+        is_first, whole = True, True
+        while whole:
+            with self._folder.explaining(self._name, "read"):
+                block, whole = next(blocks)
+            if whole:
+                parser.feed(block)
+            else:
+                parser.finish(block)
+            if parser.events or not whole:
+                events = parser.named() if is_first else parser.events
+                is_first, parser.events = False, []
+            else:
+                events = []
+            if parser.damages:
+                parser = self.parse()  # for all the places there are
+                parser.named()
+                self._check(parser)
+            yield from events
+
+    def head(self) -> Head | str:
+        """As the file has it, or why it cannot be read."""
+        with self._folder.explaining(self._name, "read"):
+            since = read_since(self._read, self.size, self.session_id)
+        if since is not None:
+            return head_of(catch_up(since[0], since[1].events))
+        parser = self.parse()
+        events = parser.named()
+        if not events or not isinstance(events[0], Metadata):
+            return str(parser.damages[0])
+        head = head_of(fold(events))
+        return replace(head, damage=str(parser.damages[0])) if parser.damages else head
+
+    def close(self) -> None:
+        self._folder.kernel.close(self._fd)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with self._folder.explaining(self._name, "close"):
+            self.close()
+
+    def _read(self, size: int, offset: int) -> bytes:
+        """Never beyond the size at the time of opening, so that every answer is of one moment."""
+        end, pieces = min(offset + size, self.size), []
+        # A read may give less than asked for, and what is missing here would be taken for a torn end.
+        while offset < end and (piece := self._folder.kernel.pread(self._fd, end - offset, offset)):
+            pieces.append(piece)
+            offset += len(piece)
+        return b"".join(pieces)
+
+    def _check(self, parser: Parser) -> None:
+        if parser.damages:
+            raise DamagedError(self.session_id, parser.damages)

@@ -1,0 +1,158 @@
+"""Reading a journal from its end: the latest checkpoint and what follows it, or the last turns of a branch.
+
+The cost is that of the window, however long the history is. Where the window shows anything odd, these give None, and
+the caller reads the whole file, which can place the damage.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from segue.formats.journal import CHECKPOINT, BadLineError, Checkpoint, decode_line, decode_plain
+from segue.model import Overview, Turn, apply
+from segue.stores.journal.parser import Parser
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from segue.model import Event
+
+    Read = Callable[[int, int], bytes]  # size, offset
+
+BLOCK = 1 << 20
+_FIRST, _LARGEST = 1 << 13, 1 << 24
+
+
+def iter_blocks(read: Read, offset: int = 0, *, size: int = BLOCK) -> Iterator[tuple[bytes, bool]]:
+    """The file from `offset` on in blocks of whole lines (True), then what is left behind the last newline (False).
+
+    The first block is of about `size` bytes, the others are larger and larger.
+    """
+    rest: list[bytes] = []
+    while chunk := read(size, offset):
+        size = min(size * 4, BLOCK)
+        offset += len(chunk)
+        end = chunk.rfind(b"\n") + 1
+        if end == 0:
+            rest.append(chunk)
+            continue
+        yield b"".join([*rest, chunk[:end]]), True
+        rest = [chunk[end:]]
+    yield b"".join(rest), False
+
+
+def read_all(read: Read, session_id: str, place: str) -> Parser:
+    parser = Parser(session_id, place)
+    for block, whole in iter_blocks(read):
+        if whole:
+            parser.feed(block)
+        else:
+            parser.finish(block)
+    return parser
+
+
+def read_since(
+    read: Read, size: int, session_id: str, *, upto: int | None = None
+) -> tuple[Overview, Parser, int] | None:
+    """The latest checkpoint (not beyond the event `upto`), the events recorded behind it, and where they begin."""
+    for start, data in _growing(read, size):
+        at = len(data)
+        while (at := data.rfind(b"\n" + CHECKPOINT, 0, at)) >= 0:
+            end = data.find(b"\n", at + 1)
+            checkpoint = _checkpoint(data[at + 1 : end]) if end >= 0 else None
+            if checkpoint is None:
+                continue
+            if upto is not None and checkpoint.seq > upto:
+                continue
+            parser = Parser(session_id, "", seq=checkpoint.seq, offset=start + end + 1)
+            last = data.rfind(b"\n") + 1
+            if last > end + 1:
+                parser.feed(data[end + 1 : last])
+            parser.finish(data[last:])
+            return (_named(checkpoint.overview, session_id), parser, start + end + 1) if not parser.damages else None
+    return None
+
+
+def catch_up(overview: Overview, events: list[Event]) -> Overview:
+    for event in events:
+        overview = apply(overview, event)
+    return overview
+
+
+def last_turns(read: Read, size: int, overview: Overview, branch: str, count: int) -> tuple[Turn, ...] | None:
+    """The last turns of a branch, oldest first."""
+    wanted = _wanted(overview, branch, count)
+    need = sum(high - low for low, high in wanted.values())
+    if need == 0:
+        return ()
+    for start, data in _growing(read, size):
+        first = data.find(b"\n") + 1 if start else 0
+        block = data[first : data.rfind(b"\n") + 1]
+        plain = decode_plain(block, None)
+        events = plain.events if plain is not None else _carefully(block, overview.id)
+        if events is None:
+            return None
+        found = _pick(events, wanted, overview)
+        if len(found) == need:
+            return tuple(found)
+    return None
+
+
+def _growing(read: Read, size: int) -> Iterator[tuple[int, bytes]]:
+    """Ever larger pieces of the end of the file, each with its offset; the last one may be the whole file."""
+    want = _FIRST
+    while True:
+        start = max(0, size - want)
+        yield start, read(size - start, start)
+        if start == 0 or want >= _LARGEST:
+            return
+        want *= 4
+
+
+def _checkpoint(line: bytes) -> Checkpoint | None:
+    try:
+        record = decode_line(line).record
+    except BadLineError:
+        return None
+    return record if isinstance(record, Checkpoint) else None
+
+
+def _named(overview: Overview, session_id: str) -> Overview:
+    return overview if overview.id == session_id else replace(overview, id=session_id)
+
+
+def _carefully(block: bytes, session_id: str) -> list[Event] | None:
+    """The events of lines that are not all plain, unless something about them is odd."""
+    parser = Parser(session_id, "", midway=True)
+    parser.feed(block)
+    return None if parser.damages or parser.guessed else parser.events
+
+
+def _wanted(overview: Overview, branch: str, count: int) -> dict[str, tuple[int, int]]:
+    """For each branch on the way, which of its own turns: beyond the first number, up to the second."""
+    wanted: dict[str, tuple[int, int]] = {}
+    here = overview.get_branch(branch)
+    high = here.turn_count
+    low = max(0, high - count)
+    while True:
+        wanted[here.name] = (max(low - here.at, 0), max(high - here.at, 0))
+        if low >= here.at or not here.parent or here.parent not in overview.branches:
+            return wanted
+        high, here = min(high, here.at), overview.branches[here.parent]
+
+
+def _pick(events: list[Event], wanted: dict[str, tuple[int, int]], overview: Overview) -> list[Turn]:
+    """Those of the turns that are wanted, in the order of the path (which is the order of the file)."""
+    left = {name: branch.own for name, branch in overview.branches.items()}
+    found: list[Turn] = []
+    for event in reversed(events):
+        if isinstance(event, Turn) and event.seq <= overview.seq:
+            number = left[event.branch]
+            left[event.branch] = number - 1
+            low, high = wanted.get(event.branch, (0, 0))
+            if low < number <= high:
+                found.append(event)
+    found.reverse()
+    return found

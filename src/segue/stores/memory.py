@@ -1,0 +1,228 @@
+"""Sessions that live as long as the process: for tests, for trying things, and as the yardstick of other stores."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import os
+import socket
+import threading
+import time
+from copy import deepcopy
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from segue.clock import utc_now
+from segue.errors import (
+    ConflictError,
+    NotFoundError,
+    ReadOnlyError,
+    SessionExistsError,
+    SessionLockedError,
+    UsageError,
+    WriterStoppedError,
+)
+from segue.ids import check_id
+from segue.model import check_beginning, check_event, content_of, fold, head_of, overview_of
+from segue.store import FORMAT_VERSION, WAIT_SECONDS, Capabilities, Durability, Examination, Owner, Receipt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from datetime import datetime
+    from types import TracebackType
+    from typing import Self
+
+    from segue.model import Event, Head, Overview, Session, Turn
+    from segue.store import Recovery
+
+
+_births = itertools.count(1)
+
+
+class _Entry:
+    """One session: its events, its blobs and its writer."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.blobs: dict[str, bytes] = {}
+        self.owner: Owner | None = None
+        self.born = next(_births)
+
+
+class MemoryWriter:
+    """See store.Writer."""
+
+    def __init__(self, entry: _Entry, mutex: threading.RLock) -> None:
+        self._entry = entry
+        self._mutex = mutex
+        self._open = True
+
+    @property
+    def overview(self) -> Overview:
+        return overview_of(fold(deepcopy(self._entry.events)))
+
+    def append(self, *events: Event, fresh: bool = False) -> Receipt:  # noqa: ARG002 - looking is cheap here
+        with self._mutex:
+            self._check_open()
+            recorded = list(self._entry.events)
+            seqs = [_append(recorded, event) for event in events]
+            self._entry.events = recorded
+            return Receipt(seqs=tuple(seqs), durability=Durability.VOLATILE)
+
+    def put_blob(self, data: bytes) -> str:
+        with self._mutex:
+            self._check_open()
+            name = f"sha256:{hashlib.sha256(data).hexdigest()}"
+            self._entry.blobs[name] = bytes(data)
+            return name
+
+    def close(self) -> None:
+        with self._mutex:
+            if self._open:
+                self._open = False
+                self._entry.owner = None
+
+    def _check_open(self) -> None:
+        if not self._open:
+            raise WriterStoppedError("the writer takes nothing more: it is closed", hint="open the session again")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class MemoryStore:
+    """See store.Store. As plain as can be: every question is answered by folding all events again."""
+
+    url = "memory:"
+    capabilities = Capabilities(durability=Durability.VOLATILE, shared=False, can_be_damaged=False)
+
+    def __init__(self, *, clock: Callable[[], datetime] = utc_now) -> None:
+        self._entries: dict[str, _Entry] = {}
+        self._mutex = threading.RLock()
+        self._clock = clock
+
+    def create(self, session_id: str, events: Sequence[Event]) -> MemoryWriter:
+        check_beginning(check_id(session_id), events)
+        entry = _Entry()
+        entry.events = [replace(deepcopy(event), seq=seq) for seq, event in enumerate(events, start=1)]
+        with self._mutex:
+            if session_id in self._entries:
+                raise SessionExistsError(session_id)
+            self._entries[session_id] = entry
+            return self._writer(entry)
+
+    def open(self, session_id: str, *, timeout_seconds: float = WAIT_SECONDS) -> MemoryWriter:
+        deadline = time.monotonic() + timeout_seconds
+        while True:
+            with self._mutex:
+                entry = self._get(session_id)
+                if fold(entry.events).version > FORMAT_VERSION:
+                    raise ReadOnlyError(f"session {session_id} was written by a newer version", hint="it can be read")
+                if entry.owner is None:
+                    return self._writer(entry)
+                owner = entry.owner
+            if time.monotonic() >= deadline:
+                raise SessionLockedError(session_id, pid=owner.pid, host=owner.host, since=owner.since)
+            time.sleep(0.001)
+
+    def load(self, session_id: str) -> Session:
+        with self._mutex:
+            entry = self._get(session_id)
+            session = fold(deepcopy(entry.events))
+            interrupted = session.status == "active" and entry.owner is None
+            return replace(session, status="interrupted") if interrupted else session
+
+    def overview(self, session_id: str) -> Overview:
+        return overview_of(self.load(session_id))
+
+    def tail(self, session_id: str, count: int, *, branch: str | None = None) -> tuple[Turn, ...]:
+        if count < 0:
+            raise UsageError(f"cannot give the last {count} turns")
+        session = self.load(session_id)
+        path = session.path(branch or session.branch)
+        return path[max(0, len(path) - count) :]
+
+    def read(self, session_id: str, *, after: int = 0) -> Iterator[Event]:
+        with self._mutex:
+            return iter(deepcopy(self._get(session_id).events[max(0, after) :]))
+
+    def revision(self, session_id: str) -> str:
+        with self._mutex:
+            entry = self._get(session_id)
+            return f"{entry.born}-{len(entry.events)}"
+
+    def ids(self) -> Iterator[str]:
+        with self._mutex:
+            return iter(list(self._entries))
+
+    def heads(self) -> Iterator[Head]:
+        with self._mutex:
+            return iter([self.head(session_id) for session_id in self._entries])
+
+    def head(self, session_id: str) -> Head:
+        return head_of(self.load(session_id))
+
+    def owner(self, session_id: str) -> Owner | None:
+        check_id(session_id)
+        with self._mutex:
+            entry = self._entries.get(session_id)
+            return entry.owner if entry is not None else None
+
+    def get_blob(self, session_id: str, name: str) -> bytes:
+        with self._mutex:
+            blobs = self._get(session_id).blobs
+            if name not in blobs:
+                raise NotFoundError(f"session {session_id} has no blob {name}")
+            return blobs[name]
+
+    def delete(self, session_id: str, *, revision: str | None = None) -> None:
+        with self._mutex:
+            entry = self._get(session_id)
+            if entry.owner is not None:
+                raise SessionLockedError(
+                    session_id, pid=entry.owner.pid, host=entry.owner.host, since=entry.owner.since
+                )
+            if revision is not None and self.revision(session_id) != revision:
+                raise ConflictError(
+                    f"session {session_id} has changed meanwhile", hint="look again before you delete it"
+                )
+            del self._entries[session_id]
+
+    def examine(self, session_id: str) -> Examination:
+        return Examination(session=self.load(session_id))
+
+    def recover(self, session_id: str) -> Recovery:
+        self._get(session_id)
+        raise UsageError(f"session {session_id} is not damaged", hint="there is nothing to recover")
+
+    def close(self) -> None:
+        """Nothing is held outside the sessions themselves."""
+
+    def _get(self, session_id: str) -> _Entry:
+        check_id(session_id)
+        try:
+            return self._entries[session_id]
+        except KeyError:
+            raise NotFoundError(f"there is no session {session_id} in {self.url}") from None
+
+    def _writer(self, entry: _Entry) -> MemoryWriter:
+        entry.owner = Owner(pid=os.getpid(), host=socket.gethostname(), since=self._clock())
+        return MemoryWriter(entry, self._mutex)
+
+
+def _append(recorded: list[Event], event: Event) -> int:
+    """Record one event unless it is there; its seq."""
+    for known in recorded:
+        if known.id == event.id:
+            if content_of(known) != content_of(event):
+                raise ConflictError(f"another event has the id {event.id} already")
+            return known.seq
+    check_event(event, fold(recorded))
+    recorded.append(replace(deepcopy(event), seq=len(recorded) + 1))
+    return len(recorded)
