@@ -1,0 +1,233 @@
+"""Many sessions: create, find, list, follow, clean."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import time
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from segue.clock import utc_now
+from segue.errors import AmbiguousIdError, ConflictError, NotFoundError, SegueError, SessionExistsError, UsageError
+from segue.follow import Follower
+from segue.ids import check_id, new_session_id
+from segue.model import Head, Metadata
+from segue.session import LiveSession
+from segue.store import FORMAT_VERSION, WAIT_SECONDS, Durability
+from segue.stores import open_store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from types import TracebackType
+    from typing import Self
+
+    from segue.model import Event, Overview, Session, Status, Turn
+    from segue.store import Examination, Recovery, Store
+
+_TRIES = 20
+
+
+def open(
+    url: str,
+    *,
+    durability: Durability = Durability.SYNCED,
+    clock: Callable[[], datetime] = utc_now,
+) -> Library:
+    """A library over the store that the URL names. Nothing is created or written until a session is."""
+    scheme, colon, path = url.partition(":")
+    if path.startswith("~"):
+        url = f"{scheme}{colon}{Path(path).expanduser()}"
+    return Library(open_store(url, clock=clock, durability=durability), clock=clock)
+
+
+class Cleaned(Struct, frozen=True, kw_only=True):
+    """What cleaning did, or would do."""
+
+    removed: tuple[Head, ...]
+    kept: tuple[tuple[Head, str], ...]
+    """Sessions that are old enough and stay all the same, each with the reason."""
+
+
+class Library:
+    """The sessions of one store. Ids may be shortened to any unique prefix, except where something is deleted."""
+
+    def __init__(self, store: Store, *, clock: Callable[[], datetime] = utc_now) -> None:
+        self.store = store
+        self._clock = clock
+
+    def __repr__(self) -> str:
+        return f"<Library {self.store.url}>"
+
+    def create(
+        self,
+        *,
+        agent: str = "",
+        title: str = "",
+        tags: Iterable[str] = (),
+        id: str | None = None,
+    ) -> LiveSession:
+        """A new, active session, and its writer. Without an `id` one is made that begins with the agent's name."""
+        now = self._clock()
+        for _ in range(_TRIES):
+            session_id = check_id(id) if id is not None else new_session_id(agent or title, now, os.urandom(3))
+            metadata = Metadata(
+                session_id=session_id,
+                agent=agent,
+                created_at=now,
+                status="active",
+                version=FORMAT_VERSION,
+                title=title,
+                tags=tuple(dict.fromkeys(tags)),
+                id=os.urandom(8).hex(),
+            )
+            try:
+                writer = self.store.create(session_id, [metadata])
+            except SessionExistsError:
+                if id is not None:
+                    raise
+                continue
+            return LiveSession(self.store, writer, self._clock, created=True)
+        raise ConflictError(f"could not find a free id for {agent or title or 'a session'}", hint="give one")
+
+    def open(self, id: str, *, timeout_seconds: float = WAIT_SECONDS) -> LiveSession:
+        """Become the writer of a session as it is; its status stays."""
+        writer = self.store.open(self.resolve(id), timeout_seconds=timeout_seconds)
+        return LiveSession(self.store, writer, self._clock)
+
+    def resume(self, id: str, *, override: bool = False, timeout_seconds: float = WAIT_SECONDS) -> LiveSession:
+        """Become the writer of a session and make it active. A completed one only with `override`."""
+        session = self.open(id, timeout_seconds=timeout_seconds)
+        try:
+            session.resume(override=override)
+        except BaseException:
+            session.release()
+            raise
+        return session
+
+    def load(self, id: str) -> Session:
+        """The whole session, read only; takes no lock and never waits."""
+        return self.store.load(self.resolve(id))
+
+    def overview(self, id: str) -> Overview:
+        """Everything but the turns, read only, however long the conversation is."""
+        return self.store.overview(self.resolve(id))
+
+    def tail(self, id: str, count: int, *, branch: str | None = None) -> tuple[Turn, ...]:
+        return self.store.tail(self.resolve(id), count, branch=branch)
+
+    def list(
+        self,
+        *,
+        agent: str | None = None,
+        status: Status | None = None,
+        tag: str | None = None,
+        since: datetime | None = None,
+        limit: int | None = None,
+    ) -> list[Head]:
+        """What matches every filter, the last active first.
+
+        Unreadable sessions match as long as no filter asks what they hold.
+        """
+        chosen: Iterable[Head] = self.store.heads()
+        if agent is not None:
+            chosen = (head for head in chosen if head.agent == agent)
+        if status is not None:
+            chosen = (head for head in chosen if head.status == status and not head.damage)
+        if tag is not None:
+            chosen = (head for head in chosen if tag in head.tags)
+        if since is not None:
+            chosen = (head for head in chosen if head.updated_at >= since)
+        ordered = sorted(chosen, key=lambda head: head.updated_at.timestamp(), reverse=True)
+        return ordered if limit is None else ordered[:limit]
+
+    def resolve(self, id: str) -> str:
+        """The one session that this id, or this beginning of an id, names."""
+        check_id(id)
+        ids = list(self.store.ids())
+        if id in ids:
+            return id
+        matches = sorted(known for known in ids if known.startswith(id))
+        if len(matches) == 1:
+            return matches[0]
+        if matches:
+            raise AmbiguousIdError(id, matches)
+        near = difflib.get_close_matches(id, ids, n=3, cutoff=0.6)
+        raise NotFoundError(
+            f"there is no session {id} in {self.store.url}", near=near, hint="" if near else "segue list shows all"
+        )
+
+    def follow(self, id: str, *, after: int | None = None, poll_seconds: float = 0.1) -> Iterator[Event]:
+        """Every event beyond `after` (beyond those there are now), as others record them, while the session exists."""
+        follower = self.follower(id, after=after)
+        while (events := follower.poll()) is not None:
+            yield from events
+            time.sleep(poll_seconds)
+
+    def follower(self, id: str, *, after: int | None = None) -> Follower:
+        """What `follow` waits with, for callers that wait in their own way."""
+        return Follower(self.store, self.resolve(id), after)
+
+    def delete(self, id: str) -> None:
+        """Remove exactly the session with this id, never one that merely begins so, never one in use."""
+        self.store.delete(check_id(id))
+
+    def clean(self, older_than: timedelta, *, dry_run: bool = False) -> Cleaned:
+        """Remove what has seen no activity for that long; never what is in use and never what cannot be read."""
+        if older_than <= timedelta(0):
+            raise UsageError("cleaning needs an age", hint="as in 30d")
+        limit = self._clock() - older_than
+        removed: list[Head] = []
+        kept: list[tuple[Head, str]] = []
+        for head in sorted(self.store.heads(), key=lambda head: (head.updated_at, head.id)):
+            if head.updated_at >= limit:
+                continue
+            try:
+                reason = self._clean_one(head, limit, dry_run=dry_run)
+            except NotFoundError:
+                continue  # somebody else removed it
+            except SegueError as error:
+                reason = str(error)
+            if reason:
+                kept.append((head, reason))
+            else:
+                removed.append(head)
+        return Cleaned(removed=tuple(removed), kept=tuple(kept))
+
+    def verify(self, id: str) -> Examination:
+        """Read every byte of a session: what can be read, and every damage with its place."""
+        return self.store.examine(self.resolve(id))
+
+    def recover(self, id: str) -> Recovery:
+        """Salvage a damaged session; the original is kept beside it."""
+        return self.store.recover(self.resolve(id))
+
+    def close(self) -> None:
+        self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _clean_one(self, head: Head, limit: datetime, *, dry_run: bool) -> str:
+        """Why an old session must stay; empty if it went, or would go."""
+        if head.damage:
+            return f"it cannot be read ({head.damage})"
+        if self.store.owner(head.id) is not None:
+            return "it is in use"
+        revision = self.store.revision(head.id)
+        examination = self.store.examine(head.id)
+        if examination.damages or examination.session is None:
+            return f"it is damaged ({examination.damages[0]})"
+        if examination.session.updated_at >= limit:
+            return "it was used meanwhile"
+        if not dry_run:
+            self.store.delete(head.id, revision=revision)
+        return ""

@@ -1,0 +1,289 @@
+"""One session, open for writing: the object people hold."""
+
+from __future__ import annotations
+
+import os
+import re
+from datetime import datetime  # noqa: TC003 - the fields of a TypedDict
+from itertools import count
+from typing import TYPE_CHECKING, TypedDict
+
+from segue.errors import UsageError
+from segue.model import (
+    Attachment,
+    BranchCreated,
+    Decision,
+    Event,
+    Learning,
+    Overrides,
+    Pattern,
+    Preset,
+    Scope,
+    StatusChanged,
+    Summary,
+    Switched,
+    Tags,
+    TaskDone,
+    Title,
+    Turn,
+    check_transition,
+)
+from segue.store import Receipt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from types import TracebackType
+    from typing import Self
+
+    from segue.model import JsonObject, Overview, Session, Status
+    from segue.store import Store, Writer
+
+
+_HALVES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+
+
+class _Stamp(TypedDict):
+    timestamp: datetime
+    id: str
+
+
+class LiveSession:
+    """The one writer of a session, until it is closed. Whatever a method records is durable when the method returns."""
+
+    def __init__(self, store: Store, writer: Writer, clock: Callable[[], datetime], *, created: bool = False) -> None:
+        self._store = store
+        self._writer = writer
+        self._clock = clock
+        self._whole: Session | None = None  # as of the seq it carries
+        self._open = True
+        self._prefix = os.urandom(6).hex()  # of the ids made here: unique as a whole, and cheap one by one
+        self._numbers = count(1)
+        # Nobody but a writer that died leaves an active session without an owner. It is recorded with our first event.
+        self._was_interrupted = not created and writer.overview.status == "active"
+
+    def __repr__(self) -> str:
+        return f"<LiveSession {self.id} {self.status}, {self.overview.turn_count} turns>"
+
+    @property
+    def overview(self) -> Overview:
+        """Everything but the turns."""
+        return self._writer.overview
+
+    @property
+    def id(self) -> str:
+        return self.overview.id
+
+    @property
+    def agent(self) -> str:
+        return self.overview.agent
+
+    @property
+    def title(self) -> str:
+        return self.overview.title
+
+    @property
+    def status(self) -> Status:
+        return "interrupted" if self._was_interrupted else self.overview.status
+
+    @property
+    def branch(self) -> str:
+        return self.overview.branch
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """The active branch from its first turn on. For long conversations `tail` is enough, and costs less."""
+        if self._whole is None or self._whole.seq != self.overview.seq:
+            self._whole = self._store.load(self.id)
+        return self._whole.turns
+
+    def tail(self, count: int) -> tuple[Turn, ...]:
+        """The last turns of the active branch, oldest first."""
+        return self._store.tail(self.id, count, branch=self.branch)
+
+    def first(self, count: int) -> tuple[Turn, ...]:
+        """The first turns of the active branch, at the cost of reading up to the last of them."""
+        overview = self.overview
+        wanted = _own_limits(overview)
+        found: list[Turn] = []
+        for event in self._store.read(self.id) if count > 0 else ():
+            if isinstance(event, Turn) and wanted.get(event.branch, 0) > 0:
+                wanted[event.branch] -= 1
+                found.append(event)
+            if len(found) == min(count, overview.turn_count):
+                break
+        return tuple(found)
+
+    def get_blob(self, name: str) -> bytes:
+        """The bytes of an attachment, by its hash."""
+        return self._store.get_blob(self.id, name)
+
+    def add(
+        self,
+        role: str,
+        content: str,
+        *,
+        tokens: int | None = None,
+        tokens_by: str = "",
+        model: str = "",
+        partial: bool = False,
+        parts: Sequence[JsonObject] = (),
+        native: JsonObject | None = None,
+        id: str | None = None,
+        timestamp: datetime | None = None,
+    ) -> Receipt:
+        """Record a turn on the active branch. With an `id` of your own, doing it again is doing it once."""
+        turn = Turn(
+            role=role,
+            content=content if not isinstance(content, str) or content.isascii() else _joined(content),
+            timestamp=self._clock() if timestamp is None else timestamp,
+            tokens=tokens,
+            tokens_by=tokens_by,
+            model=model,
+            partial=partial,
+            branch=self._writer.overview.branch,
+            parts=tuple(parts),
+            native=native,
+            id=self._new_id() if id is None else id,
+        )
+        return self._append(turn, fresh=id is None)
+
+    def record(self, *events: Event) -> Receipt:
+        """Record events made elsewhere: all or none; those whose ids are recorded already count as done."""
+        return self._append(*events, fresh=False)
+
+    def rename(self, title: str) -> Receipt:
+        return self._record(Title(title=title, **self._stamp()))
+
+    def tag(self, *add: str, remove: Iterable[str] = ()) -> Receipt:
+        gone = set(remove)
+        tags = tuple(dict.fromkeys([*(tag for tag in self.overview.tags if tag not in gone), *add]))
+        return self._record(Tags(tags=tags, **self._stamp()))
+
+    def summarize(self, content: str) -> Receipt:
+        return self._record(Summary(content=content, **self._stamp()))
+
+    def decide(self, content: str, *, tags: Iterable[str] = (), source: str = "") -> Receipt:
+        return self._record(Decision(content=content, tags=tuple(tags), source=source, **self._stamp()))
+
+    def learn(self, description: str, *, task_id: str | None = None, story_id: str | None = None) -> Receipt:
+        return self._record(Learning(description=description, task_id=task_id, story_id=story_id, **self._stamp()))
+
+    def note_pattern(self, name: str, description: str) -> Receipt:
+        return self._record(Pattern(name=name, description=description, **self._stamp()))
+
+    def attach(self, path: str, data: bytes) -> Receipt:
+        """Keep a file that the user gave as context: its bytes as a blob, its path and hash as an event."""
+        name = self._writer.put_blob(data)
+        return self._record(Attachment(path=path, hash=name, size_bytes=len(data), **self._stamp()))
+
+    def set_scope(self, scope: Mapping[str, object]) -> Receipt:
+        return self._record(Scope(scope=dict(scope), **self._stamp()))
+
+    def use_preset(self, name: str, *, hash: str = "") -> Receipt:
+        return self._record(Preset(name=name, hash=hash, **self._stamp()))
+
+    def override(self, values: Mapping[str, object]) -> Receipt:
+        """Say which settings differ from the preset from now on: these and no others."""
+        return self._record(Overrides(values=dict(values), **self._stamp()))
+
+    def finish_task(self, task_id: str, *, story_id: str | None = None) -> Receipt:
+        return self._record(TaskDone(task_id=task_id, story_id=story_id, **self._stamp()))
+
+    def fork(self, *, at: int | None = None, name: str | None = None, switch: bool = True) -> str:
+        """Begin a branch that shares the first `at` turns of the active one (or all), and go on in it; its name."""
+        overview = self.overview
+        at = overview.turn_count if at is None else at
+        if not isinstance(at, int) or at < 0:
+            raise UsageError(f"cannot fork at turn {at!r}", hint="turns are counted from 1; 0 begins an empty branch")
+        name = _free_name(overview) if name is None else name
+        self._record(BranchCreated(name=name, parent=overview.branch, at=at, switch=switch, **self._stamp()))
+        return name
+
+    def switch(self, branch: str) -> None:
+        """Go on in another branch."""
+        self.overview.get_branch(branch)
+        if branch != self.branch:
+            self._record(Switched(branch=branch, **self._stamp()))
+
+    def pause(self) -> None:
+        self._become("paused")
+
+    def complete(self) -> None:
+        self._become("completed")
+
+    def resume(self, *, override: bool = False) -> None:
+        """Make it active. A completed session only when told so by `override`."""
+        self._become("active", override=override)
+
+    def close(self) -> None:
+        """Leave cleanly: an active session becomes paused, and the lock is released. Closing twice is closing once."""
+        if self._open:
+            self._open = False
+            try:
+                if self.status == "active":
+                    self._become("paused")
+            finally:
+                self._writer.close()
+
+    def release(self) -> None:
+        """Let go of the session without a word: no status is recorded."""
+        self._open = False
+        self._writer.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.release()  # whoever reads it next will see that it was interrupted
+
+    def _become(self, status: Status, *, override: bool = False) -> None:
+        check_transition(self.id, self.status, status, override=override)
+        if status != self.status:
+            self._record(StatusChanged(status=status, **self._stamp()))
+
+    def _record(self, event: Event) -> Receipt:
+        return self._append(event, fresh=True)
+
+    def _append(self, *events: Event, fresh: bool) -> Receipt:
+        if not self._was_interrupted:
+            return self._writer.append(*events, fresh=fresh)
+        receipt = self._writer.append(StatusChanged(status="interrupted", **self._stamp()), *events, fresh=fresh)
+        self._was_interrupted = False
+        return Receipt(seqs=receipt.seqs[1:], durability=receipt.durability)
+
+    def _stamp(self) -> _Stamp:
+        return {"timestamp": self._clock(), "id": self._new_id()}
+
+    def _new_id(self) -> str:
+        return f"{self._prefix}-{next(self._numbers)}"
+
+
+def _joined(text: str) -> str:
+    """Halves of a character that arrived apart, put together: that is how every reader of JSON will see them."""
+    return (
+        text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass") if _HALVES.search(text) else text
+    )
+
+
+def _own_limits(overview: Overview) -> dict[str, int]:
+    """How many of the turns that each branch added lie on the way to the end of the active one."""
+    limits: dict[str, int] = {}
+    branch, upto = overview.branches[overview.branch], overview.turn_count
+    while True:
+        limits[branch.name] = max(0, upto - branch.at)
+        if branch.parent not in overview.branches:
+            return limits
+        upto = min(upto, branch.at)
+        branch = overview.branches[branch.parent]
+
+
+def _free_name(overview: Overview) -> str:
+    number = len(overview.branches) + 1
+    while f"branch-{number}" in overview.branches:
+        number += 1
+    return f"branch-{number}"

@@ -1,0 +1,243 @@
+from __future__ import annotations
+
+import os
+import stat
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+import segue
+from segue.errors import (
+    AmbiguousIdError,
+    InvalidIdError,
+    NotFoundError,
+    SessionExistsError,
+    SessionLockedError,
+    UsageError,
+)
+from segue.model import Turn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from segue.library import Library
+
+START = datetime(2026, 11, 15, 9, 0, tzinfo=UTC)
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = START
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture(params=["journal", "memory"])
+def lib(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iterator[Library]:
+    url = f"journal:{tmp_path}/store" if request.param == "journal" else "memory:"
+    with segue.open(url, clock=clock) as library:
+        yield library
+
+
+def test_opening_a_library_creates_nothing(tmp_path: Path) -> None:
+    lib = segue.open(f"journal:{tmp_path}/store")
+    assert lib.list() == []
+    with pytest.raises(NotFoundError):
+        lib.load("x")
+    with pytest.raises(NotFoundError):
+        lib.resume("x")
+    with pytest.raises(NotFoundError):
+        lib.delete("x")
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_home_directory_is_understood(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    segue.open("journal:~/notes").create(id="x").close()
+    assert (tmp_path / "notes" / "x.jsonl").is_file()
+    assert stat.S_IMODE((tmp_path / "notes" / "x.jsonl").stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("url", ["", "x", "/path", "journal:", "memory:x", "sqlite:x", "journal", "journal:a\0b"])
+def test_a_url_that_names_no_store_is_refused(url: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        segue.open(url)
+    assert caught.value.hint
+
+
+def test_a_unique_prefix_is_enough(lib: Library) -> None:
+    lib.create(id="alpha-1").close()
+    lib.create(id="beta-1").close()
+    assert lib.resolve("al") == "alpha-1"
+    assert lib.load("b").id == "beta-1"
+
+
+def test_an_exact_id_wins_over_longer_ones(lib: Library) -> None:
+    lib.create(id="alpha").close()
+    lib.create(id="alpha-1").close()
+    assert lib.resolve("alpha") == "alpha"
+
+
+def test_an_ambiguous_prefix_lists_the_candidates(lib: Library) -> None:
+    for name in ("alpha-1", "alpha-2"):
+        lib.create(id=name).close()
+    with pytest.raises(AmbiguousIdError) as caught:
+        lib.load("alpha")
+    assert caught.value.candidates == ("alpha-1", "alpha-2")
+
+
+def test_an_unknown_id_suggests_near_ones(lib: Library) -> None:
+    lib.create(id="login-bug").close()
+    with pytest.raises(NotFoundError) as caught:
+        lib.load("logn-bug")
+    assert caught.value.near == ("login-bug",)
+
+
+@pytest.mark.parametrize("bad", ["../x", "", "x" * 300, "a\nb", "-x"])
+def test_an_invalid_id_is_refused_everywhere(lib: Library, bad: str) -> None:
+    calls = (lib.load, lib.open, lib.resume, lib.delete, lib.verify, lib.recover, lib.resolve)
+    for call in calls:
+        with pytest.raises(InvalidIdError):
+            call(bad)
+    with pytest.raises(InvalidIdError):
+        lib.create(id=bad)
+
+
+def test_a_taken_id_is_refused(lib: Library) -> None:
+    lib.create(id="x").close()
+    with pytest.raises(SessionExistsError):
+        lib.create(id="x")
+    with lib.open("x"), pytest.raises(SessionExistsError):
+        lib.create(id="x")
+
+
+def test_the_listing_is_filtered_and_newest_first(lib: Library, clock: Clock) -> None:
+    for number, (agent, tag) in enumerate([("qa", "a"), ("dev", "b"), ("qa", "b")]):
+        clock.now = START + timedelta(days=number)
+        lib.create(id=f"s{number}", agent=agent, tags=[tag]).close()
+    assert [head.id for head in lib.list()] == ["s2", "s1", "s0"]
+    assert [head.id for head in lib.list(agent="qa")] == ["s2", "s0"]
+    assert [head.id for head in lib.list(tag="b")] == ["s2", "s1"]
+    assert [head.id for head in lib.list(status="paused", limit=1)] == ["s2"]
+    assert lib.list(status="completed") == []
+    assert [head.id for head in lib.list(since=START + timedelta(days=1))] == ["s2", "s1"]
+
+
+def test_a_listing_sees_what_changed_since_the_last_one(lib: Library, clock: Clock) -> None:
+    with lib.create(id="x") as session:
+        assert [(head.turn_count, head.status) for head in lib.list()] == [(0, "active")]
+        session.add("user", "one")
+        assert [(head.turn_count, head.status) for head in lib.list()] == [(1, "active")]
+    assert [(head.turn_count, head.status) for head in lib.list()] == [(1, "paused")]
+    lib.delete("x")
+    assert lib.list() == []
+    clock.now += timedelta(days=1)
+    lib.create(id="x").close()
+    assert [(head.turn_count, head.created_at) for head in lib.list()] == [(0, clock.now)]
+
+
+def test_deleting_takes_exact_ids_only(lib: Library) -> None:
+    lib.create(id="alpha").close()
+    with pytest.raises(NotFoundError):
+        lib.delete("alph")
+    lib.delete("alpha")
+    assert lib.list() == []
+
+
+def test_a_session_in_use_is_not_deleted(lib: Library) -> None:
+    with lib.create(id="x"), pytest.raises(SessionLockedError):
+        lib.delete("x")
+    assert [head.id for head in lib.list()] == ["x"]
+
+
+def test_cleaning_removes_what_is_old_by_its_last_activity(lib: Library, clock: Clock) -> None:
+    lib.create(id="old").close()
+    lib.create(id="old-but-used").close()
+    clock.now = START + timedelta(days=40)
+    with lib.open("old-but-used") as session:
+        session.add("user", "still here")
+    lib.create(id="new").close()
+    tried = lib.clean(timedelta(days=30), dry_run=True)
+    assert [head.id for head in tried.removed] == ["old"]
+    assert len(lib.list()) == 3
+    done = lib.clean(timedelta(days=30))
+    assert [head.id for head in done.removed] == ["old"]
+    assert {head.id for head in lib.list()} == {"old-but-used", "new"}
+
+
+def test_cleaning_never_touches_a_session_in_use(lib: Library, clock: Clock) -> None:
+    with lib.create(id="old"):
+        clock.now = START + timedelta(days=40)
+        done = lib.clean(timedelta(days=30))
+    assert done.removed == ()
+    assert [(head.id, why) for head, why in done.kept] == [("old", "it is in use")]
+
+
+def test_cleaning_never_touches_what_cannot_be_read(tmp_path: Path, clock: Clock) -> None:
+    store = tmp_path / "store"
+    lib = segue.open(f"journal:{store}", clock=clock)
+    with lib.create(id="broken") as session:
+        for number in range(40):
+            session.add("user", f"turn {number} " + "x" * 300)
+    (store / "garbage.jsonl").write_bytes(b"\0\1\2")
+    path = store / "broken.jsonl"
+    data = bytearray(path.read_bytes())
+    data[1500] ^= 1
+    path.write_bytes(bytes(data))
+    os.utime(store / "garbage.jsonl", (0, 0))
+    clock.now = START + timedelta(days=400)
+    done = lib.clean(timedelta(days=30))
+    assert done.removed == ()
+    assert {head.id for head, _ in done.kept} == {"broken", "garbage"}
+    assert all("damaged" in why or "cannot be read" in why for _, why in done.kept)
+    assert path.read_bytes() == bytes(data)
+
+
+@pytest.mark.parametrize("age", [timedelta(0), timedelta(days=-1)])
+def test_cleaning_needs_an_age(lib: Library, age: timedelta) -> None:
+    with pytest.raises(UsageError):
+        lib.clean(age)
+
+
+def test_following_gives_what_others_record_and_ends_with_the_session(lib: Library) -> None:
+    session = lib.create(id="x")
+    session.add("user", "before")
+    follower = lib.follower("x")
+    assert follower.poll() == []
+    session.add("user", "one")
+    session.add("user", "two")
+    assert [event.content for event in follower.poll() or [] if isinstance(event, Turn)] == ["one", "two"]
+    assert follower.poll() == []
+    session.close()
+    lib.delete("x")
+    assert follower.poll() is None
+
+
+def test_following_from_the_beginning_gives_everything(lib: Library) -> None:
+    with lib.create(id="x") as session:
+        session.add("user", "one")
+        events = lib.follower("x", after=0).poll()
+    assert events is not None
+    assert [event.seq for event in events] == [1, 2]
+
+
+def test_a_copied_journal_is_a_session_of_its_own(tmp_path: Path) -> None:
+    lib = segue.open(f"journal:{tmp_path}")
+    with lib.create(id="x") as session:
+        session.add("user", "hello")
+    (tmp_path / "copy.jsonl").write_bytes((tmp_path / "x.jsonl").read_bytes())
+    assert lib.load("copy").id == "copy"
+    assert {head.id for head in lib.list()} == {"x", "copy"}
+    with lib.resume("copy") as session:
+        assert session.id == "copy"
+        session.add("user", "only here")
+    assert lib.load("x").turn_count == 1
+    assert lib.load("copy").turn_count == 2
