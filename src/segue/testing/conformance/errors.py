@@ -1,0 +1,113 @@
+"""What goes wrong is said in our own words, and whatever was not acknowledged did not happen."""
+
+from __future__ import annotations
+
+import errno
+from typing import TYPE_CHECKING
+
+import pytest
+
+from segue.errors import DiskFullError, NotFoundError, SegueError, StorageError, WriterStoppedError
+from segue.store import Durability
+from segue.testing.conformance.chapter import ID, Chapter, begin, keep, names
+from segue.testing.events import turn, turns
+
+if TYPE_CHECKING:
+    from segue.store import Store
+    from segue.testing.harness import Harness
+
+NUMBERS = (errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.ENODEV)
+
+
+class Errors(Chapter):
+    def test_an_error_says_what_and_what_to_do_next(self, store: Store) -> None:
+        keep(store)
+        with begin(store, session_id="used"):
+            attempts = (
+                lambda: store.open("used", timeout_seconds=0),
+                lambda: store.delete("used"),
+                lambda: begin(store),
+                lambda: store.load("a/b"),
+                lambda: store.recover(ID),
+            )
+            for attempt in attempts:
+                with pytest.raises(SegueError) as caught:
+                    attempt()
+                assert str(caught.value)
+                assert caught.value.hint
+
+    def test_what_is_not_there_is_named(self, store: Store) -> None:
+        with pytest.raises(NotFoundError, match=ID):
+            store.load(ID)
+
+    @pytest.mark.parametrize("number", NUMBERS, ids=errno.errorcode.get)
+    def test_a_failed_write_records_nothing(self, harness: Harness, store: Store, number: int) -> None:
+        with begin(store, turn(1)) as writer:
+            if not _can_fail(store):
+                assert writer.append(turn(2)).durability == Durability.VOLATILE
+                return
+            harness.fail_write(number)
+            with pytest.raises(StorageError) as caught:
+                writer.append(turn(2), turn(3))
+            assert names(store) == ["turn-1"]
+            if number in {errno.ENOSPC, errno.EDQUOT}:
+                assert isinstance(caught.value, DiskFullError)
+                assert writer.append(turn(2)).seqs == (3,)
+            else:
+                with pytest.raises(WriterStoppedError):
+                    writer.append(turn(2))
+        expected = names(store)
+        harness.power_cut()
+        assert names(harness.make()) == (expected if _is_synced(store) else expected[:1])
+
+    @pytest.mark.parametrize("number", NUMBERS, ids=errno.errorcode.get)
+    def test_a_failed_sync_stops_the_writer_for_good(self, harness: Harness, store: Store, number: int) -> None:
+        with begin(store, turn(1)) as writer:
+            if not _is_synced(store):
+                assert writer.append(turn(2)).durability < Durability.SYNCED
+                return
+            harness.fail_sync(number)
+            with pytest.raises(StorageError):
+                writer.append(turn(2))
+            for _ in range(2):
+                with pytest.raises(StorageError):
+                    writer.append(turn(3))
+            assert names(store) == ["turn-1"]
+        assert names(store) == ["turn-1"]
+        with store.open(ID) as successor:
+            assert successor.append(turn(2)).seqs == (3,)
+        harness.power_cut()
+        assert names(harness.make()) == ["turn-1", "turn-2"]
+
+    @pytest.mark.parametrize("number", NUMBERS, ids=errno.errorcode.get)
+    def test_a_session_that_could_not_be_made_is_not_there(self, harness: Harness, store: Store, number: int) -> None:
+        if not _can_fail(store):
+            assert begin(store).append(turn(1)).durability == Durability.VOLATILE
+            return
+        for fail in (harness.fail_write, harness.fail_sync):
+            fail(number)
+            with pytest.raises(StorageError):
+                begin(store, *turns(1, 2))
+            assert list(store.ids()) == []
+            assert store.owner(ID) is None
+        keep(store, turn(3))
+        assert names(store) == ["turn-3"]
+
+    def test_a_full_disk_hinders_no_reader_and_no_deletion(self, harness: Harness, store: Store) -> None:
+        keep(store, *turns(1, 3))
+        if _can_fail(store):
+            harness.fail_write(errno.ENOSPC)
+        session = store.load(ID)
+        assert store.tail(ID, 2) == session.turns[1:]
+        assert [head.id for head in store.heads()] == [ID]
+        store.delete(ID)
+        assert list(store.ids()) == []
+
+
+def _can_fail(store: Store) -> bool:
+    """Only what is written nowhere cannot fail to be written."""
+    return store.capabilities.durability > Durability.VOLATILE
+
+
+def _is_synced(store: Store) -> bool:
+    return store.capabilities.durability >= Durability.SYNCED

@@ -1,0 +1,207 @@
+"""A disk that forgets: real system calls, with a record of what would still be there after the power went.
+
+Strict on purpose: a file's content is durable as of its last sync, a name as of the last sync of its folder. Real disks
+often keep more, and never promise to.
+"""
+
+# It stands where the kernel stands, and speaks of descriptors and plain paths.
+# ruff: noqa: PTH102, PTH104, PTH106, PTH108, PTH123, PTH208
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import threading
+from typing import TYPE_CHECKING
+
+from segue.durable.kernel import Kernel
+
+if TYPE_CHECKING:
+    from typing import Self
+
+
+class KilledError(BaseException):
+    """The process is dead: no handler of its errors runs any system call."""
+
+
+class _File:
+    """What is durable of a file."""
+
+    def __init__(self, content: bytes = b"") -> None:
+        self.content = content
+
+
+class _Folder:
+    """What is durable of a folder: its names."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, _File | _Folder] = {}
+
+
+class Disk:
+    """The folder `place` and all below it. What is there at first is durable."""
+
+    def __init__(self, place: str) -> None:
+        self._place = place
+        self._now: dict[int, _File | _Folder] = {}  # by inode, of what is there at the moment
+        self._mutex = threading.RLock()
+        self._root = self._adopt(place)
+
+    def begin(self, path: str) -> None:
+        """A file or a folder was made: its inode may have belonged to another before."""
+        with self._mutex:
+            found = os.lstat(path)
+            self._now[found.st_ino] = _Folder() if stat.S_ISDIR(found.st_mode) else _File()
+
+    def sync(self, fd: int, path: str) -> None:
+        """All that is in the file, or all the names in the folder, are durable from now on."""
+        with self._mutex:
+            found = os.fstat(fd)
+            if stat.S_ISDIR(found.st_mode):
+                folder = self._now.setdefault(found.st_ino, _Folder())
+                assert isinstance(folder, _Folder)
+                folder.names = {name: self._find(f"{path}/{name}") for name in os.listdir(fd)}
+            else:
+                file = self._now.setdefault(found.st_ino, _File())
+                assert isinstance(file, _File)
+                file.content = os.pread(fd, found.st_size, 0)
+
+    def cut(self) -> None:
+        """Put the place back to exactly what was durable."""
+        with self._mutex:
+            for entry in list(os.scandir(self._place)):
+                if entry.is_dir(follow_symlinks=False):
+                    shutil.rmtree(entry.path)
+                else:
+                    os.unlink(entry.path)
+            self._now = {os.lstat(self._place).st_ino: self._root}
+            self._restore(self._root, self._place, {})
+
+    def _find(self, path: str) -> _File | _Folder:
+        """What is known of it; what another process made is taken as durable."""
+        return self._now.get(os.lstat(path).st_ino) or self._adopt(path)
+
+    def _adopt(self, path: str) -> _File | _Folder:
+        found = os.lstat(path)
+        known: _File | _Folder
+        if stat.S_ISDIR(found.st_mode):
+            known = _Folder()
+            known.names = {name: self._adopt(f"{path}/{name}") for name in os.listdir(path)}
+        else:
+            with open(path, "rb") as file:
+                known = _File(file.read())
+        return self._now.setdefault(found.st_ino, known)
+
+    def _restore(self, known: _File | _Folder, path: str, written: dict[_File, str]) -> None:
+        if isinstance(known, _File):
+            if known in written:
+                os.link(written[known], path)
+                return
+            with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                file.write(known.content)
+            written[known] = path
+        elif path != self._place:
+            os.mkdir(path, 0o700)
+        self._now[os.lstat(path).st_ino] = known
+        if isinstance(known, _Folder):
+            for name, inner in known.names.items():
+                self._restore(inner, f"{path}/{name}", written)
+
+
+class PowerKernel(Kernel):
+    """The system calls of one process on a Disk. It can be made to fail at a call, and to die at one."""
+
+    def __init__(self, disk: Disk) -> None:
+        self.calls = 0
+        """That change something, so far."""
+        self._disk = disk
+        self._open: dict[int, str] = {}
+        self._failures: dict[str, tuple[int, str]] = {}
+        self._dies_at = 0
+        self._dead = False
+
+    def fail(self, call: str, error_number: int, *, spare: str) -> Self:
+        """Let the next call of this name (`sync` is both kinds) fail, unless its path contains what is to be spared."""
+        self._failures[call] = (error_number, spare)
+        return self
+
+    def die_at(self, call: int) -> Self:
+        """Die instead of making the call of this number."""
+        self._dies_at = call
+        return self
+
+    def die(self) -> None:
+        """What the system does when a process is gone: every descriptor is closed, and so every lock dropped."""
+        self._dead = True
+        while self._open:
+            os.close(self._open.popitem()[0])
+
+    def open(self, path: str, flags: int, mode: int = 0o777) -> int:  # type: ignore[override]
+        is_new = bool(flags & os.O_CREAT) and not os.path.lexists(path)
+        self._step("open", changes=is_new)
+        fd = os.open(path, flags, mode)
+        self._open[fd] = path
+        if is_new:
+            self._disk.begin(path)
+        return fd
+
+    def close(self, fd: int) -> None:
+        if self._open.pop(fd, None) is not None:
+            os.close(fd)
+
+    def write(self, fd: int, data: bytes | memoryview) -> int:  # type: ignore[override]
+        self._step("write", self._open.get(fd, ""))
+        return os.write(fd, data)
+
+    def pread(self, fd: int, size: int, offset: int) -> bytes:
+        self._step("pread", changes=False)
+        return os.pread(fd, size, offset)
+
+    def ftruncate(self, fd: int, size: int) -> None:
+        self._step("ftruncate")
+        os.ftruncate(fd, size)
+
+    def fsync(self, fd: int) -> None:  # type: ignore[override]
+        self._step("sync", self._open.get(fd, ""))
+        self._disk.sync(fd, self._open[fd])
+
+    def fdatasync(self, fd: int) -> None:  # type: ignore[override]
+        self._step("sync", self._open.get(fd, ""))
+        self._disk.sync(fd, self._open[fd])
+
+    def rename(self, old: str, new: str) -> None:  # type: ignore[override]
+        self._step("rename")
+        os.rename(old, new)
+
+    def link(self, old: str, new: str) -> None:  # type: ignore[override]
+        self._step("link")
+        os.link(old, new)
+
+    def unlink(self, path: str) -> None:  # type: ignore[override]
+        self._step("unlink")
+        os.unlink(path)
+
+    def mkdir(self, path: str, mode: int = 0o777) -> None:  # type: ignore[override]
+        self._step("mkdir")
+        os.mkdir(path, mode)
+        self._disk.begin(path)
+
+    def rmdir(self, path: str) -> None:  # type: ignore[override]
+        self._step("rmdir")
+        os.rmdir(path)
+
+    def fchmod(self, fd: int, mode: int) -> None:
+        self._step("fchmod")
+        os.fchmod(fd, mode)
+
+    def _step(self, call: str, path: str = "", *, changes: bool = True) -> None:
+        self.calls += changes
+        if changes and self.calls == self._dies_at:
+            self.die()
+        if self._dead:
+            raise KilledError
+        number, spare = self._failures.get(call, (0, ""))
+        if number and spare not in path:
+            del self._failures[call]
+            raise OSError(number, os.strerror(number))
