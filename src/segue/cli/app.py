@@ -1,0 +1,115 @@
+"""`segue` itself: finds the verb at hand and imports nothing else."""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import click
+
+from segue.cli import exits, output
+from segue.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SECTIONS = {
+    "Start": ("new", "add"),
+    "Read": ("list", "show", "tail", "export"),
+    "Branch": ("fork", "branches", "switch"),
+    "Organise": ("rename", "tag", "pause", "complete", "reopen", "delete", "clean"),
+    "Look after": ("verify", "recover"),
+    "Shell": ("completion",),
+}
+VERBS = tuple(verb for verbs in SECTIONS.values() for verb in verbs)
+COMPLETE_VARIABLE = "_SEGUE_COMPLETE"
+_ENVIRONMENT = (
+    ("SEGUE_STORE", "the store, unless --store names another"),
+    ("SEGUE_DEBUG", "set to 1, it shows where an unexpected error came from"),
+    ("NO_COLOR", "set, it means no colours"),
+    ("PAGER", "what long text is shown with on a terminal"),
+)
+
+
+class Verbs(click.Group):
+    """The verbs, each in the file of its name, imported when asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in VERBS:
+            return None
+        command: click.Command = import_module(f"segue.cli.{cmd_name}").command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in VERBS and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], VERBS, n=2)
+            hint = f"did you mean {' or '.join(near)}?" if near else "segue --help shows all"
+            raise UsageError(f"there is no command {args[0]!r}", hint=hint)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        width = max(map(len, VERBS))
+        for title, verbs in SECTIONS.items():
+            with formatter.section(title):
+                found = [(verb, self.get_command(ctx, verb)) for verb in verbs]
+                formatter.write_dl(
+                    [(verb.ljust(width), command.get_short_help_str(80)) for verb, command in found if command]
+                )
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
+        with formatter.section("Exit codes"):
+            formatter.write_dl([(f"{code:d}", meaning) for code, meaning in exits.MEANINGS.items()])
+        with formatter.section("Environment"):
+            formatter.write_dl(_ENVIRONMENT)
+
+
+@click.group(
+    "segue",
+    cls=Verbs,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.option("-V", "--version", is_flag=True, help="Print the version.")
+@click.pass_context
+def app(ctx: click.Context, version: bool) -> int:
+    """The session layer for AI agents: start a conversation anywhere, stop it anywhere, resume it anywhere.
+
+    An ID may be shortened to any beginning that only one session has.
+    """
+    if version:
+        from segue._version import __version__
+
+        output.line(f"segue {__version__}")
+    elif ctx.invoked_subcommand is None:
+        if output.to_person():
+            from segue.cli.welcome import welcome
+
+            welcome()
+        else:
+            output.text(ctx.get_help())
+    return exits.Exit.DONE
+
+
+def run(args: Sequence[str]) -> int:
+    """Do what the arguments say, and give the code to end with; no exception escapes."""
+    words = list(args)
+    as_json = "--json" in (words[: words.index("--")] if "--" in words else words)
+    try:
+        output.prepare()
+        if instruction := os.environ.get(COMPLETE_VARIABLE, ""):
+            from segue.cli.completion import answer
+
+            return answer(app, instruction)
+        with app.make_context("segue", words) as ctx:
+            code = app.invoke(ctx)
+        return code if isinstance(code, int) else exits.Exit.DONE
+    except BaseException as error:  # noqa: BLE001 - the last stop of every error
+        return exits.report(error, as_json=as_json)

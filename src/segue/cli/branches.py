@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from segue.cli import options, output
+
+if TYPE_CHECKING:
+    from segue.library import Library
+
+
+@options.verb("segue branches qa-2026", "segue branches qa-2026 --json")
+@options.session
+@options.library
+@options.as_json
+def command(*, library: Library, id: str, as_json: bool) -> None:
+    """Show the branches of a session; a star marks the active one."""
+    from segue.cli.view import moment_words
+    from segue.formats.transcript import iso
+
+    session = library.overview(id)
+    branches = session.branches.values()
+    if as_json:
+        output.data(
+            [
+                {
+                    "name": branch.name,
+                    "active": branch.name == session.branch,
+                    "parent": branch.parent or None,
+                    "at": branch.at,
+                    "turn_count": branch.turn_count,
+                    "created_at": iso(branch.created_at),
+                }
+                for branch in branches
+            ]
+        )
+        return
+    when = moment_words()
+    rows = [
+        (
+            "*" if branch.name == session.branch else "",
+            branch.name,
+            f"{branch.parent} at {branch.at}" if branch.parent else "",
+            str(branch.turn_count),
+            when(branch.created_at),
+        )
+        for branch in branches
+    ]
+    output.table(("", "BRANCH", "FROM", "TURNS", "CREATED"), rows, stretch=1)

@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from segue.cli import options
+from segue.cli.change import report, writing
+
+if TYPE_CHECKING:
+    from segue.library import Library
+
+
+@options.verb("segue complete qa-2026")
+@options.session
+@options.library
+@options.as_json
+def command(*, library: Library, id: str, as_json: bool) -> None:
+    """Mark a session as completed; segue reopen takes it back."""
+    with writing(library, id) as live:
+        name = live.id
+        live.complete()
+    report(library, name, f"{name} is completed", as_json=as_json)

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING
+
+import click
+
+from segue.cli import options, output
+from segue.errors import ConflictError, UsageError
+
+if TYPE_CHECKING:
+    from segue.library import Library
+    from segue.model import Session
+
+
+@options.verb(
+    "segue export qa-2026 > login.md",
+    "segue export qa-2026 --format json -o login.json",
+    "segue export qa-2026 --format jsonl --branch other-idea",
+)
+@options.session
+@click.option(
+    "--format",
+    "format",
+    type=click.Choice(["markdown", "json", "jsonl"]),
+    default="markdown",
+    show_default=True,
+    help="markdown to read; json for everything there is; jsonl for the turns, one a line.",
+)
+@click.option(
+    "-o", "--output", "path", metavar="FILE", type=click.Path(), help="Write a file instead of standard output."
+)
+@click.option("--force", is_flag=True, help="Replace FILE if it is there.")
+@options.branch
+@options.library
+@click.option("--json", "as_json", is_flag=True, hidden=True)
+def command(
+    *, library: Library, id: str, format: str, path: str | None, force: bool, branch: str | None, as_json: bool
+) -> None:
+    """Write a session to the letter, for other programs and readers."""
+    content = _render(library.load(id), "json" if as_json else format, branch)
+    if path in {None, "-"}:
+        output.exact(content)
+    else:
+        _save(os.fspath(path or ""), content.encode("utf-8", "backslashreplace"), force=force)
+        output.note(f"written to {path}")
+
+
+def _render(session: Session, format: str, branch: str | None) -> str:
+    from segue.formats import transcript
+
+    match format:
+        case "json":
+            return transcript.json_document(transcript.plain(session)) + "\n"
+        case "jsonl":
+            return transcript.jsonl(session, branch)
+        case _:
+            return transcript.markdown(session, branch)
+
+
+def _save(path: str, data: bytes, *, force: bool) -> None:
+    """All of it under its name, or nothing."""
+    from segue.durable.folder import Folder
+    from segue.durable.kernel import explain
+
+    place, name = os.path.split(path)
+    folder = Folder(os.path.realpath(place or "."))
+    try:
+        if not force:
+            folder.create(name, data)
+            return
+        if os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode):
+            raise UsageError(f"{path} is no regular file, and is not replaced", hint="name another one, or use >")
+        folder.replace(name, data)
+    except FileExistsError:
+        raise ConflictError(f"{path} exists already", hint="--force replaces it") from None
+    except OSError as error:
+        raise explain(error, path, "write") from None

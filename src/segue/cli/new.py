@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from segue.cli import options, output
+
+if TYPE_CHECKING:
+    from segue.library import Library
+
+
+@options.verb(
+    "segue new",
+    'segue new --agent qa --title "Login bug" --tag urgent',
+    "id=$(segue new --agent qa)",
+)
+@click.option("--agent", metavar="NAME", default="", type=options.text, help="Whoever answers.")
+@click.option("--title", metavar="TEXT", default="", type=options.text, help="What it is about.")
+@click.option("--tag", "tags", metavar="TAG", multiple=True, type=options.text, help="A tag; can be repeated.")
+@click.option("--id", metavar="ID", type=options.text, help="An id of your own instead of a made one.")
+@options.library
+@options.as_json
+def command(*, library: Library, agent: str, title: str, tags: tuple[str, ...], id: str | None, as_json: bool) -> None:
+    """Start a session and print its id."""
+    with library.create(agent=agent, title=title, tags=tags, id=id) as live:
+        name = live.id
+    if as_json:
+        from segue.formats.transcript import plain
+
+        output.data(plain(library.store.head(name)))
+    else:
+        output.line(name)
+        output.note(f"segue add {name} TEXT records a turn")

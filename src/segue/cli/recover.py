@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from segue.cli import options, output
+from segue.cli.exits import Exit
+
+if TYPE_CHECKING:
+    from segue.library import Library
+
+
+@options.verb("segue recover qa-2026", "segue recover qa-2026 --yes --json")
+@options.session
+@options.yes
+@options.library
+@options.as_json
+def command(*, library: Library, id: str, yes: bool, as_json: bool) -> int | None:
+    """Salvage what can be read of a damaged session, after asking.
+
+    The damaged original is kept beside it.
+    """
+    name = library.resolve(id)
+    damages = library.store.examine(name).damages
+    for damage in damages if not as_json else ():
+        output.line(f"lost: {damage}")
+    question = f"Put what can be read of {name} in its place, and keep the original beside it?"
+    if damages and not output.confirm(question, yes=yes):
+        output.warn("nothing was changed")
+        return Exit.DECLINED
+    recovery = library.recover(name)
+    turns = sum(branch.own for branch in recovery.session.branches.values())
+    if as_json:
+        output.data(
+            {
+                "id": name,
+                "kept_events": recovery.kept,
+                "kept_turns": turns,
+                "lost": [damage._asdict() for damage in recovery.damages],
+                "original": recovery.original,
+            }
+        )
+    else:
+        output.line(f"kept: {recovery.kept} events, {turns} of them turns")
+        output.line(f"the original is {recovery.original}")
+    return None

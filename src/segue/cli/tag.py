@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from segue.cli import options, output
+from segue.cli.change import writing
+from segue.errors import UsageError
+
+if TYPE_CHECKING:
+    from segue.library import Library
+
+
+@options.verb(
+    "segue tag qa-2026",
+    "segue tag qa-2026 urgent",
+    "segue tag qa-2026 +urgent -waiting",
+    "segue tag qa-2026 --remove waiting",
+    takes_dashes=True,
+)
+@options.session
+@click.argument(
+    "tags", metavar="[TAG | +TAG | -TAG]...", nargs=-1, type=options.text, shell_complete=options.complete_tags
+)
+@click.option(
+    "--remove", metavar="TAG", multiple=True, type=options.text, shell_complete=options.complete_tags, help="As -TAG."
+)
+@options.library
+@options.as_json
+def command(*, library: Library, id: str, tags: tuple[str, ...], remove: tuple[str, ...], as_json: bool) -> None:
+    """Add tags to a session and remove them; print those it has then."""
+    if wrong := [tag for tag in tags if tag.startswith("--") or tag in {"", "+", "-"}]:
+        raise UsageError(f"{wrong[0]!r} is neither an option nor a tag", hint="segue tag --help shows how")
+    added = [tag.removeprefix("+") for tag in tags if not tag.startswith("-")]
+    removed = [*remove, *(tag.removeprefix("-") for tag in tags if tag.startswith("-"))]
+    if added or removed:
+        with writing(library, id) as live:
+            name = live.id
+            live.tag(*added, remove=removed)
+            found = live.overview.tags
+    else:
+        name = library.resolve(id)
+        found = library.overview(name).tags
+    if as_json:
+        output.data({"id": name, "tags": list(found)})
+    else:
+        for tag in found:
+            output.line(tag)

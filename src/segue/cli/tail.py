@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from segue.cli import options, output
+
+if TYPE_CHECKING:
+    from segue.library import Library
+    from segue.model import Event
+
+
+@options.verb(
+    "segue tail qa-2026",
+    "segue tail qa-2026 -n 3 -f",
+    "segue tail qa-2026 -n 0 -f --json",
+)
+@options.session
+@click.option(
+    "-n", "count", metavar="N", type=click.IntRange(min=0), default=10, show_default=True, help="How many turns."
+)
+@click.option("-f", "--follow", is_flag=True, help="Go on with what other processes record, until Ctrl-C.")
+@options.library
+@options.as_json
+def command(*, library: Library, id: str, count: int, follow: bool, as_json: bool) -> None:
+    """Show the last turns, and with -f those to come.
+
+    They are those of the active branch. With --json a line each; with -f then every event, whatever its type.
+    """
+    name = library.resolve(id)
+    turns = library.tail(name, max(count, 1))  # the last one says where to go on
+    after = turns[-1].seq if turns else 0
+    for turn in turns[len(turns) - min(count, len(turns)) :]:
+        _show(turn, as_json=as_json)
+    if follow:
+        for event in library.follow(name, after=after):
+            _show(event, as_json=as_json)
+
+
+def _show(event: Event, *, as_json: bool) -> None:
+    from segue.model import MAIN, Turn
+
+    if as_json:
+        from segue.formats.transcript import plain
+
+        output.data_line(plain(event))
+    elif isinstance(event, Turn):
+        from segue.cli.view import turn_lines
+
+        output.lines(turn_lines([event], first=None, branch=MAIN))

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from segue.cli import options, output
+from segue.cli.exits import Exit
+from segue.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from segue.library import Library
+    from segue.model import JsonObject
+    from segue.store import Examination
+
+
+@options.verb("segue verify", "segue verify qa-2026", "segue verify --json")
+@click.argument("id", metavar="[ID]", required=False, type=options.text, shell_complete=options.complete_ids)
+@options.library
+@options.as_json
+def command(*, library: Library, id: str | None, as_json: bool) -> int:
+    """Read every byte of one session or all, and show every damage."""
+    names = sorted(library.store.ids()) if id is None else [library.resolve(id)]
+    found: list[tuple[str, Examination]] = []
+    for number, name in enumerate(names, start=1):
+        output.progress(f"verifying {number} of {len(names)}: {name}" if len(names) > 1 else "")
+        try:
+            found.append((name, library.store.examine(name)))
+        except NotFoundError:
+            if id is not None:
+                raise
+    output.progress("")
+    damaged = [name for name, examination in found if examination.damages]
+    if as_json:
+        output.data({"sound": not damaged, "sessions": [_plain(*each) for each in found]})
+    else:
+        for name, examination in found:
+            for damage in examination.damages:
+                output.line(f"{name}: {damage}")
+            if examination.torn_bytes:
+                size = examination.torn_bytes
+                output.line(f"{name}: {size} bytes of an append that never completed (no damage)")
+        _sum_up(len(found), damaged)
+    return Exit.DAMAGED if damaged else Exit.DONE
+
+
+def _sum_up(count: int, damaged: list[str]) -> None:
+    if damaged:
+        one = len(damaged) == 1
+        output.line(
+            ("red", f"{len(damaged)} of {count} session{'' if count == 1 else 's'} {'is' if one else 'are'} damaged")
+        )
+        output.note(f"segue recover {damaged[0]} salvages what can be read")
+    else:
+        output.line(("green", f"{count} session{' is' if count == 1 else 's are'} sound"))
+
+
+def _plain(name: str, examination: Examination) -> JsonObject:
+    return {
+        "id": name,
+        "sound": not examination.damages,
+        "damages": [damage._asdict() for damage in examination.damages],
+        "torn_bytes": examination.torn_bytes,
+    }

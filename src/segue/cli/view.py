@@ -1,0 +1,84 @@
+"""How sessions and turns look to a person."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from segue.cli import output
+from segue.cli.moments import ago
+from segue.formats.terminal import one_line
+from segue.formats.transcript import iso, part_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from segue.cli.output import Line, Span
+    from segue.model import Head, Overview, Turn
+
+_STATUS_STYLES = {"active": "green", "paused": "", "completed": "dim", "interrupted": "yellow", "damaged": "red"}
+_ROLE_STYLES = {"user": "green", "assistant": "cyan", "system": "yellow", "tool": "blue"}
+TITLES = ("ID", "AGENT", "TITLE", "TURNS", "CREATED", "ACTIVE", "STATUS")
+_TITLE, _OPTIONAL = 2, (4, 1)
+
+
+def moment_words() -> Callable[[datetime], str]:
+    """Relative times for a person, exact ones for everybody else."""
+    if not output.to_person():
+        return iso
+    now = datetime.now(UTC)
+    return lambda moment: ago(moment, now)
+
+
+def show_heads(heads: Sequence[Head]) -> None:
+    when = moment_words()
+    output.table(TITLES, [_row(head, when) for head in heads], stretch=_TITLE, optional=_OPTIONAL)
+
+
+def head_lines(about: Overview, branch: str, turns: int) -> Iterator[Line]:
+    when = moment_words()
+    if about.title:
+        yield (("bold", one_line(about.title)),)
+    facts = [
+        about.id,
+        f"agent {about.agent}" if about.agent else "",
+        about.status,
+        f"branch {branch}",
+        f"{turns} turn{'' if turns == 1 else 's'}",
+        when(about.updated_at),
+        f"tags {', '.join(about.tags)}" if about.tags else "",
+    ]
+    yield (("dim", one_line(" · ".join(fact for fact in facts if fact))),)
+
+
+def turn_lines(turns: Iterable[Turn], *, first: int | None, branch: str = "") -> Iterator[Line]:
+    """Each turn under a line that says who and when; numbered on from `first` where that is known."""
+    when = moment_words()
+    for at, turn in enumerate(turns):
+        number = "" if first is None else f"{first + at} "
+        role: Span = (_ROLE_STYLES.get(turn.role, "bold"), f"{number}{one_line(turn.role)}")
+        facts = [when(turn.timestamp)]
+        if turn.tokens is not None:
+            facts.append(f"{turn.tokens} tokens")
+        if branch and turn.branch != branch:
+            facts.append(f"branch {turn.branch}")
+        yield ()
+        yield (role, ("dim", one_line(" · ".join(["", *facts]))))
+        if turn.content:
+            yield (turn.content,)
+        for part in part_lines(turn):
+            yield (("dim", part),)
+
+
+def _row(head: Head, when: Callable[[datetime], str]) -> list[Span]:
+    status = "damaged" if head.damage else head.status
+    style = _STATUS_STYLES[status]
+    return [
+        head.id,
+        head.agent,
+        head.title,
+        str(head.turn_count),
+        when(head.created_at),
+        when(head.updated_at),
+        (style, status) if style else status,
+    ]

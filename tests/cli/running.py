@@ -1,0 +1,131 @@
+"""The real command, run as a person or a script runs it: with a process, a home and a store of its own."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import segue
+
+if TYPE_CHECKING:
+    from segue.library import Library
+
+PACKAGE = Path(segue.__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    code: int
+    out: bytes
+    err: bytes
+
+    @property
+    def text(self) -> str:
+        return self.out.decode()
+
+    @property
+    def complaint(self) -> str:
+        return self.err.decode()
+
+
+@dataclass(frozen=True)
+class Terminal:
+    """A process at a terminal of its own."""
+
+    process: subprocess.Popen[bytes]
+    screen: int
+    seen: bytearray = field(default_factory=bytearray)
+
+    def wait_for(self, text: str) -> None:
+        while text.encode() not in self.seen:
+            assert self._read(), f"it ended without {text!r}: {bytes(self.seen)!r}"
+
+    def type(self, text: str) -> None:
+        os.write(self.screen, text.encode())
+
+    def end(self) -> Result:
+        while self._read():
+            pass
+        code = self.process.wait()
+        os.close(self.screen)
+        return Result(code=code, out=bytes(self.seen).replace(b"\r\n", b"\n"), err=b"")
+
+    def _read(self) -> bool:
+        try:
+            piece = os.read(self.screen, 65536)
+        except OSError:  # how Linux says that nobody is at the other end any more
+            return False
+        self.seen.extend(piece)
+        return bool(piece)
+
+
+class Segue:
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.root = home / "sessions"
+        self.store = f"journal:{self.root}"
+
+    @property
+    def library(self) -> Library:
+        return segue.open(self.store)
+
+    def environment(self, **more: str) -> dict[str, str]:
+        kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in os.environ}
+        return kept | {
+            "HOME": str(self.home),
+            "PYTHONPATH": str(PACKAGE),
+            "SEGUE_STORE": self.store,
+            "PYTHONWARNINGS": "error",
+            "TERM": "xterm",
+            "PAGER": "cat",
+            **more,
+        }
+
+    def run(self, *args: str | bytes, stdin: bytes = b"", **env: str) -> Result:
+        done = subprocess.run(
+            [sys.executable, "-m", "segue", *args],
+            input=stdin,
+            capture_output=True,
+            check=False,
+            env=self.environment(**env),
+            cwd=self.home,
+        )
+        return Result(code=done.returncode, out=done.stdout, err=done.stderr)
+
+    def ok(self, *args: str, stdin: bytes = b"", **env: str) -> str:
+        """What a call prints that must succeed without complaint."""
+        result = self.run(*args, stdin=stdin, **env)
+        assert (result.code, result.complaint) == (0, "")
+        return result.text
+
+    def refuses(self, code: int, *args: str | bytes, stdin: bytes = b"", **env: str) -> str:
+        """The one line on stderr of a call that must fail."""
+        result = self.run(*args, stdin=stdin, **env)
+        assert (result.code, result.text) == (code, ""), result
+        assert result.complaint.startswith("segue: ")
+        assert result.complaint.count("\n") == 1
+        assert result.complaint.endswith("\n")
+        return result.complaint.rstrip("\n")
+
+    def at_terminal(self, *args: str, **env: str) -> Terminal:
+        screen, keyboard = pty.openpty()
+        process = subprocess.Popen(
+            [sys.executable, "-m", "segue", *args],
+            stdin=keyboard,
+            stdout=keyboard,
+            stderr=keyboard,
+            env=self.environment(COLUMNS="120", **env),
+            cwd=self.home,
+        )
+        os.close(keyboard)
+        return Terminal(process, screen)
+
+    def files(self) -> dict[str, bytes]:
+        """Every file of the store, to see that nothing changed; locks are no content."""
+        found = (path for path in self.root.rglob("*") if path.is_file() and path.parent.name != ".locks")
+        return {str(path.relative_to(self.root)): path.read_bytes() for path in found}

@@ -1,0 +1,148 @@
+"""The command as a whole: what it imports, what it says of itself, how it looks at a terminal."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from segue._version import __version__
+from segue.cli import app as application
+from segue.cli import exits
+from segue.cli.app import VERBS, run
+from segue.errors import SegueError
+
+if TYPE_CHECKING:
+    from tests.cli.running import Segue
+
+CLI = Path(application.__file__).parent
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def imported(cli: Segue, *args: str) -> set[str]:
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "segue", *args],
+        capture_output=True,
+        check=True,
+        env=cli.environment(),
+    )
+    return set(re.findall(r"\| +([\w.]+)\n", done.stderr.decode()))
+
+
+@pytest.mark.parametrize("flag", ["--version", "-V"])
+def test_the_version_is_answered_without_importing_anything(cli: Segue, flag: str) -> None:
+    assert cli.ok(flag) == f"segue {__version__}\n"
+    assert {"click", "msgspec", "rich", "segue.library"}.isdisjoint(imported(cli, flag))
+
+
+@pytest.mark.usefixtures("session")
+def test_a_verb_imports_only_what_it_uses(cli: Segue) -> None:
+    modules = imported(cli, "list")
+    others = {f"segue.cli.{verb}" for verb in VERBS} - {"segue.cli.list"}
+    unused = others | {"rich", "platformdirs", "asyncio", "subprocess", "sqlite3", "segue.stores.memory"}
+    assert unused.isdisjoint(modules)
+
+
+def test_help_names_every_verb_and_every_exit_code(cli: Segue) -> None:
+    shown = cli.ok("--help")
+    assert [verb for verb in VERBS if f"\n  {verb} " not in shown] == []
+    assert [code for code in exits.Exit if f"\n  {code:d} " not in shown] == []
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_help_of_a_verb_has_examples_that_use_it(cli: Segue, verb: str) -> None:
+    examples = cli.ok(verb, "--help").partition("Examples:\n")[2]
+    assert f"segue {verb}" in examples
+
+
+def test_piped_and_alone_it_prints_help(cli: Segue) -> None:
+    assert cli.ok() == cli.ok("--help")
+
+
+def test_every_family_of_errors_has_a_code_of_its_own() -> None:
+    families = SegueError.__subclasses__()
+    codes = {exits.exit_of(family.__new__(family)) for family in families}
+    assert len(codes) == len(families)
+    assert exits.Exit.UNEXPECTED not in codes
+
+
+def test_only_the_output_module_touches_the_streams() -> None:
+    touching = {
+        file.name
+        for file in CLI.glob("*.py")
+        for node in ast.walk(ast.parse(file.read_bytes()))
+        if (isinstance(node, ast.Attribute) and node.attr in {"stdout", "stderr", "echo", "secho"})
+        or (isinstance(node, ast.Name) and node.id == "print")
+    }
+    assert touching == {"__init__.py", "output.py"}  # the first answers --version before anything is imported
+
+
+def test_in_process_it_gives_the_code_back(cli: Segue, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["new", "--id", "here", "--store", cli.store]) == 0
+    assert capsys.readouterr().out == "here\n"
+    assert run(["show", "nobody", "--store", cli.store]) == 3
+
+
+def test_the_reference_page_says_what_the_help_says(cli: Segue) -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "scripts" / "reference", "--check"], check=False, env=cli.environment()
+    )
+    assert done.returncode == 0
+
+
+# ── At a terminal ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_alone_at_a_terminal_it_says_what_to_do_first(cli: Segue) -> None:
+    shown = cli.at_terminal().end()
+    assert shown.code == 0
+    assert "segue new" in shown.text
+    assert "no sessions yet" in shown.text
+
+
+def test_alone_at_a_terminal_it_shows_the_newest_sessions(cli: Segue, session: str) -> None:
+    assert session in cli.at_terminal().end().text
+
+
+def test_a_listing_at_a_terminal_is_a_table_with_relative_times(cli: Segue, session: str) -> None:
+    header, row = cli.at_terminal("list", NO_COLOR="1").end().text.splitlines()
+    assert header.split() == ["ID", "AGENT", "TITLE", "TURNS", "CREATED", "ACTIVE", "STATUS"]
+    assert row.startswith(session)
+    assert re.search(r"  (now|\d+s ago)  ", row)
+    assert header.index("TITLE") == row.index("Login bug")
+
+
+def test_on_a_narrow_terminal_the_id_stays_whole_and_no_line_breaks(cli: Segue) -> None:
+    cli.library.create(agent="agent", title="日本語のとても長いタイトル" * 5, id="i" * 30).close()
+    terminal = cli.at_terminal("list", NO_COLOR="1")
+    lines = terminal.end().text.splitlines()
+    assert lines[1].startswith("i" * 30 + " ")
+    assert "…" in lines[1]
+
+
+def test_the_pager_gets_the_transcript(cli: Segue, session: str) -> None:
+    shown = cli.at_terminal("show", session, PAGER="sed s/^/paged:/").end().text
+    assert "paged:Why does login fail?" in shown
+
+
+@pytest.mark.parametrize("pager", ["/no/such/pager", "", "'unbalanced"])
+def test_without_a_pager_the_transcript_is_printed(cli: Segue, session: str, pager: str) -> None:
+    assert "Why does login fail?" in cli.at_terminal("show", session, PAGER=pager).end().text
+
+
+def test_a_pager_that_quits_early_is_no_error(cli: Segue, session: str) -> None:
+    with cli.library.open(session) as live:
+        live.add("user", "x" * 500_000)
+    assert cli.at_terminal("show", session, PAGER="true").end().code == 0
+
+
+def test_progress_is_shown_at_a_terminal_and_cleared(cli: Segue, session: str) -> None:
+    cli.ok("new", "--id", "second")
+    shown = cli.at_terminal("verify").end().text
+    assert f"verifying 1 of 2: {session}" in shown
+    assert "2 sessions are sound" in shown

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.cli.running import Segue
+
+
+def complete(cli: Segue, *words: str) -> list[str]:
+    """What real bash offers for the last word."""
+    launcher = cli.home / "segue"
+    launcher.write_text(f'#!/bin/sh\nexec {sys.executable} -m segue "$@"\n', encoding="utf-8")
+    launcher.chmod(0o755)
+    quoted = " ".join(f"'{word}'" for word in ("segue", *words))
+    script = f"""
+        eval "$(segue completion bash)"
+        COMP_WORDS=({quoted}); COMP_CWORD={len(words)}
+        _segue_completion segue
+        printf '%s\\n' "${{COMPREPLY[@]}}"
+    """
+    environment = cli.environment()
+    environment["PATH"] = f"{cli.home}:{environment['PATH']}"
+    done = subprocess.run(["bash", "--norc", "-c", script], capture_output=True, check=True, env=environment)
+    assert done.stderr == b""
+    return done.stdout.decode().split()
+
+
+def test_verbs_complete(cli: Segue) -> None:
+    assert complete(cli, "re") == ["rename", "reopen", "recover"]
+
+
+def test_options_complete(cli: Segue) -> None:
+    assert complete(cli, "list", "--s") == ["--status", "--since", "--store"]
+
+
+def test_ids_complete(cli: Segue, session: str) -> None:
+    cli.ok("new", "--id", "logout")
+    assert complete(cli, "show", "log") == [session, "logout"]
+    assert complete(cli, "delete", session, "logo") == ["logout"]
+
+
+def test_branches_tags_and_choices_complete(cli: Segue, session: str) -> None:
+    cli.ok("fork", session, "--name", "other")
+    assert complete(cli, "switch", session, "o") == ["other"]
+    assert complete(cli, "show", session, "--branch", "") == ["main", "other"]
+    assert complete(cli, "list", "--tag", "") == ["web"]
+    assert complete(cli, "list", "--status", "p") == ["paused"]
+
+
+def test_a_store_on_the_line_is_the_one_that_completes(cli: Segue, session: str) -> None:
+    assert complete(cli, "show", "--store", f"journal:{cli.home}/other", session) == []
+    assert complete(cli, "show", "--store", "nosuch:", "") == []
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_each_shell_gets_its_script(cli: Segue, shell: str) -> None:
+    assert f"_SEGUE_COMPLETE={shell}_complete" in cli.ok("completion", shell)
+
+
+def test_a_question_of_no_known_shell_is_refused_quietly(cli: Segue) -> None:
+    assert cli.run("list", _SEGUE_COMPLETE="tcsh_complete").code == 2
