@@ -1,0 +1,113 @@
+"""Every command on the pages is run, page by page, each page on a fresh machine, and shows what the page says.
+
+A command is a line that begins with `$ ` in a block marked `console`. It must end with 0, or with N where its line ends
+in `# exit N`. Lines behind it are lines of its output, in this order; others may stand between them, and `…` stands for
+anything. One whose line ends in `# until Ctrl-C` runs beside those that follow, until it has shown its lines.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from contextlib import ExitStack
+from subprocess import DEVNULL, PIPE, STDOUT, Popen
+from typing import TYPE_CHECKING
+
+import pytest
+
+from segue.cli.exits import MEANINGS
+from tests.docs.pages import HOW_TO, README, ROOT, Command, commands, environment, missing_lines, name_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SAFE_SECONDS = 60
+"""A command that waits for something that never comes is a failure, not a hang."""
+
+
+def new_machine(root: Path) -> tuple[Path, dict[str, str]]:
+    """A home with nothing in it, and `segue` on the PATH and in the folder at hand."""
+    home, programs = root / "home", root / "bin"
+    home.mkdir()
+    programs.mkdir()
+    program = programs / "segue"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m segue "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
+    (home / "segue").symlink_to(program)
+    return home, {**environment(home), "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+
+
+@pytest.mark.parametrize("page", [README, *HOW_TO], ids=name_of)
+def test_the_commands_on_the_page_work_and_show_what_it_says(page: Path, tmp_path: Path) -> None:
+    home, variables = new_machine(tmp_path)
+    with ExitStack() as machine:
+        for command in commands(page):
+            process = Popen(
+                ["sh", "-c", f"exec {command.text}" if command.goes_on else command.text],
+                cwd=home,
+                env=variables,
+                stdin=DEVNULL,
+                stdout=PIPE,
+                stderr=STDOUT,
+                text=True,
+            )
+            if command.goes_on:
+                machine.callback(end, process, command)
+                continue
+            output, _ = process.communicate(timeout=SAFE_SECONDS)
+            assert process.returncode == command.exit_code, f"$ {command.text}\n{output}"
+            assert missing_lines(command.shown, output) == [], f"$ {command.text}\n{output}"
+
+
+def end(process: Popen[str], command: Command) -> None:
+    """Read until all that the page shows has come, then end the process."""
+    with process:
+        output = ""
+        while (
+            missing_lines(command.shown, output) and process.stdout is not None and (line := process.stdout.readline())
+        ):
+            output += line
+        process.kill()
+    assert missing_lines(command.shown, output) == [], f"$ {command.text}\n{output}"
+
+
+@pytest.mark.parametrize("page", [README, *HOW_TO], ids=name_of)
+def test_there_are_commands_on_the_page(page: Path) -> None:
+    assert commands(page)
+
+
+def test_the_page_on_scripts_says_what_each_exit_code_means() -> None:
+    page = (ROOT / "docs" / "how-to" / "script.md").read_text(encoding="utf-8")
+    told = re.findall(r"^\| (\d+) \| (.+?) \|$", page, re.MULTILINE)
+    assert told == [(f"{code:d}", meaning) for code, meaning in MEANINGS.items()]
+
+
+# ── The checks themselves ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_marks_are_read_and_not_run(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "```console\n$ a  # exit 3\n$ b # until Ctrl-C\nx\n$ c # d\n```\n```sh\n$ e\n```\n", encoding="utf-8"
+    )
+    assert commands(page) == [
+        Command("a", exit_code=3, goes_on=False, shown=()),
+        Command("b", exit_code=0, goes_on=True, shown=("x",)),
+        Command("c # d", exit_code=0, goes_on=False, shown=()),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("shown", "missing"),
+    [
+        (("one", "three"), []),
+        (("o…", "t…e"), []),
+        (("three", "one"), ["one"]),
+        (("on",), ["on"]),
+        (("one", "one"), ["one"]),
+        (("o.e",), ["o.e"]),
+    ],
+)
+def test_output_is_compared_line_by_line_in_order(shown: tuple[str, ...], missing: list[str]) -> None:
+    assert missing_lines(shown, "one\ntwo\nthree\n") == missing

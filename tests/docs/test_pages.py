@@ -1,0 +1,91 @@
+"""Claims about the pages as a whole: their links, the files they name, their size."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from segue.cli.app import VERBS
+from tests.docs.pages import HOW_TO, PAGES, README, ROOT, links, name_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ARCHITECTURE = ROOT / "docs" / "architecture.md"
+TENETS = ROOT / "docs" / "tenets.md"
+SOURCE = ROOT / "src" / "segue"
+NO_ROOMS = {"__init__.py", "__main__.py", "_version.py", "py.typed", "__pycache__"}
+
+
+def anchors(page: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    broken: list[str] = []
+    for link in links(page):
+        if "://" in link:
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            broken.append(link)
+    assert broken == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_file_that_a_page_names_exists(page: Path) -> None:
+    named = re.findall(r"\b((?:tests|src|docs|scripts|requirements)/[\w./-]+\.\w+)", page.read_text(encoding="utf-8"))
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_page_can_be_reached_from_the_readme(page: Path) -> None:
+    reached, ahead = set[str](), [README]
+    while ahead:
+        here = ahead.pop()
+        if name_of(here) not in reached:
+            reached.add(name_of(here))
+            linked = [(here.parent / link.partition("#")[0]).resolve() for link in links(here) if "://" not in link]
+            ahead += [target for target in linked if target.suffix == ".md" and target.exists()]
+    assert name_of(page) in reached
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_a_page_has_one_title_and_no_trailing_blanks(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith("# ")
+    assert [line for line in text.splitlines() if line != line.rstrip()] == []
+
+
+def test_the_readme_is_short() -> None:
+    assert README.read_text(encoding="utf-8").count("\n") <= 150
+
+
+def test_the_readme_says_that_there_is_no_chat_as_long_as_there_is_none() -> None:
+    assert ("There is no chat yet" in README.read_text(encoding="utf-8")) == ("chat" not in VERBS)
+
+
+def test_the_tenets_fit_on_a_screen() -> None:
+    assert TENETS.read_text(encoding="utf-8").count("\n") <= 20
+
+
+def test_there_is_a_page_for_what_people_do_every_day() -> None:
+    wanted = {"clean", "export", "follow", "fork", "list", "record", "script", "show", "verify-and-recover"}
+    assert wanted <= {page.stem for page in HOW_TO}
+
+
+def test_the_layer_picture_shows_every_room_and_marks_those_that_are_planned() -> None:
+    picture = ARCHITECTURE.read_text(encoding="utf-8").partition("```text\n")[2].partition("```")[0]
+    built, planned = set[str](), set[str]()
+    for line in picture.splitlines():
+        rooms = re.match(r"(?:\w+(?:/|\.py)\s+)+", line)
+        names = {name.rstrip("/") for name in (rooms.group().split() if rooms else [])}
+        (planned if "(planned)" in line else built).update(names)
+    there = {path.name for path in SOURCE.iterdir() if path.name not in NO_ROOMS}
+    assert built == there
+    assert planned & there == set()
