@@ -29,7 +29,7 @@ from segue.model.events import (
     Unknown,
     content_of,
 )
-from segue.model.fold import apply, begin, fold
+from segue.model.fold import apply, apply_turns, begin, fold
 from segue.model.session import MAIN, Branch, Head, Overview, Session, head_of, overview_of
 from segue.model.status import STATUSES, Status, check_transition
 
@@ -64,6 +64,7 @@ __all__ = [
     "Turn",
     "Unknown",
     "apply",
+    "apply_turns",
     "begin",
     "check_beginning",
     "check_event",

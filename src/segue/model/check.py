@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from msgspec import ValidationError, convert, to_builtins
-from msgspec.structs import fields, replace
+from msgspec.structs import replace
 
 from segue.errors import ConflictError, UsageError
 from segue.ids import check_id
@@ -106,14 +106,14 @@ def _check_turn(turn: Turn) -> None:
 
 def _check_fields(event: Known) -> None:
     kind = type(event).__struct_config__.tag
-    for item in fields(event):
-        value = getattr(event, item.name)
+    for name in event.__struct_fields__:
+        value = getattr(event, name)
         if isinstance(value, datetime):
             _check_time(value)
-        elif item.name == "extra":
+        elif name == "extra":
             _check_extra(event)
         elif isinstance(value, dict):
-            _check_json(value, item.name)
+            _check_json(value, name)
     known = replace(event, extra={})
     try:
         back = convert(to_builtins(known, builtin_types=(datetime,)), type(event))
@@ -125,8 +125,7 @@ def _check_fields(event: Known) -> None:
 
 def _check_extra(event: Known) -> None:
     _check_json(event.extra, "extra")
-    taken = {item.encode_name for item in fields(event)} | {"type", "sum"}
-    if clash := taken & event.extra.keys():
+    if clash := {*event.__struct_encode_fields__, "type", "sum"} & event.extra.keys():
         raise UsageError(f"extra repeats {', '.join(sorted(clash))}")
 
 

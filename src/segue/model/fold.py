@@ -111,12 +111,12 @@ def fold(events: Iterable[Event]) -> Session:
             keep(event)
             pending.append(event)
             continue
-        overview = _count_all(overview, pending)
+        overview = apply_turns(overview, pending)
         pending = []
         if isinstance(event, Unknown):
             unknown.append(event)
         overview = apply(overview, event)
-    overview = _count_all(overview, pending)
+    overview = apply_turns(overview, pending)
     return Session(
         **asdict(overview),
         own_turns={name: tuple(turns) for name, turns in own.items() if turns},
@@ -136,7 +136,8 @@ def _count(overview: Overview, run: Sequence[Turn]) -> Overview:
     )
 
 
-def _count_all(overview: Overview, turns: list[Turn]) -> Overview:
+def apply_turns(overview: Overview, turns: Sequence[Turn]) -> Overview:
+    """As `apply` of each in turn, at once."""
     if not turns:
         return overview
     by_branch: dict[str, list[Turn]] = {}
