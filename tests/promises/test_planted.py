@@ -110,7 +110,7 @@ def test_deleting_by_prefix_is_caught_by_the_neighbours(
 def test_half_an_append_left_behind_is_caught_by_the_short_write(
     prepared: Path, root: Path, plant: Callable[..., None], request: pytest.FixtureRequest
 ) -> None:
-    plant(Log, "_undo_quietly", lambda _log: True)
+    plant(Log, "_take_back", lambda _log: True)
     proof = test_faults.test_an_append_that_raises_is_not_there_and_one_that_returns_is
     must_catch(request, lambda: proof(prepared, root, "append many"))
 

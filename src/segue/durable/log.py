@@ -9,10 +9,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from segue.durable.kernel import Kernel, explain
-from segue.errors import ConflictError, DiskFullError, SegueError, WriterStoppedError
+from segue.errors import ConflictError, DiskFullError, WriterStoppedError
 
 if TYPE_CHECKING:
     from segue.durable.folder import Folder
+
+
+_CUT_SHORT = "an append was cut short"
 
 
 class Log:
@@ -41,33 +44,28 @@ class Log:
         """Write all of the data behind what is there and sync it, or leave the file as it was and raise."""
         self.check()
         if os.lseek(self.fd, 0, os.SEEK_END) != self.size:
-            self._stopped = "another program wrote to it meanwhile"
+            self.stop("another program wrote to it meanwhile")
             raise ConflictError(f"{self.path} was changed by another program", hint="open the session again")
+        self.stop(_CUT_SHORT)  # until it is done: a Ctrl-C may come at any point
         try:
-            written = self._kernel.write(self.fd, data)
-        except OSError as error:
-            raise self._undo(explain(error, self.path, "append to")) from error
-        if written != len(data):
-            message = f"cannot append to {self.path}: only {written} of {len(data)} bytes fit"
-            raise self._undo(
-                DiskFullError(message, hint="make room and try again: nothing that was saved is lost", path=self.path)
-            )
-        if sync:
-            try:
-                self._kernel.fdatasync(self.fd)
-            except OSError as error:
-                # A second sync would report success for pages the kernel has given up on: stop for good.
-                self._undo_quietly()
-                raise self._stop(error) from error
+            self._write(data)
+            if sync:
+                self._sync()
+        except BaseException as error:
+            if self._take_back() and isinstance(error, DiskFullError | KeyboardInterrupt):
+                self._stopped = ""
+            raise
         self.size += len(data)
+        self._stopped = ""
 
     def sync(self) -> None:
         """Make sure of what an earlier, perhaps killed, writer left."""
         self.check()
-        try:
-            self._kernel.fdatasync(self.fd)
-        except OSError as error:
-            raise self._stop(error) from error
+        self._sync()
+
+    def stop(self, why: str = _CUT_SHORT) -> None:
+        """Take nothing more."""
+        self._stopped = why
 
     def truncate(self, size: int) -> None:
         """Cut off an append that never completed (its bytes are kept elsewhere by now)."""
@@ -85,18 +83,26 @@ class Log:
             with suppress(OSError):  # whatever was acknowledged was synced before
                 self._kernel.close(fd)
 
-    def _stop(self, error: OSError) -> WriterStoppedError:
-        self._stopped = "a sync failed"
-        reason = explain(error, self.path, "sync")
-        hint = "check the disk, then open the session again; whatever was acknowledged is there"
-        return WriterStoppedError(str(reason), hint=hint, path=self.path, errno=error.errno)
+    def _write(self, data: bytes) -> None:
+        try:
+            written = self._kernel.write(self.fd, data)
+        except OSError as error:
+            raise explain(error, self.path, "append to") from error
+        if written != len(data):
+            message = f"cannot append to {self.path}: only {written} of {len(data)} bytes fit"
+            raise DiskFullError(message, hint="make room and try again: nothing that was saved is lost", path=self.path)
 
-    def _undo(self, error: SegueError) -> SegueError:
-        if not self._undo_quietly() or not isinstance(error, DiskFullError):
-            self._stopped = "a write failed"
-        return error
+    def _sync(self) -> None:
+        try:
+            self._kernel.fdatasync(self.fd)
+        except OSError as error:
+            # A second sync would report success for pages the kernel has given up on: stop for good.
+            self.stop("a sync failed")
+            hint = "check the disk, then open the session again; whatever was acknowledged is there"
+            reason = explain(error, self.path, "sync")
+            raise WriterStoppedError(str(reason), hint=hint, path=self.path, errno=error.errno) from error
 
-    def _undo_quietly(self) -> bool:
+    def _take_back(self) -> bool:
         try:
             self._kernel.ftruncate(self.fd, self.size)
         except OSError:

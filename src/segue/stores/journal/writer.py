@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 from copy import deepcopy
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from segue.durable.blobs import put_blob
 from segue.errors import ConflictError
 from segue.formats.journal import encode_append, encode_checkpoint, encode_event, fingerprint
-from segue.model import Turn, apply, check_event
+from segue.model import Turn, apply, apply_turns, check_event
 from segue.store import Durability, Receipt
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ class JournalWriter:
         self._log = log
         self._lock = lock
         self._overview = overview
+        self._uncounted: list[Turn] = []  # recorded, and not in the overview yet: counted when somebody asks
+        self._accounted = log.size
         self._since_checkpoint = since_checkpoint
         self._checkpoint_size = 0
         self._durability = durability
@@ -57,27 +59,40 @@ class JournalWriter:
 
     @property
     def overview(self) -> Overview:
-        return self._overview
+        with self._log.lock:
+            return self._counted()
+
+    @property
+    def branch(self) -> str:
+        return self._overview.branch
 
     def append(self, *events: Event, fresh: bool = False) -> Receipt:
         with self._log.lock:
-            if fresh and len(events) == 1:
-                return self._append_one(events[0])
+            if self._log.size != self._accounted:  # a Ctrl-C came between the file and what we know of it
+                self._log.stop()
+            if fresh and len(events) == 1 and isinstance(turn := events[0], Turn):
+                return self._append_turn(turn)
             return self._append_all(events, fresh=fresh)
 
-    def _append_one(self, event: Event) -> Receipt:
+    def _append_turn(self, turn: Turn) -> Receipt:
         """The path of every turn of a conversation."""
-        overview = self._overview
-        check_event(event, overview)
-        event = _own(event, overview.seq + 1)
-        self._write(encode_event(event), apply(overview, event))
+        check_event(turn, self._overview)
+        turn = replace(turn, seq=self._overview.seq + len(self._uncounted) + 1)
+        line = encode_event(turn)
+        if self._is_checkpoint_due(len(line)):
+            self._write(line, apply(self._counted(), turn))
+        else:
+            self._log.append(line, sync=self._durability >= Durability.SYNCED)
+            self._since_checkpoint += len(line)
+            self._uncounted.append(turn)
+            self._accounted = self._log.size
         if self._complete:
-            self._recorded[event.id] = (event.seq, fingerprint(event))
-        return Receipt(seqs=(event.seq,), durability=self._durability)
+            self._recorded[turn.id] = (turn.seq, fingerprint(turn))
+        return Receipt(seqs=(turn.seq,), durability=self._durability)
 
     def _append_all(self, events: tuple[Event, ...], *, fresh: bool) -> Receipt:
+        overview = self._counted()
         new, seqs = self._sort_out(events, fresh=fresh)
-        overview = self._overview
         for event in new:
             check_event(event, overview)
             overview = apply(overview, event)
@@ -114,31 +129,31 @@ class JournalWriter:
             self._recorded = {event.id: (event.seq, fingerprint(event)) for event in self._history()}
             self._complete = True
 
-    def _write(self, lines: bytes, overview: Overview) -> None:
-        size = len(lines)
+    def _counted(self) -> Overview:
+        if self._uncounted:
+            self._overview = apply_turns(self._overview, self._uncounted)
+            self._uncounted = []
+        return self._overview
+
+    def _is_checkpoint_due(self, size: int) -> bool:
         due = max(CHECKPOINT_EVERY_BYTES, CHECKPOINT_SHARE * self._checkpoint_size)
+        return self._since_checkpoint + size >= due
+
+    def _write(self, lines: bytes, overview: Overview) -> None:
         leaving = overview.status not in {self._overview.status, "active"}
-        if self._since_checkpoint + size >= due or leaving:
+        if leaving or self._is_checkpoint_due(len(lines)):
             checkpoint = encode_checkpoint(overview)
             self._log.append(lines + checkpoint, sync=self._durability >= Durability.SYNCED)
             self._checkpoint_size, self._since_checkpoint = len(checkpoint), 0
         else:
             self._log.append(lines, sync=self._durability >= Durability.SYNCED)
-            self._since_checkpoint += size
+            self._since_checkpoint += len(lines)
         self._overview = overview
+        self._accounted = self._log.size
 
     def put_blob(self, data: bytes) -> str:
         self._log.check()
-        digest = hashlib.sha256(data).hexdigest()
-        self._blobs.make()
-        try:
-            self._blobs.create(digest, data)
-        except FileExistsError:
-            if self._blobs.read(digest) != data:
-                self._blobs.replace(digest, data)
-            else:
-                self._blobs.sync()  # a writer that was killed may have left its name unsynced
-        return f"sha256:{digest}"
+        return put_blob(self._blobs, data)
 
     def close(self) -> None:
         with self._log.lock:
