@@ -12,17 +12,18 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import fields, replace
+from msgspec.structs import replace
 
 from segue.errors import UsageError
-from segue.model import EPOCH, EVENT_TYPES, Event, Head, JsonObject, Overview, Unknown, content_of, head_of
-from segue.model.events import EXTRA, Known
+from segue.formats.records import BadRecordError, event_of, parse, refuse_pairs
+from segue.model import Event, Head, JsonObject, Overview, Unknown, content_of, head_of
+from segue.model.events import Known
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +32,6 @@ CHECKPOINT = b'{"type":"checkpoint",'
 _HEAD = CHECKPOINT + b'"head":'
 
 _SUM = re.compile(rb',"sum":"([0-9a-f]{8})(\+?)"\}')
-_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")  # as two characters: one beyond U+FFFF is a single one here
 _SUM_SIZE = len(b',"sum":"00000000"}')
 
 
@@ -45,8 +45,8 @@ class Checkpoint(Struct, frozen=True, kw_only=True, tag="checkpoint"):
     seq: int
 
 
-class BadLineError(ValueError):
-    """A line that cannot be believed, and why."""
+BadLineError = BadRecordError
+"""A line that cannot be believed, and why."""
 
 
 class Line(NamedTuple):
@@ -168,8 +168,7 @@ def _encode(plain: object) -> bytes:
     except UnicodeEncodeError:  # lone surrogates: models emit them, and only escapes can carry them
         values = msgspec.to_builtins(plain)
         encoded = json.dumps(values, separators=(",", ":")).encode()
-        if _PAIR.search(json.dumps(values, ensure_ascii=False)):
-            raise UsageError("two surrogates stand together that JSON reads as one character") from None
+        refuse_pairs(json.dumps(values, ensure_ascii=False))
     except (TypeError, ValueError) as error:
         raise UsageError(f"an event holds what cannot be recorded: {error}") from None
     except RecursionError:
@@ -202,67 +201,20 @@ def _decode_foreign(line: bytes) -> Event:
 
 
 def _object(text: bytes) -> JsonObject:
-    try:
-        plain = json.loads(text.decode("utf-8-sig"), parse_constant=_refuse_constant)
-    except UnicodeDecodeError:
-        raise BadLineError("it is not UTF-8") from None
-    except RecursionError:
-        raise BadLineError("it is nested too deeply") from None
-    except ValueError as error:
-        reason = str(error).partition(": line ")[0] if text.strip() else "it is empty"
-        raise BadLineError(f"it is not JSON ({reason})") from None
+    plain = parse(text)
     if not isinstance(plain, dict):
         raise BadLineError("it is JSON, but not an object")
     return plain
 
 
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
-
-
 def _decode_object(plain: JsonObject) -> Event | Checkpoint:
     """The patient way, for what other writers leave out and newer versions add."""
-    kind = plain.pop("type", "")
-    plain.setdefault("id", "")
     try:
-        if kind == "checkpoint":
-            return msgspec.convert({"type": kind, **plain}, Checkpoint)
-        known = EVENT_TYPES.get(kind) if isinstance(kind, str) else None
-        if known is None:
-            number, name = plain.pop("seq", 0), plain.pop("id")
-            return Unknown(
-                type=msgspec.convert(kind, str),
-                data=plain,
-                id=msgspec.convert(name, str),
-                seq=msgspec.convert(number, int),
-            )
-        names = {item.encode_name: item for item in fields(known)}
-        for name in ("timestamp", "created_at"):
-            if name in names:
-                plain[name] = _time(plain.get(name))
-        if known is EVENT_TYPES["turn"]:
-            plain.setdefault("tokens", None)
-        if known is EVENT_TYPES["metadata"]:
-            plain.setdefault("agent", "")
-            plain.setdefault("status", "active")
-        extra = {name: value for name, value in plain.items() if name not in names}
-        values = {name: value for name, value in plain.items() if name in names}
-        return msgspec.convert({"type": kind, **values, EXTRA: extra}, known)
+        if plain.get("type") == "checkpoint":
+            return msgspec.convert({"id": "", **plain}, Checkpoint)
+        seq = msgspec.convert(plain.pop("seq", 0), int)
     except msgspec.ValidationError as error:
-        raise BadLineError(f"it is no valid {kind or 'record'} ({error})") from None
-
-
-def _time(value: object) -> datetime:
-    """The times of other writers: text with or without a zone, or seconds; nothing at all is the epoch."""
-    try:
-        if isinstance(value, str):
-            moment = datetime.fromisoformat(value)
-            return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            return datetime.fromtimestamp(value, UTC)
-    except (ValueError, OverflowError, OSError):
-        pass
-    else:
-        if value is None:
-            return EPOCH
-    raise BadLineError(f"{value!r:.40} is not a time")
+        raise BadLineError(f"it is no valid {plain.get('type') or 'record'} ({error})") from None
+    if plain.get("type") == "metadata":
+        plain = {"agent": "", "status": "active", **plain}
+    return event_of(plain, seq)

@@ -1,134 +1,32 @@
-"""Listing many journals: a glance at the end of each, and only at those that changed since the last time."""
+"""Listing many journals: a glance at the end of each says what a listing needs of nearly all."""
 
 from __future__ import annotations
 
-import os
-import stat
-import time
-from contextlib import suppress
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from segue.durable.kernel import explain
-from segue.errors import NotFoundError, SegueError
+from segue.durable.listing import Listing
 from segue.formats.journal import glance
-from segue.ids import is_id
-from segue.model import Head
 from segue.stores.journal.file import SUFFIX, JournalFile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from segue.durable.folder import Folder
+    from segue.model import Head
 
 _END_BYTES = 1024
 """A journal that was left cleanly ends with a checkpoint, and nearly all of those fit in here."""
 
-_UNSETTLED_NS = 100_000_000
-"""Two changes within one tick of the file system's clock look like one: what changed just now is not remembered."""
 
-_CUT = -len(SUFFIX)
-_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+class JournalListing(Listing):
+    suffix = SUFFIX
 
-
-class Listing:
-    """Remembers, in memory alone, the head of every file it has seen, with the file's inode, size and mtime."""
-
-    def __init__(self, folder: Folder, is_alive: Callable[[str], bool]) -> None:
-        self._folder = folder
-        self._is_alive = is_alive
-        self._seen: dict[str, tuple[int, int, int, Head]] = {}  # by file name
-
-    def heads(self) -> Iterator[Head]:
-        seen = self._seen
-        settled = time.time_ns() - _UNSETTLED_NS
-        for entry in self._folder.scan():
-            name = entry.name
-            known = seen.get(name)
-            if known is None or not _is_unchanged(entry, known):
-                if not name.endswith(SUFFIX) or not is_id(session_id := name[:_CUT]):
-                    continue
-                try:
-                    known = self._look(session_id, entry.path)
-                except NotFoundError:
-                    seen.pop(name, None)
-                    continue  # deleted while we looked
-                if known[2] < settled:
-                    seen[name] = known
-            head = known[3]
-            yield head if head.status != "active" else self._concluded(head)
-
-    def head(self, session_id: str) -> Head:
-        return self._concluded(self._look(session_id, self._folder.path_of(session_id + SUFFIX))[3])
-
-    def forget(self) -> None:
-        self._seen.clear()
-
-    def _look(self, session_id: str, path: str) -> tuple[int, int, int, Head]:
-        """The head as the file has it; whether the writer of an active one lives is asked anew each time."""
-        kernel = self._folder.kernel
-        try:
-            fd = kernel.open(path, _FLAGS)
-        except OSError as error:
-            return self._look_carefully(session_id, error)
-        try:
-            found = os.fstat(fd)
-            size = found.st_size
-            start = size - _END_BYTES if size > _END_BYTES else 0
-            data = kernel.pread(fd, _END_BYTES, start) if stat.S_ISREG(found.st_mode) else b""
-        except OSError as error:
-            return self._look_carefully(session_id, error)
-        finally:
-            with suppress(OSError):
-                kernel.close(fd)
+    def glance(self, fd: int, size: int, session_id: str) -> Head | None:
+        start = size - _END_BYTES if size > _END_BYTES else 0
+        data = self._folder.kernel.pread(fd, _END_BYTES, start)
         is_whole = len(data) == size - start and data[-1:] == b"\n"
         head = glance(data[data.rfind(b"\n", 0, -1) + 1 : -1]) if is_whole else None
-        if head is None:
-            return self._look_carefully(session_id, None)
-        if head.id != session_id:
-            head = replace(head, id=session_id)
-        return found.st_ino, size, found.st_mtime_ns, head
+        return head if head is None or head.id == session_id else replace(head, id=session_id)
 
-    def _look_carefully(self, session_id: str, error: OSError | None) -> tuple[int, int, int, Head]:
-        name = session_id + SUFFIX
-        path = self._folder.path_of(name)
-        try:
-            found = os.lstat(path)
-        except FileNotFoundError:
-            raise NotFoundError(f"there is no session {session_id} in {self._folder.path}") from None
-        except OSError as worse:
-            return 0, 0, 0, _unreadable(session_id, str(explain(worse, path, "look at")), 0)
-        signature = found.st_ino, found.st_size, found.st_mtime_ns
-        if error is not None and not isinstance(error, FileNotFoundError):
-            return *signature, _unreadable(session_id, str(explain(error, path, "read")), found.st_mtime)
-        try:
-            with JournalFile(self._folder, session_id) as file:
-                head = file.head()
-        except NotFoundError:
-            raise
-        except SegueError as reason:
-            head = str(reason)
-        return *signature, head if isinstance(head, Head) else _unreadable(session_id, head, found.st_mtime)
-
-    def _concluded(self, head: Head) -> Head:
-        if head.status != "active" or head.damage:
-            return head
-        try:
-            return head if self._is_alive(head.id) else replace(head, status="interrupted")
-        except SegueError as error:  # nobody can tell, and the other sessions are none the worse
-            return replace(head, damage=str(error))
-
-
-def _is_unchanged(entry: os.DirEntry[str], known: tuple[int, int, int, Head]) -> bool:
-    try:
-        found = entry.stat(follow_symlinks=False)
-    except OSError:
-        return False  # gone, or not to be looked at: a closer look tells
-    return found.st_mtime_ns == known[2] and found.st_size == known[1] and found.st_ino == known[0]
-
-
-def _unreadable(session_id: str, why: str, mtime: float) -> Head:
-    when = datetime.fromtimestamp(mtime, UTC)
-    return Head(id=session_id, created_at=when, updated_at=when, damage=why)
+    def look(self, session_id: str) -> Head | str:
+        with JournalFile(self._folder, session_id) as file:
+            return file.head()

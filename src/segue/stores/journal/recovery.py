@@ -7,6 +7,7 @@ from zlib import crc32
 
 from msgspec.structs import replace
 
+from segue.durable.shelf import keep_original
 from segue.errors import DamagedError
 from segue.formats.journal import encode_event
 from segue.model import Metadata
@@ -44,24 +45,9 @@ def salvage(folder: Folder, name: str, parser: Parser, *, now: datetime) -> tupl
         )
         events = [first, *events]
     data = b"".join([encode_event(replace(event, seq=seq)) for seq, event in enumerate(events, start=1)])
-    original = _keep(folder, name)
+    original = keep_original(folder, name)
     folder.replace(name, data)
     return len(parser.events), folder.path_of(original)
-
-
-def _keep(folder: Folder, name: str) -> str:
-    """A second name for the damaged file: `.corrupt`, or `.corrupt.2` and so on where that is taken."""
-    number = 1
-    while True:
-        kept = f"{name}.corrupt" if number == 1 else f"{name}.corrupt.{number}"
-        try:
-            folder.link(name, kept)
-        except FileExistsError:
-            if folder.is_same(name, kept):
-                return kept  # a crash came between this and the salvage
-            number += 1
-        else:
-            return kept
 
 
 def _pieces(folder: Folder, fd: int, start: int, end: int) -> Iterator[bytes]:

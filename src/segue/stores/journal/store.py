@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-from contextlib import contextmanager, suppress
 from copy import deepcopy
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from segue.clock import utc_now
-from segue.durable.folder import Folder
 from segue.durable.kernel import KERNEL, Kernel
-from segue.durable.lock import WriterLock, find_owner
 from segue.durable.log import Log
+from segue.durable.shelf import Shelf, released_on_error
 from segue.errors import (
-    ConflictError,
     Damage,
     DamagedError,
-    NotFoundError,
     ReadOnlyError,
     SessionExistsError,
-    SessionLockedError,
     StorageError,
     UsageError,
 )
 from segue.formats.journal import encode_append
-from segue.ids import check_id, is_id
 from segue.model import Metadata, check_beginning, fold
-from segue.store import FORMAT_VERSION, WAIT_SECONDS, Capabilities, Durability, Examination, Owner, Recovery
-from segue.stores.journal.file import SUFFIX, JournalFile, file_name
-from segue.stores.journal.listing import Listing
+from segue.store import FORMAT_VERSION, WAIT_SECONDS, Capabilities, Durability, Examination, Recovery
+from segue.stores.journal.file import JournalFile, file_name
+from segue.stores.journal.listing import JournalListing
 from segue.stores.journal.recovery import salvage, set_aside
 from segue.stores.journal.writer import JournalWriter
 
@@ -40,14 +33,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
 
-    from segue.model import Event, Head, Overview, Session, Turn
+    from segue.durable.lock import WriterLock
+    from segue.model import Event, Overview, Session, Turn
 
-Told = TypeVar("Told", bound="Overview")
-LOCKS, QUARANTINE, BLOBS = ".locks", ".quarantine", ".blobs"
+QUARANTINE = ".quarantine"
 
 
-class JournalStore:
+class JournalStore(Shelf):
     """See store.Store. One file a session; locks, fragments and blobs in hidden folders beside them."""
+
+    scheme = "journal"
+    listing_type = JournalListing
 
     def __init__(
         self,
@@ -57,15 +53,8 @@ class JournalStore:
         kernel: Kernel = KERNEL,
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
-        self.folder = Folder(os.path.realpath(root), kernel)
-        self._locks = self.folder.sub(LOCKS)
+        super().__init__(root, kernel=kernel, clock=clock)
         self._durability = min(durability, Durability.SYNCED)
-        self._clock = clock
-        self._listing = Listing(self.folder, lambda session_id: self.owner(session_id) is not None)
-
-    @property
-    def url(self) -> str:
-        return f"journal:{self.folder.path}"
 
     @property
     def capabilities(self) -> Capabilities:
@@ -76,13 +65,10 @@ class JournalStore:
         events = deepcopy(list(events))
         overview = check_beginning(session_id, events)
         numbered = [replace(event, seq=seq) for seq, event in enumerate(events, start=1)]
-        self.folder.make()
-        lock = self._try_acquire(session_id, 0.0)
-        if isinstance(lock, Owner):
-            raise SessionExistsError(session_id)
-        with _released_on_error(lock.release):
+        lock = self._claim(session_id)
+        with released_on_error(lock.release):
             fd, temporary = self.folder.begin(encode_append(numbered))
-            with _released_on_error(partial(self.folder.kernel.close, fd)):
+            with released_on_error(partial(self.folder.kernel.close, fd)):
                 try:
                     self.folder.publish(temporary, name)
                 except FileExistsError:
@@ -91,9 +77,8 @@ class JournalStore:
         return self._writer(session_id, log, lock, overview, since_checkpoint=log.size)
 
     def open(self, session_id: str, *, timeout_seconds: float = WAIT_SECONDS) -> JournalWriter:
-        self.revision(session_id)  # there is no lock for a session that is not there
         lock = self._acquire(session_id, timeout_seconds)
-        with _released_on_error(lock.release):
+        with released_on_error(lock.release):
             self.folder.make()
             self.folder.sync()  # whoever made the session may have been killed before this
             with JournalFile(self.folder, session_id) as file:
@@ -105,7 +90,7 @@ class JournalStore:
                 )
             name = file_name(session_id)
             log = Log(self.folder, name, self.folder.open(name, os.O_RDWR | os.O_APPEND))
-            with _released_on_error(log.close):
+            with released_on_error(log.close):
                 if complete < log.size:
                     set_aside(self.folder, self.folder.sub(QUARANTINE), session_id, log, complete)
         return self._writer(session_id, log, lock, overview, since_checkpoint=since_checkpoint)
@@ -133,53 +118,6 @@ class JournalStore:
         self.revision(session_id)  # what is missing is said at once, and not at the first event
         return self._read_all(session_id)
 
-    def revision(self, session_id: str) -> str:
-        found = self._stat(session_id)
-        return f"{found.st_ino}-{found.st_size}-{found.st_mtime_ns}"
-
-    def ids(self) -> Iterator[str]:
-        for entry in self.folder.scan():
-            if entry.name.endswith(SUFFIX) and is_id(entry.name[: -len(SUFFIX)]):
-                yield entry.name[: -len(SUFFIX)]
-
-    def heads(self) -> Iterator[Head]:
-        return self._listing.heads()
-
-    def head(self, session_id: str) -> Head:
-        self.revision(session_id)
-        return self._listing.head(session_id)
-
-    def owner(self, session_id: str) -> Owner | None:
-        return find_owner(self._locks, _lock_name(session_id))
-
-    def get_blob(self, session_id: str, name: str) -> bytes:
-        self.revision(session_id)
-        digest = check_id(name.removeprefix("sha256:"), what="blob name")
-        try:
-            data = self._blobs(session_id).read(digest)
-        except FileNotFoundError:
-            raise NotFoundError(f"session {session_id} has no blob {name}") from None
-        if hashlib.sha256(data).hexdigest() != digest:
-            place = f"{BLOBS}/{session_id}/{digest}"
-            raise DamagedError(session_id, [Damage(place, "it does not match its name: some of its bytes changed")])
-        return data
-
-    def delete(self, session_id: str, *, revision: str | None = None) -> None:
-        self.revision(session_id)
-        lock = self._acquire(session_id, 0.0)
-        try:
-            if revision is not None and self.revision(session_id) != revision:
-                raise ConflictError(
-                    f"session {session_id} has changed meanwhile", hint="look again before you delete it"
-                )
-            try:
-                self.folder.remove(file_name(session_id))
-            except FileNotFoundError:
-                raise self._missing(session_id) from None
-            self._blobs(session_id).remove_tree()
-        finally:
-            lock.release()
-
     def examine(self, session_id: str) -> Examination:
         try:
             return self._examine(session_id)
@@ -187,7 +125,6 @@ class JournalStore:
             return Examination(session=None, damages=(Damage(file_name(session_id), str(error)),))
 
     def recover(self, session_id: str) -> Recovery:
-        self.revision(session_id)
         lock = self._acquire(session_id, 0.0)
         try:
             with JournalFile(self.folder, session_id) as file:
@@ -200,9 +137,6 @@ class JournalStore:
         finally:
             lock.release()
         return Recovery(session=self.load(session_id), kept=kept, damages=tuple(parser.damages), original=original)
-
-    def close(self) -> None:
-        self._listing.forget()
 
     def _read_all(self, session_id: str) -> Iterator[Event]:
         """Block by block: whoever stops early has read no further."""
@@ -222,27 +156,6 @@ class JournalStore:
             history=partial(self.read, session_id),
         )
 
-    def _blobs(self, session_id: str) -> Folder:
-        return self.folder.sub(BLOBS).sub(check_id(session_id))
-
-    def _try_acquire(self, session_id: str, timeout_seconds: float) -> WriterLock | Owner:
-        name = _lock_name(session_id)
-        return WriterLock.acquire(self._locks, name, timeout_seconds=timeout_seconds, since=self._clock())
-
-    def _acquire(self, session_id: str, timeout_seconds: float) -> WriterLock:
-        found = self._try_acquire(session_id, timeout_seconds)
-        if isinstance(found, Owner):
-            raise SessionLockedError(session_id, pid=found.pid, host=found.host, since=found.since)
-        return found
-
-    def _stat(self, session_id: str) -> os.stat_result:
-        name = file_name(session_id)
-        try:
-            with self.folder.explaining(name, "look at"):
-                return os.lstat(self.folder.path_of(name))
-        except FileNotFoundError:
-            raise self._missing(session_id) from None
-
     def _examine(self, session_id: str) -> Examination:
         with JournalFile(self.folder, session_id) as file:
             parser = file.parse()
@@ -253,25 +166,3 @@ class JournalStore:
             damages=tuple(parser.damages),
             torn_bytes=max(0, file.size - parser.complete),
         )
-
-    def _concluded(self, known: Told) -> Told:
-        """An active session without a living writer was interrupted."""
-        is_dead = known.status == "active" and self.owner(known.id) is None
-        return replace(known, status="interrupted") if is_dead else known
-
-    def _missing(self, session_id: str) -> NotFoundError:
-        return NotFoundError(f"there is no session {session_id} in {self.url}")
-
-
-@contextmanager
-def _released_on_error(release: Callable[[], None]) -> Iterator[None]:
-    try:
-        yield
-    except BaseException:
-        with suppress(OSError):
-            release()
-        raise
-
-
-def _lock_name(session_id: str) -> str:
-    return f"{check_id(session_id)}.lock"

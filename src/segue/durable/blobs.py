@@ -1,0 +1,45 @@
+"""Bytes beside a session, by their hash: written once, believed only as long as they match it."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from segue.errors import Damage, DamagedError, NotFoundError
+from segue.ids import check_id
+
+if TYPE_CHECKING:
+    from segue.durable.folder import Folder
+
+BLOBS = ".blobs"
+
+
+def blobs_of(root: Folder, session_id: str) -> Folder:
+    """Where the blobs of a session are."""
+    return root.sub(BLOBS).sub(check_id(session_id))
+
+
+def put_blob(blobs: Folder, data: bytes) -> str:
+    """Keep the bytes durably; their name."""
+    digest = hashlib.sha256(data).hexdigest()
+    blobs.make()
+    try:
+        blobs.create(digest, data)
+    except FileExistsError:
+        if blobs.read(digest) != data:
+            blobs.replace(digest, data)
+        else:
+            blobs.sync()  # a writer that was killed may have left its name unsynced
+    return f"sha256:{digest}"
+
+
+def get_blob(root: Folder, session_id: str, name: str) -> bytes:
+    digest = check_id(name.removeprefix("sha256:"), what="blob name")
+    try:
+        data = blobs_of(root, session_id).read(digest)
+    except FileNotFoundError:
+        raise NotFoundError(f"session {session_id} has no blob {name}") from None
+    if hashlib.sha256(data).hexdigest() != digest:
+        place = f"{BLOBS}/{session_id}/{digest}"
+        raise DamagedError(session_id, [Damage(place, "it does not match its name: some of its bytes changed")])
+    return data

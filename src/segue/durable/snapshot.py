@@ -1,0 +1,109 @@
+"""A file that one process replaces whole: what is on the disk is the old or the new, and never a mixture."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from segue.durable.folder import TEMPORARY
+from segue.errors import ConflictError, DiskFullError, SegueError, WriterStoppedError
+
+if TYPE_CHECKING:
+    from segue.durable.folder import Folder
+
+
+class Snapshot:
+    """The caller holds the lock of the session; other programs may not know of it, so what they do is noticed."""
+
+    def __init__(self, folder: Folder, name: str, data: bytes, signature: tuple[int, ...]) -> None:
+        self.lock = threading.Lock()
+        """Held by whoever replaces it, from numbering the records to their acknowledgement."""
+        self._folder = folder
+        self._name = name
+        self._data = data
+        self._signature = signature
+        self._stopped = ""
+        self._process = os.getpid()
+
+    def check(self) -> None:
+        """Raise unless something could be put in its place now."""
+        if os.getpid() != self._process:
+            self._stopped = "it was opened by the parent of this process, which goes on writing it"
+        if self._stopped:
+            path = self._folder.path_of(self._name)
+            raise WriterStoppedError(
+                f"{path} takes nothing more: {self._stopped}",
+                hint="open the session again; whatever was acknowledged is there",
+                path=path,
+            )
+
+    def put(self, data: bytes) -> None:
+        """Put the data in its place, durably, or leave it as it was and raise."""
+        self.check()
+        if signature_of(self._folder, self._name) != self._signature:
+            self.stop("another program wrote to it meanwhile")
+            raise ConflictError(
+                f"{self._folder.path_of(self._name)} was changed by another program", hint="open the session again"
+            )
+        try:
+            fd, temporary = self._write(data)
+        except DiskFullError:
+            raise  # nothing was touched: there may be room the next time
+        except BaseException:
+            self.stop("a write failed")
+            raise
+        try:
+            self._settle(fd, temporary)
+            self._folder.rename(temporary, self._name)
+        except BaseException:
+            self._undo(temporary)
+            self.stop("a sync failed")
+            raise
+        self._data = data
+        self._signature = signature_of(self._folder, self._name)
+
+    def stop(self, why: str = "it is closed") -> None:
+        self._stopped = self._stopped or why
+
+    def _write(self, data: bytes) -> tuple[int, str]:
+        folder, name = self._folder, f"{TEMPORARY}{secrets.token_hex(8)}"
+        with folder.explaining(name, "write"):
+            fd = folder.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL)
+            try:
+                rest = memoryview(data)
+                while rest:
+                    rest = rest[folder.kernel.write(fd, rest) :]
+            except BaseException:
+                with suppress(OSError):
+                    folder.kernel.close(fd)
+                folder.discard(name)
+                raise
+        return fd, name
+
+    def _settle(self, fd: int, temporary: str) -> None:
+        try:
+            with self._folder.explaining(temporary, "sync"):
+                self._folder.kernel.fdatasync(fd)
+        finally:
+            with suppress(OSError):  # whatever mattered was synced before
+                self._folder.kernel.close(fd)
+
+    def _undo(self, temporary: str) -> None:
+        """What was not acknowledged is not there: if the new file has taken its place, put the old one back."""
+        self._folder.discard(temporary)
+        with suppress(SegueError, OSError):
+            if signature_of(self._folder, self._name) != self._signature:
+                self._folder.replace(self._name, self._data)
+
+
+def signature_of(folder: Folder, name: str) -> tuple[int, ...]:
+    """What tells one version of a file from another; empty if there is none."""
+    try:
+        with folder.explaining(name, "look at"):
+            found = os.lstat(folder.path_of(name))
+    except FileNotFoundError:
+        return ()
+    return found.st_ino, found.st_size, found.st_mtime_ns

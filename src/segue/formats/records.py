@@ -1,0 +1,112 @@
+"""Events as plain JSON objects, and back: what every format that keeps whole events has in common."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import fields, replace
+
+from segue.errors import UsageError
+from segue.model import EPOCH, EVENT_TYPES, Unknown
+from segue.model.events import EXTRA
+
+if TYPE_CHECKING:
+    from segue.model import Event, JsonObject
+
+_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")  # as two characters: one beyond U+FFFF is a single one here
+_NAMES = {known: frozenset(item.encode_name for item in fields(known)) for known in EVENT_TYPES.values()}
+_encoder = msgspec.json.Encoder()
+
+
+class BadRecordError(ValueError):
+    """JSON that cannot be believed, and why."""
+
+
+def plain_of(event: Event) -> JsonObject:
+    """The event with its type, without its number; what has its default value is left out."""
+    if isinstance(event, Unknown):
+        return {"type": event.type, **event.data, "id": event.id}
+    known: JsonObject = msgspec.to_builtins(replace(event, seq=0, extra={}))
+    return {**known, **event.extra}
+
+
+def event_of(plain: JsonObject, seq: int) -> Event:
+    """The patient way back: other writers leave fields out, newer versions add some. BadRecordError with the reason."""
+    plain = dict(plain)
+    kind, name = plain.pop("type", ""), plain.pop("id", "")
+    known = EVENT_TYPES.get(kind) if isinstance(kind, str) else None
+    try:
+        if known is None:
+            return Unknown(type=msgspec.convert(kind, str), data=plain, id=msgspec.convert(name, str), seq=seq)
+        names = _NAMES[known]
+        for moment in {"timestamp", "created_at"} & names:
+            plain[moment] = moment_of(plain.get(moment))
+        if "tokens" in names:
+            plain.setdefault("tokens", None)
+        extra = {key: value for key, value in plain.items() if key not in names}
+        values = {key: value for key, value in plain.items() if key in names}
+        return msgspec.convert({"type": kind, **values, "id": name, "seq": seq, EXTRA: extra}, known)
+    except msgspec.ValidationError as error:
+        raise BadRecordError(f"it is no valid {kind or 'record'} ({error})") from None
+
+
+def moment_of(value: object) -> datetime:
+    """The times of other writers: text with or without a zone, or seconds; nothing at all is the epoch."""
+    try:
+        if isinstance(value, str):
+            moment = datetime.fromisoformat(value)
+            return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return datetime.fromtimestamp(value, UTC)
+    except (ValueError, OverflowError, OSError):
+        pass
+    else:
+        if value is None:
+            return EPOCH
+    raise BadRecordError(f"{value!r:.40} is not a time")
+
+
+def pretty(plain: object) -> bytes:
+    """Indented by two, as a person reads it; UTF-8, with lone surrogates as escapes."""
+    try:
+        return msgspec.json.format(_encoder.encode(plain), indent=2)
+    except UnicodeEncodeError:  # lone surrogates: models emit them, and only escapes can carry them
+        text = json.dumps(plain, ensure_ascii=False, indent=2)
+        refuse_pairs(text)
+        return text.encode("utf-8", "backslashreplace")
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"an event holds what cannot be recorded: {error}") from None
+    except RecursionError:
+        raise UsageError("an event is nested too deeply to be recorded") from None
+
+
+def refuse_pairs(text: str) -> None:
+    """Text with lone surrogates comes back from escapes as it was, unless two of them make a character."""
+    if _PAIR.search(text):
+        raise UsageError("two surrogates stand together that JSON reads as one character")
+
+
+def parse(data: bytes) -> object:
+    """Any JSON. BadRecordError with the reason."""
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass  # lone surrogates and byte order marks are read below; for all else, the reason is given there
+    try:
+        return json.loads(data.decode("utf-8-sig"), parse_constant=_refuse_constant)
+    except UnicodeDecodeError:
+        raise BadRecordError("it is not UTF-8") from None
+    except RecursionError:
+        raise BadRecordError("it is nested too deeply") from None
+    except ValueError as error:
+        where = str(error).partition(" (char ")[0].replace("line 1 column", "column")
+        reason = where if data.strip() else "it is empty"
+        raise BadRecordError(f"it is not JSON ({reason})") from None
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
