@@ -100,6 +100,7 @@ class AsyncSession:
     learn = _session_call(LiveSession.learn)
     note_pattern = _session_call(LiveSession.note_pattern)
     attach = _session_call(LiveSession.attach)
+    put_blob = _session_call(LiveSession.put_blob)
     set_scope = _session_call(LiveSession.set_scope)
     use_preset = _session_call(LiveSession.use_preset)
     override = _session_call(LiveSession.override)

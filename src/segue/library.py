@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import time
+from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from msgspec import Struct
 from segue.clock import utc_now
 from segue.errors import AmbiguousIdError, ConflictError, NotFoundError, SegueError, SessionExistsError, UsageError
 from segue.follow import Follower
-from segue.ids import check_id, new_session_id
+from segue.ids import check_id
 from segue.model import Head, Metadata
 from segue.session import LiveSession
 from segue.store import FORMAT_VERSION, WAIT_SECONDS, Durability
@@ -70,10 +71,10 @@ class Library:
         tags: Iterable[str] = (),
         id: str | None = None,
     ) -> LiveSession:
-        """A new, active session, and its writer. Without an `id` one is made that begins with the agent's name."""
+        """A new, active session, and its writer. Without an `id` the store makes one, mostly of the agent's name."""
         now = self._clock()
         for _ in range(_TRIES):
-            session_id = check_id(id) if id is not None else new_session_id(agent or title, now, os.urandom(3))
+            session_id = check_id(id) if id is not None else self.store.new_id(agent or title, now, os.urandom(16))
             metadata = Metadata(
                 session_id=session_id,
                 agent=agent,
@@ -147,9 +148,10 @@ class Library:
     def resolve(self, id: str) -> str:
         """The one session that this id, or this beginning of an id, names."""
         check_id(id)
-        ids = list(self.store.ids())
-        if id in ids:
+        with suppress(NotFoundError):
+            self.store.revision(id)
             return id
+        ids = list(self.store.ids())
         matches = sorted(known for known in ids if known.startswith(id))
         if len(matches) == 1:
             return matches[0]

@@ -87,7 +87,7 @@ class LiveSession:
 
     @property
     def branch(self) -> str:
-        return self.overview.branch
+        return self._writer.branch
 
     @property
     def turns(self) -> tuple[Turn, ...]:
@@ -117,6 +117,10 @@ class LiveSession:
         """The bytes of an attachment, by its hash."""
         return self._store.get_blob(self.id, name)
 
+    def put_blob(self, data: bytes) -> str:
+        """Keep bytes beside the session, once; the `sha256:…` name by which an event can refer to them."""
+        return self._writer.put_blob(data)
+
     def add(
         self,
         role: str,
@@ -140,7 +144,7 @@ class LiveSession:
             tokens_by=tokens_by,
             model=model,
             partial=partial,
-            branch=self._writer.overview.branch,
+            branch=self._writer.branch,
             parts=tuple(parts),
             native=native,
             id=self._new_id() if id is None else id,

@@ -103,6 +103,10 @@ class Writer(Protocol):
     def overview(self) -> Overview:
         """The session without its turns, as of the last append."""
 
+    @property
+    def branch(self) -> str:
+        """The active one, as of the last append."""
+
     def append(self, *events: Event, fresh: bool = False) -> Receipt:
         """Record the events: all or nothing, in order, behind everything recorded so far.
 
@@ -134,6 +138,9 @@ class Store(Protocol):
 
     @property
     def capabilities(self) -> Capabilities: ...
+
+    def new_id(self, label: str, now: datetime, entropy: bytes) -> str:
+        """A name for a new session, as this store likes them; 16 bytes of entropy make it unlike any other."""
 
     def create(self, session_id: str, events: Sequence[Event]) -> Writer:
         """Make a session of its first events (the metadata first), all or nothing, and be its writer.

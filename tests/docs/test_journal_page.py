@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -15,8 +14,10 @@ import segue
 from segue.formats.journal import CHECKPOINT, Checkpoint, decode_line
 from segue.model import EVENT_TYPES, Head, Overview, Unknown
 from segue.store import Owner
+from tests.docs import readers
 from tests.docs.journal_examples import LOGIN_BUG, OTHERS, PAGE, refreshed, written
 from tests.docs.pages import blocks
+from tests.docs.readers import branch_out, told_by_reader
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -81,34 +82,17 @@ def test_the_owner_note_on_the_page_is_one() -> None:
 
 # ── The independent reader ───────────────────────────────────────────────────────────────────────────────────────────
 
-ODD = ("two\nlines", "\u2028\u2029\x85\x0c\x1c", "\ud800 alone", "\0", 'quote " and \\ and +"}', "", "🙂" * 50, "\r\n")
-
 
 def told_by_the_reader(file: Path) -> list[list[str]]:
-    """Run as a program of its own that cannot import Segue."""
-    done = subprocess.run([sys.executable, "-I", "-S", "-c", READER, file], check=True, capture_output=True, text=True)
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    return told_by_reader(READER, file)
 
 
 def told_by_segue(root: Path, session_id: str) -> list[list[str]]:
-    return [[turn.role, turn.content] for turn in segue.open(f"journal:{root}").load(session_id).turns]
+    return readers.told_by_segue(f"journal:{root}", session_id)
 
 
 def branched(root: Path) -> Path:
-    with segue.open(f"journal:{root}").create(id="odd") as session:
-        for text in ODD:
-            session.add("user", text)
-        session.fork(at=3, name="second")
-        for text in reversed(ODD):
-            session.add("assistant", text, native={"text": text})
-        session.fork(at=5, name="third")
-        session.add("user", "on the third")
-        session.fork(name="unused", switch=False)
-        session.switch("second")
-        session.add("tool", "on the second again")
-        session.fork(at=0, name="empty")
-        session.add("system", "alone")
-        session.switch("third")
+    branch_out(f"journal:{root}")
     return root / "odd.jsonl"
 
 

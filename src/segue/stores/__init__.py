@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from segue.store import Durability, Store
 
-SCHEMES = ("journal", "memory")
+SCHEMES = ("journal", "memory", "soleur")
 
 
 def open_store(url: str, *, clock: Callable[[], datetime], durability: Durability) -> Store:
@@ -29,8 +29,12 @@ def open_store(url: str, *, clock: Callable[[], datetime], durability: Durabilit
         if path:
             raise UsageError(f"{url!r}: a store in memory has no path", hint="use memory:")
         return MemoryStore(clock=clock)
+    if not path or "\0" in path:
+        raise UsageError(f"{url!r} names no folder", hint=f"as in {scheme}:/path/to/sessions")
+    if scheme == "soleur":
+        from segue.stores.soleur import SoleurStore
+
+        return SoleurStore(path, clock=clock)
     from segue.stores.journal import JournalStore
 
-    if not path or "\0" in path:
-        raise UsageError(f"{url!r} names no folder", hint="as in journal:/path/to/sessions")
     return JournalStore(path, clock=clock, durability=durability)

@@ -23,7 +23,7 @@ from segue.errors import (
     UsageError,
     WriterStoppedError,
 )
-from segue.ids import check_id
+from segue.ids import check_id, new_session_id
 from segue.model import check_beginning, check_event, content_of, fold, head_of, overview_of
 from segue.store import FORMAT_VERSION, WAIT_SECONDS, Capabilities, Durability, Examination, Owner, Receipt
 
@@ -61,6 +61,10 @@ class MemoryWriter:
     @property
     def overview(self) -> Overview:
         return overview_of(fold(deepcopy(self._entry.events)))
+
+    @property
+    def branch(self) -> str:
+        return self.overview.branch
 
     def append(self, *events: Event, fresh: bool = False) -> Receipt:  # noqa: ARG002 - looking is cheap here
         with self._mutex:
@@ -101,6 +105,7 @@ class MemoryStore:
 
     url = "memory:"
     capabilities = Capabilities(durability=Durability.VOLATILE, shared=False, can_be_damaged=False)
+    new_id = staticmethod(new_session_id)
 
     def __init__(self, *, clock: Callable[[], datetime] = utc_now) -> None:
         self._entries: dict[str, _Entry] = {}

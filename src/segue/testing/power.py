@@ -43,10 +43,10 @@ class Disk:
     """The folder `place` and all below it. What is there at first is durable."""
 
     def __init__(self, place: str) -> None:
-        self._place = place
+        self._place = os.path.realpath(place)
         self._now: dict[int, _File | _Folder] = {}  # by inode, of what is there at the moment
         self._mutex = threading.RLock()
-        self._root = self._adopt(place)
+        self._root = self._adopt(self._place)
 
     def begin(self, path: str) -> None:
         """A file or a folder was made: its inode may have belonged to another before."""
@@ -56,6 +56,8 @@ class Disk:
 
     def sync(self, fd: int, path: str) -> None:
         """All that is in the file, or all the names in the folder, are durable from now on."""
+        if path != self._place and not path.startswith(f"{self._place}/"):
+            return  # what lies above the place is durable anyway
         with self._mutex:
             found = os.fstat(fd)
             if stat.S_ISDIR(found.st_mode):

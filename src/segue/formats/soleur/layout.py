@@ -1,0 +1,107 @@
+"""Where things stand in a file as we lay it out: every value on lines of its own, each level two spaces further in.
+
+So the place of a byte says what it belongs to, and a file that is no JSON any more can still be read piece by piece.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from segue.errors import Damage
+from segue.formats.records import BadRecordError, parse
+from segue.formats.soleur.document import TOP
+
+if TYPE_CHECKING:
+    from segue.model import JsonObject
+
+EVENTS = "segue.events"
+LISTS = {"messages": 4, "decisions": 4, EVENTS: 6}
+"""How far in the items of each list stand."""
+
+_KEY = re.compile(rb'^  (?:  )?"((?:[^"\\]|\\.)*)":', re.MULTILINE)
+
+
+class Spot(NamedTuple):
+    """What a byte belongs to."""
+
+    name: str
+    """The field, or the list."""
+    item: int = -1
+    """Which one of a list; -1 for what is no item."""
+
+
+def line_of(data: bytes, offset: int) -> int:
+    return data.count(b"\n", 0, offset) + 1
+
+
+def spot_of(data: bytes, offset: int) -> Spot:
+    """Of a file that is whole and laid out by us."""
+    end = data.find(b"\n", offset)
+    upto = data[: end if end >= 0 else len(data)]
+    keys = _keys(upto)
+    if not keys:
+        return Spot("")
+    name, _, start = keys[-1]
+    return Spot(name, len(_openings(upto[start:], LISTS[name])) - 1 if name in LISTS else -1)
+
+
+def salvage(data: bytes, place: str, reason: str) -> tuple[JsonObject, list[Damage]]:
+    """The fields and items that can be read, and a damage for all that cannot."""
+    found: JsonObject = {}
+    damages: list[Damage] = []
+    keys = _keys(data)
+    ends = [*[at for _, at, _ in keys[1:]], len(data)]
+    for (name, at, start), end in zip(keys, ends, strict=False):  # without keys, there is one end too many
+        if name in LISTS:
+            items, bad = _items(data, start, end, LISTS[name], place)
+            damages += bad
+            found |= {"segue": {"events": items}} if name == EVENTS else {name: items}
+        elif name in TOP:
+            try:
+                found[name] = parse(data[start:end].strip().removesuffix(b","))
+            except BadRecordError as error:
+                line = line_of(data, at)
+                damages.append(Damage(f"{place} line {line}", f"{name}: {error}", line=line, offset=at))
+    return found, damages or [Damage(place, reason)]
+
+
+def _keys(data: bytes) -> list[tuple[str, int, int]]:
+    """The fields of the file, and ours with `segue.` in front: where each begins, and where its value does.
+
+    Those of other objects that are as far in are none of either.
+    """
+    keys: list[tuple[str, int, int]] = []
+    outer = ""
+    for key in _KEY.finditer(data):
+        name = key[1].decode(errors="replace")
+        if not key[0].startswith(b"    "):
+            outer = name
+        elif outer == "segue":
+            name = f"segue.{name}"
+        else:
+            continue
+        keys.append((name, key.start(), key.end()))
+    return keys
+
+
+def _items(data: bytes, start: int, end: int, indent: int, place: str) -> tuple[list[object], list[Damage]]:
+    """Each from its opening brace to the closing one that stands as far in, or as far as it goes."""
+    closing = re.compile(rb"^ {%d}(?:\{\}|\})" % indent, re.MULTILINE)
+    openings = [start + at for at in _openings(data[start:end], indent)]
+    items: list[object] = []
+    damages: list[Damage] = []
+    for at, after in pairwise([*openings, end]):
+        closed = closing.search(data, at, after)
+        text = data[at : closed.end() if closed else after]
+        try:
+            items.append(parse(text))
+        except BadRecordError as error:
+            line = line_of(data, at)
+            damages.append(Damage(f"{place} line {line}", str(error), line=line, offset=at, size_bytes=len(text)))
+    return items, damages
+
+
+def _openings(data: bytes, indent: int) -> list[int]:
+    return [found.start() for found in re.finditer(rb"^ {%d}\{" % indent, data, re.MULTILINE)]

@@ -1,0 +1,29 @@
+"""Listing many files: every byte is checked, and no conversation is parsed where all are as we wrote them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from segue.durable.listing import Listing
+from segue.formats.soleur import glance, read
+from segue.model import head_of
+
+if TYPE_CHECKING:
+    from segue.model import Head
+
+
+class SoleurListing(Listing):
+    suffix = ".json"
+
+    def glance(self, fd: int, size: int, session_id: str) -> Head | None:
+        return glance(self._folder.kernel.pread(fd, size, 0), session_id)
+
+    def look(self, session_id: str) -> Head | str:
+        name = session_id + self.suffix
+        reading = read(self._folder.read(name), session_id, name)
+        if reading.document is None:
+            return str(reading.damages[0])
+        head = head_of(reading.document.overview)
+        return replace(head, damage=str(reading.damages[0])) if reading.damages else head
