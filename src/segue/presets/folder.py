@@ -1,0 +1,174 @@
+"""From folders of files to presets: the first folder wins, and a bad file costs only itself."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from segue.durable.folder import Folder
+from segue.errors import NotFoundError, SegueError
+from segue.presets.frontmatter import InvalidFrontMatterError, read_document
+from segue.presets.preset import InvalidFieldError, Preset, preset_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+SUFFIX = ".md"
+SIZE_BYTES = 1 << 20
+FILES = 1000
+"""In one folder; more is no folder of presets."""
+
+
+class Problem(NamedTuple):
+    """A file, or a folder, that could not be used, and why."""
+
+    path: str
+    reason: str
+    line: int = 0
+    """1-based; 0 where the problem has no line."""
+
+    def __str__(self) -> str:
+        place = f"{self.path} line {self.line}" if self.line else self.path
+        return f"{place}: {self.reason}"
+
+
+class UnusableFileError(ValueError):
+    """Why a file is not even read."""
+
+
+class Presets:
+    """All that was found, by name."""
+
+    def __init__(self, found: Mapping[str, Preset], problems: Sequence[Problem] = ()) -> None:
+        self._found = dict(found)
+        self.problems = tuple(problems)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(sorted(self._found))
+
+    def get(self, name: str) -> Preset:
+        """Raises NotFoundError, which says what there is."""
+        try:
+            return self._found[name]
+        except KeyError:
+            raise self._missing(name) from None
+
+    def find(self, name: str) -> Preset | None:
+        return self._found.get(name)
+
+    def __iter__(self) -> Iterator[Preset]:
+        """In the order of their names."""
+        return iter([self._found[name] for name in self.names])
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._found
+
+    def _missing(self, name: str) -> NotFoundError:
+        by_lower = {known.lower(): known for known in self.names}
+        near = [by_lower[word] for word in difflib.get_close_matches(name.lower(), by_lower, n=3, cutoff=0.6)]
+        there = f"there are {', '.join(self.names)}" if self._found else "there is none at all"
+        meant = f"did you mean {' or '.join(near)}? " if near else ""
+        broken = [problem for problem in self.problems if os.path.basename(problem.path) == f"{name}{SUFFIX}"]  # noqa: PTH119
+        because = f"; {broken[0]}" if broken else ""
+        return NotFoundError(f"there is no agent {name!r}{because}", hint=f"{meant}{there}", near=near)
+
+
+def load_presets(folders: Sequence[Path | str], *, trusted: Collection[Path | str] = ()) -> Presets:
+    """The presets of the folders, in this order; a folder that is not there holds none.
+
+    A link that leads out of its folder is followed in the `trusted` ones only: a project that somebody cloned must not
+    choose which of the user's files become a prompt.
+    """
+    found: dict[str, Preset] = {}
+    problems: list[Problem] = []
+    trusts = {os.fspath(folder) for folder in trusted}
+    for path in folders:
+        place = os.fspath(path)
+        here: dict[str, Preset] = {}
+        for preset in _read_folder(place, problems, follows=place in trusts):
+            if preset.name in here:
+                first = here[preset.name].path
+                problems.append(Problem(preset.path, f"the name {preset.name!r} is taken by {first}"))
+                continue
+            here[preset.name] = preset
+        found = here | found
+    return Presets(found, problems)
+
+
+def _read_folder(place: str, problems: list[Problem], *, follows: bool) -> Iterator[Preset]:
+    real = os.path.realpath(place)
+    try:
+        entries = os.listdir(real)  # noqa: PTH208 - names are wanted, not paths
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        problems.append(Problem(place, _reason(error)))
+        return
+    names = sorted(name for name in entries if _is_wanted(name))
+    if len(names) > FILES:
+        problems.append(Problem(place, f"it holds {len(names)} files, of which the first {FILES} are read"))
+    for name in names[:FILES]:
+        read = _read_preset(real, name, f"{place}/{name}", follows=follows)
+        if isinstance(read, Preset):
+            yield read
+        else:
+            problems.append(read)
+
+
+def _read_preset(folder: str, name: str, path: str, *, follows: bool) -> Preset | Problem:
+    try:
+        text = _read_file(folder, name, follows=follows)
+    except UnicodeDecodeError as error:
+        return Problem(path, "it is not UTF-8", error.object.count(b"\n", 0, error.start) + 1)
+    except UnusableFileError as error:
+        return Problem(path, str(error))
+    except OSError as error:
+        return Problem(path, _reason(error))
+    except SegueError as error:
+        return Problem(path, str(error).rpartition(": ")[2])
+    try:
+        document = read_document(text)
+        if not document.fields and not document.body:
+            return Problem(path, "it is empty")
+        return preset_of(document.fields, document.body, name=name.removesuffix(SUFFIX), path=path)
+    except InvalidFrontMatterError as error:
+        return Problem(path, str(error), error.line)
+    except InvalidFieldError as error:
+        return Problem(path, str(error), _line_of(text, error.field))
+
+
+def _is_wanted(name: str) -> bool:
+    return name.endswith(SUFFIX) and not name.startswith(".") and name != "README.md"
+
+
+def _read_file(folder: str, name: str, *, follows: bool) -> str:
+    """Never hangs on a pipe and never reads more than a prompt can be."""
+    target = os.path.realpath(f"{folder}/{name}")
+    if not follows and not target.startswith(f"{folder}/"):
+        raise UnusableFileError("it is a link that leads out of its folder")
+    parent, _, base = target.rpartition("/")
+    opened = Folder(parent)
+    fd = opened.open(base)
+    try:
+        if os.fstat(fd).st_size > SIZE_BYTES:
+            raise UnusableFileError(f"it is larger than {SIZE_BYTES // 1024} KB")
+        with opened.explaining(base, "read"):
+            data = opened.kernel.pread(fd, SIZE_BYTES + 1, 0)
+    finally:
+        opened.kernel.close(fd)
+    return data.decode("utf-8-sig")
+
+
+def _line_of(text: str, field: str) -> int:
+    lines = text.replace("\r\n", "\n").split("\n")
+    return next((number for number, line in enumerate(lines, 1) if line.startswith(f"{field}:")), 0)
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()

@@ -1,0 +1,139 @@
+"""The value: what a session can refer to by name, and how its fields are read."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from segue.model import JsonObject
+from segue.presets.drift import hash_prompt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+NAME_LENGTH = 100
+HOTTEST = 2.0
+"""No provider takes a higher temperature."""
+
+_OUTER_COMMA = re.compile(r",(?![^(]*\))")  # `Bash(git log, git diff)` is one tool
+
+
+class Preset(Struct, frozen=True, kw_only=True):
+    """A named bundle: a system prompt and the settings that go with it."""
+
+    name: str
+    description: str = ""
+    model: str = ""
+    backend: str = ""
+    temperature: float | None = None
+    tools: tuple[str, ...] = ()
+    """Empty where the file does not limit them."""
+    parents: tuple[str, ...] = ()
+    """Presets that this one builds on, as the file names them."""
+    scope_profile: str = ""
+    confirm_tool_calls: bool | str | None = None
+    """Yes, no, or `auto`; None where the file does not say."""
+    system_prompt: str = ""
+    extra: JsonObject = {}
+    """Fields of the file that are not known here."""
+    path: str = ""
+
+    @property
+    def hash(self) -> str:
+        """`sha256:…` of what the prompt says; the date and the current folder in it do not count."""
+        return hash_prompt(self.system_prompt)
+
+
+class InvalidFieldError(ValueError):
+    """Why the fields of a file make no preset."""
+
+    def __init__(self, field: str, reason: str) -> None:
+        super().__init__(f"{field} {reason}")
+        self.field = field
+
+
+def preset_of(fields: JsonObject, body: str, *, name: str, path: str = "") -> Preset:
+    """The preset that a file says, under the name it gives itself, or else under `name`."""
+    known: dict[str, object] = {}
+    extra: JsonObject = {}
+    for key, value in fields.items():
+        field = key.strip().lower().replace("-", "_")
+        read = _READERS.get(field)
+        if read is None:
+            extra[key] = value
+        elif field in known:
+            raise InvalidFieldError(key, "is there twice")
+        elif value is not None:
+            known[field] = read(key, value)
+    values = {"name": _name("name", name), **known}
+    return Preset(**values, system_prompt=body, extra=extra, path=path)  # type: ignore[arg-type]  # each was read by its reader
+
+
+def _text(field: str, value: object) -> str:
+    if isinstance(value, str):
+        return value.strip()
+    if isinstance(value, bool | int | float):
+        raise InvalidFieldError(field, f"must be text, not {value}: put it in quotes")
+    raise InvalidFieldError(field, f"must be text, not {_kind(value)}")
+
+
+def _name(field: str, value: object) -> str:
+    text = _text(field, value)
+    if not text:
+        raise InvalidFieldError(field, "is empty")
+    if len(text) > NAME_LENGTH or not text.isprintable():
+        raise InvalidFieldError(field, f"must be one line of at most {NAME_LENGTH} visible characters")
+    return text
+
+
+def _names(field: str, value: object) -> tuple[str, ...]:
+    """A list, or the same with commas in one text."""
+    if isinstance(value, str):
+        value = _OUTER_COMMA.split(value)
+    if not isinstance(value, list):
+        raise InvalidFieldError(field, f"must be a list or a text with commas, not {_kind(value)}")
+    return tuple(text for item in value if (text := _text(field, item)))
+
+
+def _temperature(field: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InvalidFieldError(field, f"must be a number, not {_kind(value)}")
+    if not math.isfinite(value) or not 0 <= value <= HOTTEST:
+        raise InvalidFieldError(field, f"must be from 0 to {HOTTEST:g}, not {value}")
+    return float(value)
+
+
+def _confirmation(field: str, value: object) -> bool | str:
+    if isinstance(value, bool) or value == "auto":
+        return value
+    raise InvalidFieldError(field, "must be true, false or auto")
+
+
+def _kind(value: object) -> str:
+    match value:
+        case list():
+            return "a list"
+        case dict():
+            return "a mapping"
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return "a number"
+        case _:
+            return "a text"
+
+
+_READERS: dict[str, Callable[[str, object], object]] = {
+    "name": _name,
+    "description": _text,
+    "model": _text,
+    "backend": _text,
+    "temperature": _temperature,
+    "tools": _names,
+    "parents": _names,
+    "scope_profile": _text,
+    "confirm_tool_calls": _confirmation,
+}
