@@ -1,0 +1,238 @@
+"""Which agent answers: as the flag says, or the preset, or the configuration, or what is found here, or else offline.
+
+Finding looks at variables, installed packages and the PATH. It starts no process and opens no connection.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Protocol, assert_never
+
+from msgspec import Struct
+
+from segue.chat.agent import Agent
+from segue.chat.agents import anthropic, google, openai
+from segue.chat.agents.attempts import Patience
+from segue.chat.agents.command import CommandAgent
+from segue.chat.agents.offline import OfflineAgent
+from segue.errors import MissingExtraError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import ModuleType
+
+Kind = Literal["offline", "anthropic", "openai", "google", "ollama", "tool", "command"]
+Why = Literal["flag", "preset", "config", "found", "default"]
+
+
+class Tool(Struct, frozen=True):
+    """A tool that is known to read its prompt from its input: how to call it, without and with a model."""
+
+    start: tuple[str, ...]
+    end: tuple[str, ...] = ()
+
+    def argv(self, model: str) -> tuple[str, ...]:
+        return (*self.start, *(("--model", model) if model else ()), *self.end)
+
+
+TOOLS = {
+    "claude": Tool(("claude", "-p")),
+    "codex": Tool(("codex", "exec"), ("-",)),
+    "gemini": Tool(("gemini",)),
+    "llm": Tool(("llm",)),
+}
+
+GRAMMAR = (
+    "offline, anthropic[/MODEL], openai[/MODEL[@URL]], google[/MODEL], ollama/MODEL, "
+    f"{', '.join(TOOLS)} (each also with /MODEL), command:ARGUMENTS"
+)
+
+
+class Spec(Struct, frozen=True, kw_only=True):
+    """Who is asked for, read from a text such as `openai/qwen3@http://localhost:8080/v1`."""
+
+    kind: Kind
+    model: str = ""
+    base_url: str = ""
+    argv: tuple[str, ...] = ()
+
+
+class Choice(Struct, frozen=True, kw_only=True):
+    agent: Agent
+    why: Why
+    """A word for the status line."""
+    note: str = ""
+    """A sentence for those who wonder."""
+
+
+class Which(Protocol):
+    """Finds commands, as `shutil.which` does."""
+
+    def __call__(self, cmd: str, *, path: str | None = None) -> str | None: ...
+
+
+def find_command(cmd: str, *, path: str | None = None) -> str | None:
+    """The file that would be run; a command with a slash is its own path."""
+    folders = (path or "").split(os.pathsep) if os.sep not in cmd else [""]
+    files = (Path(folder, cmd) for folder in folders)
+    return next((str(file) for file in files if file.is_file() and os.access(file, os.X_OK)), None)
+
+
+def parse_spec(text: str) -> Spec:
+    """Read what a flag, a preset or a configuration says."""
+    text = text.strip()
+    if text.startswith("command:"):
+        return _command(text.removeprefix("command:"))
+    name, slash, model = text.partition("/")
+    if model.startswith("-"):  # it may come from a stranger's preset, and a tool would take it for an option
+        raise UsageError(f"{model!r} is not the name of a model", hint="a model does not begin with a dash")
+    if slash and not model:
+        raise _unknown(text)
+    match name:
+        case "offline" if not slash:
+            return Spec(kind="offline")
+        case "anthropic" | "google":
+            return Spec(kind=name, model=model)
+        case "openai" | "ollama":
+            model, base_url = _split_url(model)
+            return Spec(kind=name, model=model, base_url=base_url)
+        case _ if name in TOOLS:
+            return Spec(kind="tool", model=model, argv=TOOLS[name].argv(model))
+        case _ if not slash:
+            return _by_model(name)
+        case _:
+            raise _unknown(text)
+
+
+def choose_agent(
+    *,
+    flag: str = "",
+    preset_model: str = "",
+    config: str = "",
+    environ: Mapping[str, str],
+    which: Which = find_command,
+    patience: Patience | None = None,
+) -> Choice:
+    """Who answers, and why.
+
+    A flag and a configuration are orders: what they ask for is given, or UsageError or MissingExtraError says what is
+    missing. The model of a preset is a wish, because presets travel between machines: one that cannot be had here is
+    passed over with a note. Presets also come with the projects of strangers, so they name a model, and never a command
+    or a server: UsageError.
+    """
+    machine = _Machine(environ, which, patience or Patience())
+    notes: list[str] = []
+    if flag:
+        return Choice(agent=machine.build(parse_spec(flag)), why="flag")
+    if preset_model not in {"", "inherit"}:
+        _check_wish(preset_model)
+        try:
+            return Choice(agent=machine.grant(parse_spec(preset_model)), why="preset")
+        except (UsageError, MissingExtraError) as error:
+            notes.append(f"the preset asks for {preset_model}: {error}")
+    if config:
+        return Choice(agent=machine.build(parse_spec(config)), why="config", note="; ".join(notes))
+    found, note = machine.find()
+    why: Why = "default" if found.kind == "offline" else "found"
+    return Choice(agent=machine.build(found), why=why, note="; ".join([*notes, note]))
+
+
+class _Machine:
+    """What is at hand: variables, packages, commands."""
+
+    def __init__(self, environ: Mapping[str, str], which: Which, patience: Patience) -> None:
+        self._environ = environ
+        self._which = which
+        self._patience = patience
+
+    def build(self, spec: Spec) -> Agent:
+        match spec.kind:
+            case "offline":
+                return OfflineAgent()
+            case "anthropic":
+                return anthropic.AnthropicAgent(spec.model, environ=self._environ, patience=self._patience)
+            case "google":
+                return google.GoogleAgent(spec.model, environ=self._environ, patience=self._patience)
+            case "openai" | "ollama":
+                return openai.OpenAIAgent(
+                    spec.model, base_url=spec.base_url, kind=spec.kind, environ=self._environ, patience=self._patience
+                )
+            case "tool" | "command":
+                if not self._has(spec.argv[0]):
+                    raise UsageError(f"there is no command {spec.argv[0]!r} on the PATH", hint=f"there is {GRAMMAR}")
+                return CommandAgent(spec.argv, environ=self._environ)
+            case _:
+                assert_never(spec.kind)
+
+    def grant(self, wish: Spec) -> Agent:
+        """The model itself or, without a key for it, through the tool of the same house."""
+        try:
+            return self.build(wish)
+        except (UsageError, MissingExtraError):
+            tool = TOOLS.get(_HOUSES.get(wish.kind, ""))
+            if tool is None or not self._has(tool.start[0]):
+                raise
+            return CommandAgent(tool.argv(wish.model), environ=self._environ)
+
+    def find(self) -> tuple[Spec, str]:
+        unused = ""
+        for kind, house in _PROVIDERS.items():
+            key = next((name for name in house.KEYS if self._environ.get(name)), "")
+            # A server of one's own has models of its own: which one to use, only its owner can say.
+            if not key or (kind == "openai" and self._environ.get("OPENAI_BASE_URL")):
+                continue
+            if house.is_installed():
+                return Spec(kind=kind), f"{key} is set"
+            unused = unused or f"; {key} is set, and pip install 'segue[{kind}]' would use it"
+        for name in TOOLS:
+            if self._has(name):
+                return parse_spec(name), f"{name} is on the PATH{unused}"
+        return Spec(kind="offline"), f"no agent was named or found{unused}"
+
+    def _has(self, command: str) -> bool:
+        return self._which(command, path=self._environ.get("PATH", "")) is not None
+
+
+_PROVIDERS: dict[Kind, ModuleType] = {"anthropic": anthropic, "openai": openai, "google": google}
+_HOUSES: dict[str, str] = {"anthropic": "claude", "openai": "codex", "google": "gemini"}
+_PREFIXES: dict[str, Kind] = {"claude-": "anthropic", "gpt-": "openai", "gemini-": "google"}
+
+
+def _check_wish(text: str) -> None:
+    if text.startswith("command:") or "@http" in text:
+        raise UsageError(
+            f"the preset asks for {text!r}, and a preset cannot name a command or a server",
+            hint="if you trust it, name it yourself",
+        )
+
+
+def _command(text: str) -> Spec:
+    try:
+        argv = tuple(shlex.split(text))
+    except ValueError as error:
+        raise UsageError(f"the command {text!r} cannot be read: {error}", hint="check its quotes") from None
+    if not argv:
+        raise UsageError("there is no command after command:", hint="for example command:claude -p")
+    return Spec(kind="command", argv=argv)
+
+
+def _split_url(model: str) -> tuple[str, str]:
+    """Models may have an @ of their own."""
+    name, at, rest = model.rpartition("@http")
+    return (name, f"http{rest}") if at else (model, "")
+
+
+def _by_model(name: str) -> Spec:
+    """A model that says itself whose it is, as presets have it: `sonnet`, `gpt-6.1-sol`."""
+    if name in anthropic.SHORT_NAMES:
+        return Spec(kind="anthropic", model=name)
+    for prefix, kind in _PREFIXES.items():
+        if name.startswith(prefix):
+            return Spec(kind=kind, model=name)
+    raise _unknown(name)
+
+
+def _unknown(text: str) -> UsageError:
+    return UsageError(f"there is no agent {text!r}", hint=f"there is {GRAMMAR}")

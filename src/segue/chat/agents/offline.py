@@ -1,0 +1,234 @@
+"""The partner that is always there: a few rules that read closely and ask the next question.
+
+It needs no network and no key, answers the same request with the same words, and says plainly that it is not a model.
+What it says is in `moves`; here is how it listens: which sign of the table is in the message, how often it has come up
+before, and what the user has said, decided or attached on the same subject.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from pathlib import PurePath
+from typing import TYPE_CHECKING, NamedTuple
+
+from segue.chat.agent import Text
+from segue.chat.agents.moves import AMOUNT, INTRODUCTION, PLAINLY, RULES, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from segue.chat.agent import Piece, Request
+
+RECAP_EVERY = 6
+"""After so many messages of the user it is time to look at them together."""
+REMEMBERED = 60
+"""How many messages of the user are held in mind."""
+SHARED_WORDS = 2
+"""So many telling words in common, and two texts are taken to be about the same."""
+QUOTED_CHARS = 140
+READ_CHARS = 4000
+AMOUNTS_HEEDED = 8
+"""So much of a pasted log is read that its end and its beginning are understood."""
+
+_COMMON = """
+about above after again also although always another anything around because been before being below between
+both could course does doing done down each either else even every everything from further going good have
+having here into itself just know like look made make many maybe might mine more most much must need needs never
+next nothing only other ours over perhaps please rather really right said same says should since some something
+still such sure take than thank thanks that their theirs them then there these they thing things think this
+those though through tell told under until upon used very want wants well were what when where whether which
+while will with within without would your yours yourself yes
+"""
+UNTELLING = frozenset(_COMMON.split())
+"""Words that two texts may share without having a subject in common."""
+
+_CLOSED_TWICE = re.compile(r"([?!…]”)\.")
+_CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_ERROR_LINE = re.compile(r"^.*(?:Error|Exception|Panic)\b.*$", re.MULTILINE)
+_ABBREVIATED = re.compile(r"\b(vs|etc|e\.g|i\.e)\.(?=\s)", re.IGNORECASE)
+_SENTENCE = re.compile(r"[^.?!\n]+(?:[.?!]+(?![\s.?!]|$)[^.?!\n]+)*[?!]?")
+_BOLD_QUESTION = re.compile(r"\*\*([^*]+\?[^*]*)\*\*")
+_WORD = re.compile(r"[^\W\d_][\w-]{3,}")
+_LEFT_OUT = re.compile(r"\[[\d,]+ earlier turns? .*\]")
+# As `segue.chat.context` writes them.
+_DECISIONS = re.compile(r"^# Decisions so far\n\n((?:- .*\n?)+)", re.MULTILINE)
+_ATTACHED = re.compile(
+    r"^# Attached file: (?P<path>.+?)(?P<note> \(.*changed.*\))?\n\n(?P<fence>`{3,})\n(?P<text>.*?)\n(?P=fence)$",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+class Context(NamedTuple):
+    """What the instructions hold beside the words of the preset."""
+
+    decisions: list[str]
+    attached: dict[str, str]
+    """Texts of files, by what the files are called."""
+
+
+class Heard(NamedTuple):
+    """A message of the user as far as it is understood: the rule whose sign it bears, and what fills its slots."""
+
+    rule: Rule
+    slots: dict[str, str]
+
+
+class OfflineAgent:
+    """Answers with a remark and a question, made of the user's own words."""
+
+    @property
+    def name(self) -> str:
+        return "offline"
+
+    def answer(self, request: Request) -> Iterator[Piece]:
+        for word in re.findall(r"\S+\s*", compose(request)):
+            yield Text(word)
+
+
+def compose(request: Request) -> str:
+    """The whole answer: paragraphs of Markdown, the question last."""
+    said = [
+        message.content
+        for message in request.messages
+        if message.role == "user" and not _LEFT_OUT.fullmatch(message.content)
+    ]
+    answers = [message.content for message in request.messages if message.role == "assistant"]
+    *earlier, last = said[-REMEMBERED:] or [""]
+    context = read_context(request.system)
+    heard = listen(last, earlier, asked=_last_question(answers[-1:]), decisions=context.decisions)
+    times = sum(listen(text, earlier[:place]).rule.name == heard.rule.name for place, text in enumerate(earlier))
+    move = heard.rule.moves[times % len(heard.rule.moves)]
+    paragraphs = [_CLOSED_TWICE.sub(r"\1", move.remark.format_map(heard.slots))]
+    if not any(PLAINLY in text for text in (*answers, *paragraphs)):
+        named = f" I have {' and '.join(context.attached)} before me." if context.attached else ""
+        paragraphs.insert(0, INTRODUCTION + named)
+    if heard.rule.is_about_something:
+        if len(said) % RECAP_EVERY == 0:
+            paragraphs.append(_recap([*earlier, last], context.decisions))
+        else:
+            links = _links(last, earlier[:-1], context)
+            paragraphs += [link for link in links if not any(link in text for text in answers[-2:])]
+    return "\n\n".join([*(paragraph.strip() for paragraph in paragraphs), f"**{move.question}**"])
+
+
+def listen(message: str, earlier: Sequence[str], *, asked: str = "…", decisions: Sequence[str] = ()) -> Heard:
+    """The first rule of the table whose sign is in the message."""
+    sentences = _sentences(message) or ("…",)
+    known = {"asked": asked, "recap": _recap(earlier, decisions), "before": _earlier_amount(message, earlier)}
+    for rule in RULES:
+        if rule.needs and not known[rule.needs]:
+            continue
+        for sentence in sentences:
+            if (match := rule.sign.search(sentence)) is not None:
+                named = {name: _trimmed(text) for name, text in match.groupdict("").items()}
+                said = {"quote": _quoted(sentence), "say": "ask" if sentence.endswith("?") else "say"}
+                return Heard(rule, known | named | said)
+    raise AssertionError("the last rule of the table applies to anything")
+
+
+def read_context(system: str) -> Context:
+    """The decisions and the attached files that the instructions speak of."""
+    attached = {
+        f"`{PurePath(match['path']).name}`{match['note'] or ''}": match["text"] for match in _ATTACHED.finditer(system)
+    }
+    lists = _DECISIONS.findall(_ATTACHED.sub("", system))
+    return Context([line.removeprefix("- ") for text in lists for line in text.splitlines()], attached)
+
+
+def _links(message: str, earlier: Sequence[str], context: Context) -> list[str]:
+    """What was decided and attached on the same subject or, without these, said before."""
+    words = _words(message)
+    links: list[str] = []
+    if found := _nearest(words, context.decisions):
+        links.append(f"On record stands {_quoted(found)}. See whether this still fits it.")
+    for name, text in context.attached.items():
+        is_named = PurePath(name.split("`")[1]).stem.lower() in message.lower()
+        lines = (line.strip(" #*->|\t") for line in text.splitlines())
+        if found := _nearest(words, lines, 1 if is_named else SHARED_WORDS):
+            links.append(f"{name} has a line on this: {_quoted(found)}.")
+    if not links and (found := _nearest(words, (sentence for text in earlier for sentence in _sentences(text)))):
+        links.append(f"Hold it against what you said earlier: {_quoted(found)}.")
+    return links
+
+
+def _nearest(words: frozenset[str], texts: Iterable[str], enough: int = SHARED_WORDS) -> str:
+    """The text that shares most of the words; empty when none shares enough."""
+    best, found = enough - 1, ""
+    for text in texts:
+        if (shared := len(words & _words(text))) > best:
+            best, found = shared, text
+    return found
+
+
+def _recap(said: Sequence[str], decisions: Sequence[str]) -> str:
+    told = [sentences for text in said if (sentences := _sentences(text)) and not _is_aside(sentences[0])]
+    lines = [f"- {_quoted(max(sentences, key=len))}" for sentences in told[-RECAP_EVERY:]]
+    if not lines:
+        return ""
+    kept = [f"- on record: {_quoted(decision)}" for decision in decisions[-RECAP_EVERY:]]
+    return "\n".join(["So far you have said:", "", *lines, *kept])
+
+
+def _is_aside(sentence: str) -> bool:
+    """A greeting, a yes, a question about the partner itself."""
+    return any(rule.sign.search(sentence) for rule in RULES if not rule.is_about_something)
+
+
+class _Amount(NamedTuple):
+    text: str
+    unit: str
+    words: frozenset[str]
+    """Of the sentence, beside the amount."""
+
+
+def _earlier_amount(message: str, earlier: Sequence[str]) -> str:
+    """Another amount of the same unit, given before in a sentence on the same subject."""
+    for now in _amounts(message):
+        for text in reversed(earlier):
+            for before in _amounts(text):
+                if before.unit == now.unit and before.text != now.text and before.words & now.words:
+                    return before.text
+    return ""
+
+
+@lru_cache(maxsize=2 * REMEMBERED)
+def _amounts(message: str) -> tuple[_Amount, ...]:
+    return tuple(
+        _Amount(amount, re.sub(r"[\d.,\s]", "", amount).lower().rstrip("s"), _words(sentence.replace(amount, "")))
+        for sentence in _sentences(message)
+        for amount in (match[0].strip() for match in AMOUNT.finditer(sentence))
+    )[:AMOUNTS_HEEDED]
+
+
+def _last_question(answers: Sequence[str]) -> str:
+    for answer in answers:
+        questions = _BOLD_QUESTION.findall(answer) or [text for text in _sentences(answer) if text.endswith("?")]
+        if questions:
+            return str(questions[-1])
+    return ""
+
+
+@lru_cache(maxsize=2 * REMEMBERED)
+def _sentences(text: str) -> tuple[str, ...]:
+    """The sentences of the prose, then the lines of the code that tell of an error; of a long text both ends."""
+    if len(text) > 2 * READ_CHARS:
+        text = f"{text[:READ_CHARS]}\n{text[-READ_CHARS:]}"
+    prose = _SENTENCE.findall(_ABBREVIATED.sub(r"\1", _CODE.sub("\n", text)))
+    errors = [line for code in _CODE.findall(text) for line in _ERROR_LINE.findall(code)]
+    return tuple(found for line in (*prose, *errors) if (found := line.strip(" \t\r-*>#")))
+
+
+def _words(text: str) -> frozenset[str]:
+    """The words that tell what a text is about, plurals and singulars alike."""
+    words = (word.lower() for word in _WORD.findall(text))
+    return frozenset(word.removesuffix("s") for word in words if word not in UNTELLING)
+
+
+def _quoted(text: str) -> str:
+    return f"“{_trimmed(text)}”"
+
+
+def _trimmed(text: str) -> str:
+    line = " ".join(text.split()).strip(" ,;:.")
+    return line if len(line) <= QUOTED_CHARS else f"{line[: QUOTED_CHARS - 1].rsplit(' ', 1)[0]}…"

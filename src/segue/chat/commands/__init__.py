@@ -1,0 +1,29 @@
+"""The slash commands: one table for all dialects.
+
+Read `table` (what a command is), then the groups: `going`, `notes`, `paths`, `files`, `answering`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from segue.chat.commands import answering, files, going, notes, paths
+from segue.chat.commands.table import Called, Command, Leave, Said, Table, Unknown
+
+if TYPE_CHECKING:
+    from segue.chat.dialect import Dialect
+
+COMMANDS: tuple[Command, ...] = (
+    *going.COMMANDS,
+    *answering.COMMANDS,
+    *notes.COMMANDS,
+    *paths.COMMANDS,
+    *files.COMMANDS,
+)
+
+__all__ = ["COMMANDS", "Called", "Command", "Leave", "Said", "Table", "Unknown", "table_of"]
+
+
+def table_of(dialect: Dialect) -> Table:
+    """All commands but those the dialect hides, with its own behind them."""
+    return Table([*(command for command in COMMANDS if command.name not in dialect.hidden), *dialect.extra])

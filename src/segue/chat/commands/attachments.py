@@ -1,0 +1,77 @@
+"""Files as context: what may be attached, and what has become of it since."""
+
+from __future__ import annotations
+
+import hashlib
+import stat
+from typing import TYPE_CHECKING
+
+from segue.durable.kernel import explain
+from segue.errors import SegueError, UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from segue.model import Attachment, Overview
+    from segue.session import LiveSession
+
+LIMIT_BYTES = 1 << 20
+"""More than this is no context for any model of today."""
+
+
+def attach(session: LiveSession, path: Path, *, limit_bytes: int = LIMIT_BYTES) -> str:
+    """Keep the file with its hash, unless it is kept already as it is; say what was done."""
+    name = str(path.resolve())
+    data = read(path, limit_bytes=limit_bytes)
+    try:
+        is_text = b"\0" not in data and data.decode() is not None
+    except UnicodeDecodeError:
+        is_text = False
+    if not is_text:
+        raise UsageError(f"{path} is not a text file (UTF-8)", hint="convert it to text, and attach that")
+    earlier = next((one for one in reversed(session.overview.attachments) if one.path == name), None)
+    if earlier is not None and earlier.hash == _hash(data):
+        return f"{path} is attached already, and has not changed since"
+    session.attach(name, data)
+    changed = "; it has changed since it was attached before" if earlier is not None else ""
+    return f"{path} is attached ({len(data):,} bytes){changed}"
+
+
+def changes(overview: Overview) -> list[tuple[Attachment, str]]:
+    """What was attached and is no longer so: each with "has changed" or "is gone"."""
+    from pathlib import Path
+
+    latest = {one.path: one for one in overview.attachments}
+    found: list[tuple[Attachment, str]] = []
+    for name, one in latest.items():
+        path = Path(name)
+        if not path.is_absolute():
+            continue  # no file: it came over standard input
+        try:
+            if path.stat().st_size != one.size_bytes or _hash(read(path, limit_bytes=one.size_bytes)) != one.hash:
+                found.append((one, "has changed"))
+        except (OSError, SegueError):
+            found.append((one, "is gone"))
+    return found
+
+
+def read(path: Path, *, limit_bytes: int) -> bytes:
+    """The bytes of a regular file; a pipe is never waited for."""
+    try:
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise UsageError(f"{path} is no regular file", hint="name a file")
+        with path.open("rb") as file:
+            data = file.read(limit_bytes + 1)
+    except OSError as error:
+        raise explain(error, str(path), "read") from None
+    if len(data) > limit_bytes:
+        raise UsageError(
+            f"{path} is too large: {max(found.st_size, len(data)):,} bytes, and {limit_bytes:,} are the limit",
+            hint="take the part that matters",
+        )
+    return data
+
+
+def _hash(data: bytes) -> str:
+    return f"sha256:{hashlib.sha256(data).hexdigest()}"

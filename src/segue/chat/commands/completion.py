@@ -1,0 +1,73 @@
+"""How a line can go on: commands, and what may stand behind them."""
+
+from __future__ import annotations
+
+import os
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from segue.chat.screen import Suggestion
+from segue.errors import SegueError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from segue.chat.repl import Chat
+
+_MOST = 100
+"""Nobody reads more."""
+
+
+def suggestions(chat: Chat, line: str) -> Iterator[Suggestion]:
+    """Ways to go on with a line that is a command as far as it was typed."""
+    if not line.startswith("/") or "\n" in line:
+        return
+    name, blank, argument = line.partition(" ")
+    if not blank:
+        for command in chat.table:
+            if command.name.startswith(name[1:].casefold()):
+                yield Suggestion(text=f"/{command.name}", replaces=len(name), about=command.help)
+        return
+    command_called = chat.table.find(name)
+    if command_called is None:
+        return
+    argument = argument.lstrip()
+    if command_called.completes == "path":
+        yield from _paths(chat, argument)
+        return
+    found = _words(chat, command_called.completes)
+    for word in islice((word for word in found if word.startswith(argument)), _MOST):
+        yield Suggestion(text=word, replaces=len(argument))
+
+
+def _words(chat: Chat, kind: str) -> Iterable[str]:
+    match kind:
+        case "session":
+            try:
+                return sorted(one for one in chat.library.store.ids() if one != chat.session.id)
+            except SegueError:
+                return ()
+        case "branch":
+            return [name for name in chat.session.overview.branches if name != chat.session.branch]
+        case "agent":
+            return chat.agent_names()
+        case "command":
+            return chat.table.names
+        case "switch":
+            return ("on", "off")
+    return ()
+
+
+def _paths(chat: Chat, argument: str) -> Iterator[Suggestion]:
+    head, _, start = argument.rpartition("/")
+    folder = chat.cwd / (f"{head}/" if "/" in argument else "")
+    if chat.home is not None and (head == "~" or head.startswith("~/")):
+        folder = chat.home / head[2:]
+    try:
+        with os.scandir(Path(folder)) as entries:
+            found = sorted((entry.name, entry.is_dir()) for entry in entries if entry.name.startswith(start))
+    except OSError:
+        return
+    for name, is_folder in islice((one for one in found if start or not one[0].startswith(".")), _MOST):
+        yield Suggestion(text=f"{name}/" if is_folder else name, replaces=len(start))

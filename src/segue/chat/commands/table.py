@@ -1,0 +1,99 @@
+"""What a slash command is, and which lines are one."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
+
+from segue.model import Status
+
+if TYPE_CHECKING:
+    from segue.chat.repl import Chat  # noqa: TC004 - a circle, and never read at run time
+
+_WORD = re.compile(r"/([A-Za-z?][\w-]*)(?=\s|$)")
+_NEAR = 0.7
+
+Completes = Literal["", "path", "session", "branch", "agent", "command", "switch"]
+
+
+class Leave(Struct, frozen=True):
+    """The conversation is over, and this is to be recorded."""
+
+    status: Status
+
+
+class Command(Struct, frozen=True, kw_only=True):
+    """One line of the table."""
+
+    name: str
+    usage: str = ""
+    """What may stand behind the name."""
+    help: str
+    run: Callable[[Chat, str], Leave | None]
+    """Told the conversation and all that stands behind the name."""
+    aliases: tuple[str, ...] = ()
+    completes: Completes = ""
+    """What its argument is, for completion."""
+
+
+class Called(Struct, frozen=True):
+    command: Command
+    argument: str
+
+
+class Unknown(Struct, frozen=True):
+    """It looks like a command, and there is none of that name."""
+
+    name: str
+    near: tuple[str, ...]
+
+
+class Said(Struct, frozen=True):
+    """Words for whoever answers."""
+
+    text: str
+
+
+class Table:
+    """Every command of a dialect, by name and alias, in the order of the help."""
+
+    def __init__(self, commands: Iterable[Command]) -> None:
+        found = {command.name: command for command in commands}
+        self._by_name = {name: command for command in found.values() for name in (command.name, *command.aliases)}
+        self._commands = tuple(found.values())
+
+    def __iter__(self) -> Iterator[Command]:
+        return iter(self._commands)
+
+    def find(self, name: str) -> Command | None:
+        return self._by_name.get(name.removeprefix("/").casefold())
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._by_name)
+
+    def near(self, name: str) -> tuple[str, ...]:
+        return tuple(difflib.get_close_matches(name.casefold(), self._by_name, n=2, cutoff=_NEAR))
+
+    def parse(self, line: str) -> Called | Unknown | Said:
+        """What a line means.
+
+        A command is `/word` and nothing else before the first blank: `/usr/bin is missing` is said, and so is
+        `/tmp is full`, since no command is called like that. `//` says a text that begins with one slash.
+        """
+        text = line.strip()
+        if text.startswith("//"):
+            return Said(text[1:])
+        match = _WORD.match(text)
+        if match is None:
+            return Said(line)
+        name, rest = match[1], text[match.end() :].strip()
+        command = self.find(name)
+        if command is not None:
+            return Called(command, rest)
+        near = self.near(name)
+        return Unknown(name, near) if near or not rest else Said(line)

@@ -1,0 +1,34 @@
+"""How one of the tools speaks: its prompt, its farewell, what leaving means there, which commands it adds or hides."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from segue.chat.commands.table import Command
+from segue.model import Status
+
+
+class Dialect(Struct, frozen=True, kw_only=True):
+    """Over the same engine. The texts may name `{agent}`, `{id}`, `{store}`, `{turns}` and `{resume}`."""
+
+    name: str
+    """Of the command that people type: `segue`, `aur`, `soleur`."""
+    prompt: str = "{agent}> "
+    greeting: str = "session {id} · /help lists the commands, /exit leaves"
+    """Shown to a person when the conversation begins; empty for none."""
+    resume: str = "segue resume {id}"
+    """The literal command that comes back to this session."""
+    farewell: str = "session {id} is kept in {store}\ncome back with: {resume}"
+    exit_status: Status = "paused"
+    """What leaving by /exit, Ctrl-D or the end of input records."""
+    autorecord: bool = False
+    """Whether decisions found in answers are recorded, unless a person says otherwise."""
+    offers: tuple[str, ...] = ()
+    """Files of the folder at hand that are offered as context to a new session."""
+    extra: tuple[Command, ...] = ()
+    """Commands of its own; one of a known name takes its place."""
+    hidden: tuple[str, ...] = ()
+    """Names of commands it does without."""
+
+
+SEGUE = Dialect(name="segue")

@@ -1,0 +1,266 @@
+"""A conversation as a person holds it: read a line, run a command or ask, until somebody leaves."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from functools import partial
+from typing import TYPE_CHECKING
+
+from segue.chat.agent import AgentError
+from segue.chat.commands import Called, Leave, Said, Unknown, table_of
+from segue.chat.commands.attachments import attach, changes
+from segue.chat.commands.completion import suggestions
+from segue.chat.commands.going import preview
+from segue.chat.stopping import stopping_only
+from segue.clock import utc_now
+from segue.errors import SegueError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterable, Sequence
+    from datetime import datetime
+    from pathlib import Path
+
+    from segue.chat.dialect import Dialect
+    from segue.chat.engine import Conversation
+    from segue.chat.screen import Suggestion, Terminal
+    from segue.library import Library
+    from segue.model import Status
+    from segue.session import LiveSession
+
+_INTERRUPTED = 130
+
+
+class Chat:
+    """Holds one conversation at a time, and its session until it leaves.
+
+    `converse` makes a conversation: it is told the session, who is to answer (a preset, or whoever the surface knows;
+    empty for whoever the session says) and the model (empty for theirs), and raises a SegueError that says what exists.
+    """
+
+    def __init__(
+        self,
+        library: Library,
+        conversation: Conversation,
+        *,
+        dialect: Dialect,
+        terminal: Terminal,
+        converse: Callable[[LiveSession, str, str], Conversation],
+        agent_names: Callable[[], Sequence[str]] = tuple,
+        cwd: Path,
+        home: Path | None = None,
+        clock: Callable[[], datetime] = utc_now,
+    ) -> None:
+        self.library = library
+        self.conversation = conversation
+        self.dialect = dialect
+        self.terminal = terminal
+        self.agent_names = agent_names
+        self.cwd = cwd
+        self.home = home
+        self.clock = clock
+        self.table = table_of(dialect)
+        self._converse = converse
+        self._failures = 0
+        conversation.autorecord = conversation.autorecord or dialect.autorecord
+
+    @property
+    def session(self) -> LiveSession:
+        return self.conversation.session
+
+    @property
+    def model(self) -> str:
+        """The model that is asked for; empty where that is left to whoever answers."""
+        return self.conversation.model
+
+    def run(self) -> int:
+        """Talk until /exit, Ctrl-D or the end of input; leave the session as the way of leaving says.
+
+        Gives 0, or, where no person saw it, 1 if a line came to nothing. Whatever breaks the conversation leaves the
+        session as it is, for others to see that it was interrupted.
+        """
+        self.terminal.complete_with(self._suggest)
+        try:
+            code = self._talk()
+        except BaseException:
+            self.session.release()
+            raise
+        return code
+
+    def ask_again(self) -> None:
+        """Ask what was not answered, without recording it once more."""
+        self._answer(lambda: self.conversation.retry())  # noqa: PLW0108 - of whichever conversation it is then
+
+    def go_to(self, session: LiveSession) -> None:
+        """Go on in another session; the one at hand is left cleanly."""
+        try:
+            self.conversation.save()
+            conversation = self._converse(session, "", "")
+        except BaseException:
+            session.release()
+            raise
+        left = self.session
+        conversation.autorecord = self.conversation.autorecord
+        self.conversation = conversation
+        left.close()
+        self.terminal.note(self._text("now in session {id}, with {turns} turns; ") + f"{left.id} is {left.status}")
+        self._look_at_what_is_there()
+
+    def change_agent(self, spec: str) -> None:
+        """Let another answer, and record it: a preset by its name and hash, anybody else as an override."""
+        self._change(spec, "")
+
+    def change_model(self, model: str) -> None:
+        self._change(str(self.session.overview.overrides.get("agent", "")), model)
+
+    def _change(self, spec: str, model: str) -> None:
+        self.conversation.save()  # an answer that is not recorded yet would go with whoever gave it
+        changed = self._converse(self.session, spec, model)
+        changed.autorecord = self.conversation.autorecord
+        changed.changed = self.conversation.changed
+        preset = changed.preset
+        recorded = self.session.overview
+        known = (recorded.preset.name, recorded.preset.hash) if recorded.preset is not None else None
+        if preset is not None and known != (preset.name, preset.hash):
+            self.session.use_preset(preset.name, hash=preset.hash)
+        said = {"agent": "" if preset is not None and spec == preset.name else spec, "model": model}
+        values = {name: value for name, value in recorded.overrides.items() if name not in said}
+        values |= {name: value for name, value in said.items() if value}
+        if values != recorded.overrides:
+            self.session.override(values)
+        self.conversation = changed
+
+    def _talk(self) -> int:
+        step = self._greet
+        while True:
+            left: Leave | None = None
+            try:
+                left = step()
+            except KeyboardInterrupt:
+                if not self.terminal.is_interactive:
+                    self._leave(self.dialect.exit_status)
+                    return _INTERRUPTED
+                self.terminal.note("stopped")
+            step = self._step
+            if left is not None:
+                self._leave(left.status)
+                return 1 if self._failures and not self.terminal.is_interactive else 0
+
+    def _greet(self) -> Leave | None:
+        if self.terminal.is_interactive and self.dialect.greeting:
+            self.terminal.note(self._text(self.dialect.greeting))
+        overview = self.session.overview
+        if not overview.turn_count and not overview.attachments:
+            self._offer_files()
+        return self._try(self._look_at_what_is_there)
+
+    def _offer_files(self) -> None:
+        for name in self.dialect.offers:
+            path = self.cwd / name
+            if path.is_file() and self.terminal.ask(f"There is a {name} here. Use it as context?", default=True):
+                self._try(partial(self._attach, path))
+
+    def _attach(self, path: Path) -> None:
+        self.terminal.note(attach(self.session, path))
+
+    def _look_at_what_is_there(self) -> None:
+        """Say what has changed since, and offer to ask what a crash left unanswered."""
+        changed = changes(self.session.overview)
+        self.conversation.changed = [one.path for one, _ in changed]
+        for one, how in changed:
+            again = f"; /context {one.path} attaches it anew" if how == "has changed" else ""
+            self.terminal.note(f"{one.path} {how} since it was attached{again}")
+        pending = self.conversation.pending
+        if pending is not None:
+            self.terminal.note(f"your last message was not answered: {preview(pending.content)}")
+            if self.terminal.ask("Ask again?", default=True):
+                self.ask_again()
+
+    def _step(self) -> Leave | None:
+        """One line, and what comes of it. The one place where the conversation waits: for idleness, see `read_line`."""
+        line = self.terminal.read_line(self._text(self.dialect.prompt), status=self._status())
+        if line is None:
+            return Leave(self.dialect.exit_status)
+        if not line.strip():
+            return None
+        match self.table.parse(line):
+            case Said(text):
+                self._try(lambda: self._answer(lambda: self.conversation.ask(text)))
+            case Called(command, argument):
+                return self._try(lambda: command.run(self, argument))
+            case Unknown(name, near):
+                meant = f"did you mean {' or '.join(f'/{one}' for one in near)}?" if near else "/help lists all;"
+                self._fail(f"there is no command /{name}", f"{meant} //{name} says it as text")
+        return None
+
+    def _try(self, call: Callable[[], Leave | None]) -> Leave | None:
+        try:
+            return call()
+        except SegueError as error:
+            self._fail(str(error), error.hint)
+            return None
+
+    def _answer(self, ask: Callable[[], Generator[str, None, None]]) -> None:
+        """Show an answer; after an error offer to ask once more, as often as the person likes."""
+        while True:
+            try:
+                with stopping_only(lambda: self.conversation.is_streaming), closing(ask()) as pieces:
+                    self.terminal.show(pieces, waiting=f"waiting for {self.conversation.agent.name}")
+            except KeyboardInterrupt:
+                self._say_what_is_kept()
+                if not self.terminal.is_interactive:
+                    raise
+            except AgentError as error:
+                self.terminal.error(str(error), error.hint)
+                if self.terminal.ask("Try again?", default=error.can_retry):
+                    ask = self.conversation.retry
+                    continue
+                self._failures += 1
+                self.terminal.note("your message is kept; /retry asks again, /agent lets another answer")
+            except SegueError:
+                if self.conversation.unsaved:
+                    self.terminal.note("the answer could not be recorded; /retry records it")
+                raise
+            else:
+                for decision in self.conversation.found:
+                    self.terminal.note(f"decision recorded: {decision}")
+            return
+
+    def _say_what_is_kept(self) -> None:
+        if self.conversation.pending is None:
+            self.terminal.note("stopped; what had come is kept, marked as cut off")
+        else:
+            self.terminal.note("stopped before anything came; your message is kept, and /retry asks again")
+
+    def _fail(self, message: str, hint: str) -> None:
+        self._failures += 1
+        self.terminal.error(message, hint)
+
+    def _leave(self, status: Status) -> None:
+        farewell = self._text(self.dialect.farewell)
+        self._try(self.conversation.save)
+        if status == "completed":
+            self.session.complete()
+        self.session.close()
+        self.terminal.note(farewell)
+
+    def _text(self, template: str) -> str:
+        words = {
+            "agent": self.conversation.preset.name if self.conversation.preset else self.conversation.agent.name,
+            "id": self.session.id,
+            "store": self.library.store.url,
+            "turns": self.session.overview.turn_count,
+        }
+        return template.format(**words, resume=self.dialect.resume.format(**words))
+
+    def _status(self) -> str:
+        if not self.terminal.is_interactive:
+            return ""
+        found = self.conversation.stats()
+        about = "" if found.tokens_by == "provider" else "about "
+        return (
+            f"{about}{found.window_used:,} of {found.budget:,} tokens · {found.turns} turns · "
+            f"{self.session.branch} · {self.session.id}"
+        )
+
+    def _suggest(self, line: str) -> Iterable[Suggestion]:
+        return suggestions(self, line)

@@ -1,0 +1,76 @@
+"""Where a conversation is held: the contract of a terminal, and which of the two there are is at hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
+    from typing import TextIO
+
+
+class Suggestion(Struct, frozen=True, kw_only=True):
+    """One way to go on with what is being typed."""
+
+    text: str
+    replaces: int
+    """How many characters before the cursor it stands for."""
+    about: str = ""
+
+
+class Terminal(Protocol):
+    """What a conversation needs of a terminal. All text may be a stranger's: whoever shows it makes it printable."""
+
+    @property
+    def is_interactive(self) -> bool:
+        """Whether a person sits there, who can be asked twice and who can press Ctrl-C."""
+
+    def read_line(self, prompt: str, *, status: str = "") -> str | None:
+        """What was typed (several lines, if it was continued or pasted), or None at the end of all input.
+
+        The one place where a conversation waits for a person: a limit on that waiting belongs here.
+        """
+
+    def ask(self, question: str, *, default: bool, safe: bool = False) -> bool:
+        """Yes or no: `default` for an empty line, `safe` if nobody answers."""
+
+    def show(self, pieces: Iterable[str], *, waiting: str = "") -> None:
+        """Show an answer as it comes. What the pieces raise passes through, after all that came before is shown."""
+
+    def say(self, text: str) -> None:
+        """Say what was asked for."""
+
+    def note(self, text: str) -> None:
+        """Say what is good to know."""
+
+    def error(self, message: str, hint: str = "") -> None:
+        """Say what went wrong, and what to do next."""
+
+    def clear(self) -> None:
+        """Clear what is on the screen, where there is one."""
+
+    def complete_with(self, complete: Callable[[str], Iterable[Suggestion]]) -> None:
+        """Use this to complete what is typed up to the cursor."""
+
+
+def open_terminal(
+    stdin: TextIO,
+    stdout: TextIO,
+    stderr: TextIO,
+    *,
+    environ: Mapping[str, str],
+    history: Path | None = None,
+    name: str = "segue",
+) -> Terminal:
+    """A person's terminal if both ends of it are one; else one that reads line by line and writes plain text."""
+    if stdin.isatty() and stdout.isatty():
+        from segue.chat.terminal.person import PersonTerminal
+
+        is_plain = bool(environ.get("NO_COLOR")) or environ.get("TERM", "dumb") in {"", "dumb", "unknown"}
+        return PersonTerminal(stdin, stdout, is_plain=is_plain, history=history)
+    from segue.chat.script import ScriptTerminal
+
+    return ScriptTerminal(stdin.buffer, stdout, stderr, name=name, prompts=stdin.isatty() and stderr.isatty())

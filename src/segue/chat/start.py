@@ -1,0 +1,197 @@
+"""What every door to a conversation shares: begin a session or come back to one, and hold the conversation.
+
+A door (a surface) knows the environment, the folders and the terminal; it makes a `Company` of them and calls, in this
+order: `begin` or `come_back`, then `hold`.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from threading import Thread
+from typing import TYPE_CHECKING
+
+from segue.chat.engine import Conversation
+from segue.chat.hangup import ending_in_order
+from segue.chat.repl import Chat
+from segue.chat.summary import shortened, summarize
+from segue.errors import DamagedError, NotFoundError
+from segue.presets import drift
+from segue.presets.drift import normalise
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable
+    from pathlib import Path
+
+    from segue.chat.agent import Agent
+    from segue.chat.company import Cast, Company
+    from segue.chat.dialect import Dialect
+    from segue.chat.screen import Terminal
+    from segue.library import Library
+    from segue.model import Turn
+    from segue.session import LiveSession
+
+LAST_TURNS = 4
+_TITLE_LENGTH = 60
+_PATIENCE_SECONDS = 0.5
+"""With another writer, who mostly is a conversation, and will not go away in a moment."""
+_SHOWN_LINES, _SHOWN_LENGTH = 12, 1200
+"""Of a turn that is shown again: enough to remember it by."""
+
+
+def begin(
+    library: Library,
+    company: Company,
+    cast: Cast,
+    *,
+    title: str = "",
+    tags: Iterable[str] = (),
+    id: str | None = None,
+) -> Conversation:
+    """A new session that records who answers, and the conversation in it."""
+    session = library.create(agent=cast.label, title=title, tags=tags, id=id)
+    return _open(session, company, cast, record=True)
+
+
+def come_back(
+    library: Library, company: Company, id: str, *, agent: str = "", model: str = "", override: bool = False
+) -> Conversation:
+    """The conversation of a session that exists, made active: a completed one only with `override`.
+
+    First the session is held, then it is settled who answers: if nobody can, or somebody else is at it, it stays as it
+    is. What is read does not grow with the session.
+    """
+    session = library.open(id, timeout_seconds=_PATIENCE_SECONDS)
+    try:
+        cast = company.recall(session.overview, agent, model=model)
+        session.resume(override=override)
+    except BaseException:
+        session.release()
+        raise
+    return _open(session, company, cast, record=bool(agent or model))
+
+
+def converse(company: Company, session: LiveSession, agent: str = "", model: str = "") -> Conversation:
+    """A conversation in a session at hand, with whoever is named or else with who answered there; records nothing."""
+    return _conversation(session, company, company.recall(session.overview, agent, model=model))
+
+
+def find_drift(conversation: Conversation) -> str | None:
+    """What has changed in the prompt since the session used it; None if nothing has, or if nobody can tell."""
+    session, preset = conversation.session, conversation.preset
+    recorded = session.overview.preset
+    if preset is None or recorded is None or recorded.name != preset.name:
+        return None
+    try:
+        before = session.get_blob(recorded.hash).decode("utf-8", "surrogatepass") if recorded.hash else None
+    except (NotFoundError, DamagedError, UnicodeDecodeError):
+        before = None
+    return drift(recorded.hash, before, preset)
+
+
+def look_back(session: LiveSession, terminal: Terminal, *, when: str, was: str, count: int = LAST_TURNS) -> None:
+    """Show the last turns, and say where the conversation stopped, when, and how: `was` is its status then."""
+    about = session.overview
+    turns = session.tail(max(count, LAST_TURNS))
+    shown = turns[len(turns) - min(count, len(turns)) :]
+    if shown and len(shown) < about.turn_count:
+        terminal.note(f"… {about.turn_count - len(shown):,} earlier turns; /history N shows more")
+    for turn in shown:
+        _show(turn, terminal)
+    total = f"{about.turn_count:,} turn{'' if about.turn_count == 1 else 's'}"
+    facts = [
+        about.title,
+        total,
+        *([f"branch {about.branch}"] if len(about.branches) > 1 else []),
+        f"{was}, last active {when}",
+    ]
+    terminal.note(" · ".join(fact for fact in facts if fact))
+    if stopped := about.summary or summarize(turns):
+        terminal.note(f"Where it stopped: {stopped}")
+
+
+def hold(
+    library: Library,
+    conversation: Conversation,
+    company: Company,
+    *,
+    dialect: Dialect,
+    terminal: Terminal,
+    cwd: Path,
+    home: Path | None = None,
+) -> int:
+    """Talk until somebody leaves; the code to end with."""
+    chat = Chat(
+        library,
+        conversation,
+        dialect=dialect,
+        terminal=terminal,
+        converse=lambda session, agent, model: converse(company, session, agent, model),
+        agent_names=company.names,
+        cwd=cwd,
+        home=home,
+    )
+    if terminal.is_interactive:
+        Thread(target=_prepare, args=(conversation.agent,), daemon=True).start()
+    with ending_in_order():
+        return chat.run()
+
+
+class _Titled(Conversation):
+    """Calls a session that has no title after its first question."""
+
+    def ask(self, text: str) -> Generator[str, None, None]:
+        pieces = super().ask(text)
+        if not self.session.title and self.session.overview.turn_count == 1:
+            self.session.rename(title=shortened(text, _TITLE_LENGTH))
+        return pieces
+
+
+def _prepare(agent: Agent) -> None:
+    """Load what the first question needs while it is typed; what fails here is told when it fails again."""
+    prepare = getattr(agent, "prepare", None)
+    if prepare is not None:
+        with suppress(Exception):
+            prepare()
+
+
+def _open(session: LiveSession, company: Company, cast: Cast, *, record: bool) -> Conversation:
+    try:
+        conversation = _conversation(session, company, cast)
+        if record:
+            _record(session, cast)
+    except BaseException:
+        session.release()
+        raise
+    return conversation
+
+
+def _conversation(session: LiveSession, company: Company, cast: Cast) -> Conversation:
+    kind = _Titled if company.titles else Conversation
+    if cast.note:
+        company.tell(f"{cast.agent.name} answers: {cast.note}")
+    preset, recorded = cast.preset, session.overview.preset
+    if preset is not None and (recorded is None or recorded.hash != preset.hash):
+        # Its name is the hash that the session is going to refer to, so that a later change can be shown.
+        session.put_blob(normalise(preset.system_prompt).encode("utf-8", "surrogatepass"))
+    return kind(session, cast.agent, preset=preset, max_tokens=company.settings.max_tokens)
+
+
+def _record(session: LiveSession, cast: Cast) -> None:
+    about, preset = session.overview, cast.preset
+    if preset is not None and (about.preset is None or about.preset.name != preset.name):  # a new hash is for who asks
+        session.use_preset(preset.name, hash=preset.hash)
+    others = {name: value for name, value in about.overrides.items() if name not in {"agent", "model"}}
+    if about.overrides != others | cast.said:
+        session.override(others | cast.said)
+
+
+def _show(turn: Turn, terminal: Terminal) -> None:
+    """As an answer where a person sees it; beside the answers elsewhere."""
+    lines = turn.content[:_SHOWN_LENGTH].split("\n")
+    text = "\n".join(lines[:_SHOWN_LINES])
+    facts = [turn.role, *(["cut off"] if turn.partial else []), *(["shortened"] if text != turn.content else [])]
+    terminal.note(f"{' · '.join(facts)}")
+    if terminal.is_interactive:
+        terminal.show([text])
+    else:
+        terminal.note(text)

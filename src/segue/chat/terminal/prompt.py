@@ -1,0 +1,129 @@
+"""The line that a person types on: keys, history, completion, and the status below it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.application.current import get_app
+from prompt_toolkit.completion import Completer, Completion
+from prompt_toolkit.enums import DEFAULT_BUFFER
+from prompt_toolkit.filters import Condition, has_focus
+from prompt_toolkit.formatted_text import FormattedText
+from prompt_toolkit.history import InMemoryHistory
+from prompt_toolkit.key_binding import KeyBindings
+from prompt_toolkit.keys import Keys
+from prompt_toolkit.output import ColorDepth
+from prompt_toolkit.styles import Style
+
+from segue.chat.script import continues
+from segue.chat.terminal.typed import TypedLines
+from segue.formats.terminal import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+    from prompt_toolkit.buffer import Buffer
+    from prompt_toolkit.completion import CompleteEvent
+    from prompt_toolkit.document import Document
+    from prompt_toolkit.key_binding import KeyPressEvent
+
+    from segue.chat.screen import Suggestion
+
+_STYLE = Style.from_dict({"prompt": "bold", "bottom-toolbar": "noreverse fg:ansibrightblack"})
+_AGAIN = "Ctrl-C once more leaves"
+
+
+class Prompt:
+    """Reads what is typed: Enter sends, a backslash before it or Alt-Enter goes on in the next line."""
+
+    def __init__(
+        self, history: Path | None, suggest: Callable[[str], Iterable[Suggestion]], *, is_plain: bool = False
+    ) -> None:
+        self._status = ""
+        self._is_leaving = False  # Ctrl-C was the last key, and there is nothing left to clear
+        self._session: PromptSession[str | None] = PromptSession(
+            multiline=True,
+            key_bindings=self._keys(),
+            history=TypedLines(history) if history is not None else InMemoryHistory(),
+            completer=_Suggesting(suggest),
+            complete_while_typing=Condition(_is_command),
+            complete_in_thread=True,
+            bottom_toolbar=self._toolbar,
+            prompt_continuation="… ",
+            style=_STYLE,
+            color_depth=ColorDepth.DEPTH_1_BIT if is_plain else None,
+            reserve_space_for_menu=5,
+        )
+        self._session.default_buffer.on_text_changed += self._on_change
+
+    def read(self, prompt: str, status: str) -> str | None:
+        """The text, or None if the person leaves: by Ctrl-D, or by Ctrl-C twice."""
+        self._status = status
+        self._is_leaving = False
+        try:
+            return self._session.prompt(FormattedText([("class:prompt", prompt)]))
+        except EOFError:
+            return None
+
+    def _toolbar(self) -> str:
+        return _AGAIN if self._is_leaving else self._status
+
+    def _on_change(self, _: Buffer) -> None:
+        self._is_leaving = False
+
+    def _keys(self) -> KeyBindings:
+        keys = KeyBindings()
+
+        is_typing = has_focus(DEFAULT_BUFFER)  # and not searching with Ctrl-R
+
+        @keys.add("enter", filter=is_typing)
+        def _(event: KeyPressEvent) -> None:
+            buffer = event.current_buffer
+            if continues(buffer.document.text) and buffer.document.is_cursor_at_the_end:
+                buffer.delete_before_cursor()
+                buffer.insert_text("\n")
+            else:
+                buffer.validate_and_handle()
+
+        @keys.add("escape", "enter", filter=is_typing)
+        def _(event: KeyPressEvent) -> None:
+            event.current_buffer.insert_text("\n")
+
+        @keys.add("c-c", filter=is_typing)
+        @keys.add(Keys.SIGINT, filter=is_typing)
+        def _(event: KeyPressEvent) -> None:
+            buffer = event.app.current_buffer
+            if self._is_leaving:
+                event.app.exit(result=None)
+                return
+            buffer.save_to_undo_stack()  # so that Ctrl-_ brings back what was cleared by mistake
+            buffer.text = ""
+            self._is_leaving = True
+
+        return keys
+
+
+def read_answer(question: str) -> str | None:
+    """A line that is neither kept nor completed; None for Ctrl-C and Ctrl-D."""
+    try:
+        return PromptSession[str](history=InMemoryHistory()).prompt(question)
+    except (EOFError, KeyboardInterrupt):
+        return None
+
+
+def _is_command() -> bool:
+    return get_app().current_buffer.text.startswith("/")
+
+
+class _Suggesting(Completer):
+    def __init__(self, suggest: Callable[[str], Iterable[Suggestion]]) -> None:
+        self._suggest = suggest
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
+        del complete_event
+        for one in self._suggest(document.text_before_cursor):
+            yield Completion(
+                one.text, start_position=-one.replaces, display=one_line(one.text), display_meta=one_line(one.about)
+            )

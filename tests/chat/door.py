@@ -1,0 +1,82 @@
+"""A door to a conversation, run as a program of its own at a terminal: `door.py FOLDER`, with the agent below."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING
+
+import segue
+from segue.chat.agent import AgentError, Text
+from segue.chat.dialect import SEGUE
+from segue.chat.engine import Conversation
+from segue.chat.repl import Chat
+from segue.chat.screen import open_terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from segue.chat.agent import Piece, Request
+    from segue.session import LiveSession
+
+MARKDOWN = """# A title
+
+Some **bold** text, `code`, and &#155;31m what is none.
+
+1. one
+2. two
+
+```python
+def answer():
+    return 42
+```
+
+"""
+
+
+class Actor:
+    """Plays what it is told to."""
+
+    name = "actor"
+
+    def answer(self, request: Request) -> Iterator[Piece]:
+        asked = request.messages[-1].content
+        match asked.split():
+            case ["markdown"]:
+                yield from (Text(MARKDOWN[at : at + 5]) for at in range(0, len(MARKDOWN), 5))
+                yield Text("The end.")
+            case ["long"]:
+                yield Text("```\n")
+                yield from (Text(f"line {number} of the code\n") for number in range(200))
+                yield Text("```\n")
+            case ["hang"]:
+                yield Text("The beginning of")
+                Event().wait()  # until Ctrl-C
+            case ["wait"]:
+                Event().wait()
+            case ["fail"]:
+                raise AgentError("the line is dead", hint="wait a moment", can_retry=True)
+            case ["hostile"]:
+                yield Text("\x1b]0;owned\x07 \x1b[2J\u202e**bold**")
+            case _:
+                yield Text(f"You said: {asked!r}.")
+
+
+def converse(session: LiveSession, _spec: str, _model: str) -> Conversation:
+    return Conversation(session, Actor())
+
+
+def main(root: Path) -> int:
+    library = segue.open(f"journal:{root / 'sessions'}")
+    known = "talk" in library.store.ids()
+    session = library.resume("talk") if known else library.create(id="talk")
+    terminal = open_terminal(
+        sys.stdin, sys.stdout, sys.stderr, environ=os.environ, history=root / "state" / "history.jsonl"
+    )
+    return Chat(library, converse(session, "", ""), dialect=SEGUE, terminal=terminal, converse=converse, cwd=root).run()
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

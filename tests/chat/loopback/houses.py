@@ -1,0 +1,113 @@
+"""The three providers side by side: how each is asked here, and how each answers and refuses on the wire."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from segue.chat.agent import Message, Request, Text
+from segue.chat.agents.anthropic import AnthropicAgent
+from segue.chat.agents.attempts import Patience
+from segue.chat.agents.google import GoogleAgent
+from segue.chat.agents.openai import OpenAIAgent
+from tests.chat.loopback import wires
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from segue.chat.agent import Agent, Piece
+    from tests.chat.loopback.server import Reply
+
+
+class House(NamedTuple):
+    name: str
+    new: Callable[[str, Patience], Agent]
+    begin: Callable[[], bytes]
+    text: Callable[[str], bytes]
+    end: Callable[[str], bytes]
+    good: str
+    """The word for an answer that is whole."""
+    full: str
+    """The word for an answer that reached its limit."""
+    refusal: Callable[[int, str], object]
+    """The body of a refusal with this status and message."""
+    model: str
+    """Which model answers in the end."""
+    no_model: tuple[str, str]
+    """Status and message when there is no such model."""
+    bad_key: tuple[str, str]
+    too_long: str
+
+    def agent(self, url: str, **patience: float) -> Agent:
+        """One that does not wait between attempts."""
+        return self.new(url, Patience(**{"timeout_seconds": 20.0, "sleep": lambda _: None, **patience}))  # type: ignore[arg-type]
+
+    def answers(self, *words: str, reason: str = "") -> Reply:
+        return wires.stream(self.begin, self.text, self.end(reason or self.good), words)
+
+    def refuses(self, status: str, message: str, *headers: tuple[str, str]) -> Reply:
+        return wires.refusal(status, self.refusal(int(status[:3]), message), *headers)
+
+
+def _anthropic(url: str, patience: Patience) -> Agent:
+    return AnthropicAgent("claude-x", environ={"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": url}, patience=patience)
+
+
+def _openai(url: str, patience: Patience) -> Agent:
+    environ = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": f"{url}/v1"}
+    return OpenAIAgent("gpt-x", environ=environ, patience=patience)
+
+
+def _google(url: str, patience: Patience) -> Agent:
+    return GoogleAgent("gemini-x", environ={"GEMINI_API_KEY": "k", "GOOGLE_GEMINI_BASE_URL": url}, patience=patience)
+
+
+HOUSES = (
+    House(
+        name="anthropic",
+        new=_anthropic,
+        begin=wires.anthropic_begin,
+        text=wires.anthropic_text,
+        end=wires.anthropic_end,
+        good="end_turn",
+        full="max_tokens",
+        refusal=lambda _, message: {"type": "error", "error": {"type": "some_error", "message": message}},
+        model="claude-real-1",
+        no_model=("404 Not Found", "model: claude-x"),
+        bad_key=("401 Unauthorized", "invalid x-api-key"),
+        too_long="prompt is too long: 210000 tokens > 200000 maximum",
+    ),
+    House(
+        name="openai",
+        new=_openai,
+        begin=wires.openai_begin,
+        text=wires.openai_text,
+        end=wires.openai_end,
+        good="stop",
+        full="length",
+        refusal=lambda _, message: {"error": {"message": message, "type": "some_error", "param": None, "code": None}},
+        model="gpt-real-1",
+        no_model=("404 Not Found", "The model `gpt-x` does not exist or you do not have access to it."),
+        bad_key=("401 Unauthorized", "Incorrect API key provided: k."),
+        too_long="This model's maximum context length is 4096 tokens. However, you requested 5000 tokens.",
+    ),
+    House(
+        name="google",
+        new=_google,
+        begin=wires.google_begin,
+        text=wires.google_text,
+        end=wires.google_end,
+        good="STOP",
+        full="MAX_TOKENS",
+        refusal=lambda status, message: {"error": {"code": status, "message": message, "status": "SOME_STATUS"}},
+        model="gemini-real-1",
+        no_model=("404 Not Found", "models/gemini-x is not found for API version v1beta"),
+        bad_key=("400 Bad Request", "API key not valid. Please pass a valid API key."),
+        too_long="The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
+    ),
+)
+
+QUESTION = Request(system="Be brief.", messages=(Message(role="user", content="Why does login fail?"),))
+
+
+def text_of(pieces: list[Piece]) -> str:
+    return "".join(piece.text for piece in pieces if isinstance(piece, Text))

@@ -1,0 +1,409 @@
+"""Each command, in a conversation over a real journal."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from segue.chat.commands import COMMANDS, Called, Command, Said, Table, Unknown, table_of
+from segue.chat.dialect import SEGUE, Dialect
+from tests.chat.company import Desk, Parrot
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PROMISED = [
+    "help",
+    "exit",
+    "quit",
+    "q",
+    "save",
+    "history",
+    "clear",
+    "stats",
+    "agent",
+    "model",
+    "export",
+    "import",
+    "load",
+    "title",
+    "tag",
+    "decide",
+    "decisions",
+    "context",
+    "autorecord",
+    "fork",
+    "branches",
+    "switch",
+    "undo",
+    "learn",
+    "pattern",
+    "pause",
+    "complete",
+]
+
+
+@pytest.fixture
+def table() -> Table:
+    return table_of(SEGUE)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+# ── What is a command ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("name", PROMISED)
+def test_every_promised_command_is_in_the_table_with_a_line_of_help(table: Table, name: str) -> None:
+    command = table.find(name)
+    assert command is not None
+    assert command.help
+    assert "\n" not in command.help
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "hello",
+        "/usr/bin is missing",
+        "/tmp is full",
+        "/etc/passwd",
+        "/^a.*b$/ matches",
+        "/* a comment */",
+        "/",
+        "/ exit",
+        "look at /exit",
+        "\N{FULLWIDTH SOLIDUS}exit",
+    ],
+)
+def test_what_only_looks_like_a_command_is_said(table: Table, line: str) -> None:
+    assert table.parse(line) == Said(line)
+
+
+def test_two_slashes_say_a_text_that_begins_with_one(table: Table) -> None:
+    assert table.parse("//exit is a command") == Said("/exit is a command")
+
+
+@pytest.mark.parametrize("line", ["/title a  b ", "/TITLE a  b", "  /title  a  b"])
+def test_a_command_is_told_all_that_stands_behind_its_name(table: Table, line: str) -> None:
+    called = table.parse(line)
+    assert isinstance(called, Called)
+    assert (called.command.name, called.argument) == ("title", "a  b")
+
+
+def test_a_text_of_many_lines_is_an_argument_as_well(table: Table) -> None:
+    called = table.parse("/decide one\ntwo")
+    assert isinstance(called, Called)
+    assert called.argument == "one\ntwo"
+
+
+@pytest.mark.parametrize(("line", "near"), [("/exti", "exit"), ("/histroy 5", "history"), ("/decisons", "decisions")])
+def test_a_slip_of_the_finger_is_not_sent_to_anybody(table: Table, line: str, near: str) -> None:
+    found = table.parse(line)
+    assert isinstance(found, Unknown)
+    assert near in found.near
+
+
+def test_an_unknown_command_is_named_with_a_hint_and_the_conversation_goes_on(desk: Desk) -> None:
+    assert desk.talk("/exti", "/frobnicate", "hello") == "You said: hello\n"
+    assert "there is no command /exti; did you mean /exit?" in desk.err
+    assert "there is no command /frobnicate; /help lists all" in desk.err
+    assert desk.said == [("user", "hello"), ("assistant", "You said: hello")]
+
+
+def test_a_dialect_adds_replaces_and_hides_commands(desk: Desk) -> None:
+    wave = Command(name="wave", help="wave", run=lambda chat, text: chat.terminal.say(f"* waves {text} *"))
+    desk.dialect = Dialect(name="aur", extra=(wave,), hidden=("undo",))
+    desk.talk("/wave twice", "/undo", "/help")
+    assert desk.out.startswith("* waves twice *\n")
+    assert "there is no command /undo" in desk.err
+    assert "/wave" in desk.out
+    assert "/undo" not in desk.out
+
+
+def test_help_names_every_command_and_one_alone(desk: Desk) -> None:
+    desk.talk("/help")
+    assert all(f"/{command.name}" in desk.out and command.help in desk.out for command in COMMANDS)
+    desk.talk("/help /fork", "/help forck")
+    assert desk.out == "/fork [NAME] [N]  go another way from here, or from turn N\n"
+    assert "did you mean /fork?" in desk.err
+
+
+# ── Notes ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_title_tags_decisions_learnings_and_patterns_are_recorded(desk: Desk) -> None:
+    desk.talk(
+        "/title Login bug",
+        "/tag urgent +auth",
+        "/tag -urgent",
+        "/decide Refresh early",
+        "/learn Tokens expire",
+        "/pattern retry: try: three times",
+    )
+    found = desk.session
+    assert (found.title, found.tags) == ("Login bug", ("auth",))
+    assert [(one.content, one.source) for one in found.decisions] == [("Refresh early", "command")]
+    assert [one.description for one in found.learnings] == ["Tokens expire"]
+    assert [(one.name, one.description) for one in found.patterns] == [("retry", "try: three times")]
+    assert desk.talk("/title", "/tag", "/decisions") == "Login bug\n\nauth\n\n1. Refresh early\n"
+
+
+@pytest.mark.parametrize("line", ["/decide", "/learn", "/pattern", "/pattern a", "/pattern : b", "/tag +", "/load"])
+def test_a_command_without_what_it_needs_says_how_it_is_used(desk: Desk, line: str) -> None:
+    desk.talk(line)
+    assert re.search(rf"segue: .+; .*{line.split(maxsplit=1)[0]} ", desk.err)
+    assert desk.code == 1
+
+
+def test_decisions_in_answers_are_recorded_while_autorecord_is_on(desk: Desk) -> None:
+    desk.agent = Parrot("[DECISION: one]", "[DECISION: two]", "[DECISION: three]")
+    desk.talk("a", "/autorecord on", "b", "/autorecord off", "c", "/autorecord maybe")
+    assert [one.content for one in desk.session.decisions] == ["two"]
+    assert "'maybe' is neither on nor off" in desk.err
+
+
+# ── Looking ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_history_shows_the_last_turns_with_their_numbers(desk: Desk) -> None:
+    desk.talk("one", "two")
+    assert desk.talk("/history 3") == (
+        "2 assistant\nYou said: one\n\n3 user\ntwo\n\n4 assistant\nYou said: two\n".replace(
+            "assistant", "assistant" + model_of(desk)
+        )
+    )
+    desk.talk("/history x")
+    assert "'x' is not a number of turns" in desk.err
+
+
+def model_of(desk: Desk) -> str:
+    model = desk.session.turns[-1].model
+    return f" · {model}" if model else ""
+
+
+def test_stats_say_how_many_turns_and_tokens_and_who_counted(desk: Desk) -> None:
+    desk.talk("one", "/stats")
+    assert re.search(r"^turns +2$", desk.out, re.MULTILINE)
+    assert re.search(
+        r"^tokens +\d+ in, \d+ out since you came \((an estimate|counted by the tokenizer)\)$", desk.out, re.MULTILINE
+    )
+    assert re.search(r"^window +\d+ of 100,000 tokens$", desk.out, re.MULTILINE)
+
+
+def test_clear_leaves_the_session_and_says_so(desk: Desk) -> None:
+    desk.talk("one", "/clear")
+    assert "the session is as it was" in desk.err
+    assert len(desk.said) == 2
+
+
+# ── Who answers ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_another_agent_answers_and_it_is_recorded(desk: Desk) -> None:
+    desk.talk("/agent crow", "/model big", "/agent")
+    assert desk.out == "crow/big answers\nthere are: owl, parrot\n"
+    assert desk.session.overrides == {"agent": "crow", "model": "big"}
+
+
+def test_a_preset_is_recorded_by_name_and_hash(desk: Desk) -> None:
+    desk.talk("/agent crow", "/model big", "/agent owl", "hello")
+    found = desk.session
+    assert found.preset is not None
+    assert (found.preset.name, found.preset.hash[:7]) == ("owl", "sha256:")
+    assert found.overrides == {}
+
+
+def test_an_unknown_agent_changes_nothing(desk: Desk) -> None:
+    desk.talk("/agent eagle", "/agent")
+    assert "there is no agent eagle; there are owl and parrot" in desk.err
+    assert desk.out.startswith("parrot answers")
+    assert desk.session.overrides == {}
+
+
+# ── Ways ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_undo_goes_back_before_the_last_message_and_keeps_it(desk: Desk) -> None:
+    desk.talk("one", "two", "/undo", "three")
+    assert desk.said == [
+        ("user", "one"),
+        ("assistant", "You said: one"),
+        ("user", "three"),
+        ("assistant", "You said: three"),
+    ]
+    assert "back before turn 3 (“two”), now in branch-2; nothing is lost: /switch main goes back" in desk.err
+    desk.talk("/switch main", "/history 1")
+    assert desk.out.endswith("You said: two\n")
+
+
+def test_undo_looks_back_as_far_as_needed(desk: Desk) -> None:
+    desk.talk("one")
+    with desk.library.resume("talk") as session:
+        for number in range(40):
+            session.add("tool", str(number))
+    desk.talk("/undo", "/undo")
+    assert desk.session.turns == ()
+    assert "there is nothing to undo" in desk.err
+
+
+def test_fork_takes_a_name_and_a_turn(desk: Desk) -> None:
+    desk.talk("one", "two", "/fork other 1", "/branches")
+    assert desk.out.splitlines()[-2:] == ["  main   4 turns", "* other  1 turn, from main at 1"]
+    desk.talk("/switch nowhere", "/fork a b", "/switch main")
+    assert "has no branch 'nowhere'; it has main, other" in desk.err
+    assert desk.session.branch == "main"
+
+
+def test_load_goes_to_another_session_and_leaves_this_one_cleanly(desk: Desk) -> None:
+    desk.talk("there", id="other")
+    desk.talk("here", "/load oth", "again")
+    assert [(head.id, head.turn_count, head.status) for head in desk.library.list()] == [
+        ("other", 4, "paused"),
+        ("talk", 2, "paused"),
+    ]
+    assert "segue resume other" in desk.err
+
+
+@pytest.mark.parametrize("line", ["/load nowhere", "/load talk"])
+def test_a_load_that_fails_stays_where_it_is(desk: Desk, line: str) -> None:
+    desk.talk(line, "hello")
+    assert desk.code == 1
+    assert len(desk.said) == 2
+
+
+def test_a_completed_session_is_loaded_only_after_a_yes(desk: Desk) -> None:
+    desk.talk("there", "/complete", id="other")
+    desk.talk("/load other", "n", "/load other", "yes", "again")
+    assert desk.library.load("other").turn_count == 4
+    assert desk.said == []
+
+
+# ── Files ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_save_writes_a_copy_in_the_format_of_its_ending(desk: Desk) -> None:
+    desk.talk("hello", "/save", "/save copy.JSON", "/save ~/copy.jsonl")
+    assert "You said: hello" in (desk.root / "talk.md").read_text()
+    assert json.loads((desk.root / "copy.JSON").read_text())["id"] == "talk"
+    assert "cannot write" in desk.err  # there is no such home
+    (desk.root / "home").mkdir()
+    desk.talk("/save ~/copy.jsonl")
+    lines = (desk.root / "home" / "copy.jsonl").read_text().splitlines()
+    assert [json.loads(line)["role"] for line in lines] == ["user", "assistant"]
+
+
+def test_save_replaces_a_file_only_after_a_yes(desk: Desk) -> None:
+    (desk.root / "mine.md").write_text("mine")
+    desk.talk("/save mine.md")
+    assert (desk.root / "mine.md").read_text() == "mine"
+    desk.talk("/save mine.md", "n")
+    assert (desk.root / "mine.md").read_text() == "mine"
+    assert "nothing is written" in desk.err
+    desk.talk("/save mine.md", "y")
+    assert (desk.root / "mine.md").read_text().startswith("# talk")
+
+
+def test_save_replaces_no_link_and_no_folder(desk: Desk) -> None:
+    (desk.root / "target").write_text("mine")
+    (desk.root / "link.md").symlink_to("target")
+    (desk.root / "folder").mkdir()
+    desk.talk("/save link.md", "y", "/save folder")
+    assert (desk.root / "target").read_text() == "mine"
+    assert "is no regular file, and is not replaced" in desk.err
+    assert (desk.root / "folder" / "talk.md").exists()
+
+
+@pytest.mark.parametrize("format", ["json", "jsonl"])
+def test_what_was_exported_can_be_imported_elsewhere(desk: Desk, format: str) -> None:
+    desk.talk("one", "two", "/fork other 1", "three", f"/export {format} copy", "/export")
+    (desk.root / "copy").rename(desk.root / f"copy.{format}")
+    assert (desk.root / "talk.jsonl").exists()
+    desk.talk(f"/import copy.{format}", f"/import copy.{format}", id="second")
+    turns = desk.library.load("second").turns
+    assert [(turn.role, turn.content) for turn in turns] == desk.said
+    assert "0 turns recorded" in desk.err
+    assert "3 were there already" in desk.err
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("a.jsonl", '{"role":"user","content":"a"}\n{"role":"user"}\n', "line 2 of a.jsonl: it has no content"),
+        ("a.json", '[{"role":"user","content":"a"}, 7]', "turn 2 of a.json: it is JSON, but not an object"),
+        ("a.json", '{"turns": 7}', "it has no role"),
+        ("a.json", "[" * 100_000, "nested too deeply"),
+        ("a.txt", "hello", "it is not JSON"),
+    ],
+)
+def test_an_import_with_anything_wrong_in_it_records_nothing(desk: Desk, name: str, content: str, reason: str) -> None:
+    (desk.root / name).write_text(content)
+    desk.talk(f"/import {name}")
+    assert reason in desk.err
+    assert desk.said == []
+
+
+def test_a_file_becomes_context_and_is_kept_with_its_hash(desk: Desk) -> None:
+    (desk.root / "my notes.txt").write_text("Tokens live an hour.")
+    desk.talk('/context "my notes.txt"', "hello", "/context my notes.txt", "/context")
+    (one,) = desk.session.attachments
+    assert desk.library.store.get_blob("talk", one.hash) == b"Tokens live an hour."
+    assert "Tokens live an hour." in desk.agent.requests[0].system
+    assert "is attached already, and has not changed since" in desk.err
+    assert desk.out.endswith(f"{desk.root / 'my notes.txt'} (20 bytes)\n")
+
+
+def test_a_file_that_changed_since_is_told_on_return_and_attached_anew(desk: Desk) -> None:
+    path = desk.root / "notes.txt"
+    path.write_text("one")
+    desk.talk("/context notes.txt")
+    path.write_text("two")
+    desk.talk("/context", "/context notes.txt")
+    assert f"{path} has changed since it was attached; /context {path} attaches it anew" in desk.err
+    assert "it has changed since it was attached before" in desk.err
+    assert "it has changed since" in desk.out
+    assert len(desk.session.attachments) == 2
+    path.unlink()
+    desk.talk()
+    assert f"{path} is gone since it was attached" in desk.err
+
+
+def test_what_is_no_text_or_too_large_or_no_file_is_no_context(desk: Desk) -> None:
+    (desk.root / "binary").write_bytes(b"a\0b")
+    (desk.root / "latin").write_bytes(b"caf\xe9")
+    (desk.root / "large").write_bytes(b"a" * ((1 << 20) + 1))
+    os.mkfifo(desk.root / "pipe")
+    desk.talk("/context binary", "/context latin", "/context large", "/context pipe", "/context .", "/context nothing")
+    assert desk.err.count("is not a text file (UTF-8)") == 2
+    assert "is too large: 1,048,577 bytes" in desk.err
+    assert desk.err.count("is no regular file") == 2
+    assert "cannot read" in desk.err
+    assert desk.session.attachments == ()
+
+
+# ── Leaving ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("line", "status"), [("/exit", "paused"), ("/pause", "paused"), ("/complete", "completed"), ("/q", "paused")]
+)
+def test_leaving_records_the_status_and_says_how_to_come_back(desk: Desk, line: str, status: str) -> None:
+    desk.talk("hello", line, "never said")
+    assert desk.session.status == status
+    assert len(desk.said) == 2
+    assert desk.err.endswith(f"session talk is kept in {desk.store}\ncome back with: segue resume talk\n")
+    assert desk.code == 0
+
+
+def test_a_dialect_says_what_leaving_means_and_how_to_come_back(desk: Desk) -> None:
+    desk.dialect = Dialect(name="aur", exit_status="completed", resume="aur spawn --resume {id}")
+    desk.talk("hello")
+    assert desk.session.status == "completed"
+    assert desk.err.endswith("aur spawn --resume talk\n")

@@ -1,0 +1,129 @@
+"""Who is chosen, by flag, preset, configuration and what a session remembers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import segue
+from segue.chat.company import Company, Settings, preset_folders
+from segue.errors import NotFoundError, UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from segue.model import Overview
+
+KEYS = {"ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k", "PATH": ""}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    presets = {
+        "opus-reviewer": "model: opus",
+        "backed": "backend: OpenAI\nmodel: gpt-x",
+        "house": "backend: anthropic",
+        "plain": "description: no model",
+    }
+    for name, front in presets.items():
+        (tmp_path / f"{name}.md").write_text(f"---\n{front}\n---\nYou are {name}.\n", encoding="utf-8")
+    return tmp_path
+
+
+def company(folder: Path, *, keys: bool = True, settings: Settings | None = None) -> Company:
+    return Company(environ=KEYS if keys else {"PATH": ""}, folders=[folder], settings=settings)
+
+
+def overview(*, preset: str = "", **overrides: str) -> Overview:
+    with segue.open("memory:").create() as live:
+        if preset:
+            live.use_preset(preset)
+        live.override(overrides)
+        return live.overview
+
+
+@pytest.mark.parametrize(
+    ("agent", "model", "name", "why"),
+    [
+        ("offline", "", "offline", "flag"),
+        ("opus-reviewer", "", "anthropic/claude-opus", "preset"),
+        ("backed", "", "openai/gpt-x", "preset"),
+        ("house", "", "anthropic/claude", "preset"),
+        ("plain", "", "anthropic/claude", "found"),
+        ("openai/one", "two", "openai/two", "flag"),
+        ("openai/one@http://localhost:1/v1", "two", "openai/two@http://localhost:1/v1", "flag"),
+        ("sonnet", "other", "anthropic/other", "flag"),
+        ("", "gpt-x", "openai/gpt-x", "flag"),
+        ("opus-reviewer", "gpt-x", "openai/gpt-x", "flag"),
+        ("opus-reviewer", "other", "anthropic/other", "preset"),
+    ],
+)
+def test_a_name_and_a_model_say_who_answers_and_why(folder: Path, agent: str, model: str, name: str, why: str) -> None:
+    cast = company(folder).choose(agent, model=model)
+    assert cast.agent.name.startswith(name)
+    assert cast.why == why
+
+
+@pytest.mark.parametrize(
+    ("settings", "name"),
+    [
+        (Settings(agent="offline"), "offline"),
+        (Settings(agent="openai", model="mine"), "openai/mine"),
+        (Settings(model="gpt-x"), "openai/gpt-x"),
+        (Settings(agent="openai/mine", openai_base_url="http://localhost:1/v1"), "openai/mine@http://localhost:1/v1"),
+    ],
+)
+def test_the_configuration_says_it_where_the_call_does_not(folder: Path, settings: Settings, name: str) -> None:
+    assert company(folder, settings=settings).choose().agent.name == name
+
+
+def test_what_was_said_by_name_is_remembered_and_a_preset_is_not_repeated(folder: Path) -> None:
+    here = company(folder)
+    assert here.choose("offline").said == {"agent": "offline"}
+    assert here.choose("plain").said == {}
+    assert here.choose("plain", model="gpt-x").said == {"model": "gpt-x"}
+
+
+def test_another_agent_keeps_the_prompt_of_the_session(folder: Path) -> None:
+    cast = company(folder).recall(overview(preset="plain"), "offline")
+    assert cast.preset is not None
+    assert (cast.preset.name, cast.agent.name) == ("plain", "offline")
+
+
+def test_a_session_is_answered_as_it_was(folder: Path) -> None:
+    here = company(folder)
+    assert here.recall(overview(agent="openai", model="two")).agent.name == "openai/two"
+    assert here.recall(overview(preset="opus-reviewer", agent="offline")).agent.name == "offline"
+
+
+def test_a_session_of_another_tool_finds_its_preset_by_the_name_of_its_agent(folder: Path) -> None:
+    with segue.open("memory:").create(agent="plain") as live:
+        cast = company(folder).recall(live.overview)
+    assert cast.preset is not None
+
+
+def test_nobody_is_named_twice_and_presets_come_first(folder: Path) -> None:
+    assert company(folder).names() == (
+        *("backed", "house", "opus-reviewer", "plain"),
+        *("offline", "anthropic", "openai", "google"),
+    )
+
+
+def test_an_unknown_name_lists_presets_and_agents(folder: Path) -> None:
+    with pytest.raises(NotFoundError) as caught:
+        company(folder).choose("plian")
+    assert "did you mean plain?" in caught.value.hint
+    assert "the presets backed, house, opus-reviewer, plain; the agents offline" in caught.value.hint
+
+
+def test_a_recorded_command_needs_a_yes(folder: Path) -> None:
+    about = overview(agent="command:cat")
+    with pytest.raises(UsageError, match="only if you say so"):
+        company(folder).recall(about)
+    trusting = Company(environ={"PATH": "/usr/bin:/bin"}, confirm=lambda question: "the command 'cat'" in question)
+    assert trusting.recall(about).agent.name == "cat"
+
+
+def test_without_a_repository_only_the_folder_at_hand_is_looked_at(tmp_path: Path) -> None:
+    assert preset_folders(tmp_path, ["agents"]) == [tmp_path / "agents"]

@@ -1,0 +1,280 @@
+"""Holding a conversation: what is recorded and said when things go well, and when they do not."""
+
+from __future__ import annotations
+
+import errno
+import os
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+import pytest
+
+from segue.chat.agent import AgentError
+from segue.chat.commands.completion import suggestions
+from segue.chat.dialect import SEGUE, Dialect
+from segue.chat.engine import Conversation
+from segue.chat.repl import Chat
+from segue.chat.script import ScriptTerminal
+from segue.errors import WriterStoppedError
+from segue.library import Library
+from segue.stores.journal import JournalStore
+from segue.testing.failing import WatchedKernel
+from tests.chat.company import Desk, Parrot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+class FillingKernel(WatchedKernel):
+    """A disk that is full when told so, for one write."""
+
+    is_full = False
+
+    def fill(self) -> None:
+        self.is_full = True
+
+    def pass_on(self, name: str, call: Callable[..., object], *args: object) -> object:
+        if self.is_full and name == "write":
+            self.is_full = False
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return call(*args)
+
+
+DEAD = AgentError("the line is dead", hint="wait a moment", can_retry=True)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+# ── Asking ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_conversation_goes_on_where_it_stopped(desk: Desk) -> None:
+    desk.talk("one")
+    desk.talk("two")
+    assert [role for role, _ in desk.said] == ["user", "assistant", "user", "assistant"]
+    assert [message.content for message in desk.agent.requests[-1].messages] == ["one", "You said: one", "two"]
+
+
+def test_every_answer_is_on_disk_before_the_next_line_is_read(desk: Desk) -> None:
+    seen: list[int] = []
+
+    class Watching(BytesIO):
+        def readline(self, size: int | None = -1) -> bytes:
+            seen.append(desk.session.turn_count)
+            return super().readline(size)
+
+    library = desk.library
+    chat = Chat(
+        library,
+        Conversation(library.create(id="talk"), desk.agent),
+        dialect=SEGUE,
+        terminal=ScriptTerminal(Watching(b"one\ntwo\n"), desk.stream(), desk.stream()),
+        converse=desk.cast,
+        cwd=desk.root,
+    )
+    assert chat.run() == 0
+    assert seen == [0, 2, 4]
+
+
+def test_an_error_of_the_agent_is_told_with_its_hint_and_the_message_is_kept(desk: Desk) -> None:
+    desk.agent = Parrot((DEAD,))
+    desk.talk("hello", "n", "/history")
+    assert "segue: the line is dead; wait a moment\nTry again? [Y/n]\n" in desk.err
+    assert "your message is kept; /retry asks again" in desk.err
+    assert desk.out == "1 user\nhello\n"
+    assert desk.code == 1
+
+
+def test_a_retry_asks_again_and_records_the_message_once(desk: Desk) -> None:
+    desk.agent = Parrot((DEAD,), (DEAD,), "At last.")
+    assert desk.talk("hello", "y", "yes") == "At last.\n"
+    assert desk.said == [("user", "hello"), ("assistant", "At last.")]
+    assert desk.code == 0
+
+
+def test_pieces_that_came_before_an_error_are_shown_and_not_recorded(desk: Desk) -> None:
+    desk.agent = Parrot(("Half of", DEAD))
+    assert desk.talk("hello") == "Half of\n"
+    assert desk.said == [("user", "hello")]
+
+
+def test_a_line_that_is_no_answer_to_a_question_is_not_lost(desk: Desk) -> None:
+    desk.agent = Parrot((DEAD,))
+    desk.talk("one", "two")
+    assert desk.said == [("user", "one"), ("user", "two"), ("assistant", "You said: two")]
+
+
+def test_retry_asks_what_was_not_answered_and_nothing_else(desk: Desk) -> None:
+    desk.agent = Parrot((DEAD,))
+    desk.talk("hello", "no", "/agent crow", "/retry", "/retry")
+    assert desk.said == [("user", "hello"), ("assistant", "You said: hello")]
+    assert "every message is answered" in desk.err
+
+
+@pytest.mark.parametrize(("answer", "turns"), [("y", 2), ("n", 1), ("", 2)])
+def test_a_message_that_a_crash_left_unanswered_can_be_asked_again(desk: Desk, answer: str, turns: int) -> None:
+    session = desk.library.create(id="talk")
+    session.add("user", "hello")
+    session.release()
+    desk.talk(answer)
+    assert "your last message was not answered: “hello”\nAsk again? [Y/n]\n" in desk.err
+    assert len(desk.said) == turns
+
+
+def test_what_nobody_answers_is_not_asked_again(desk: Desk) -> None:
+    session = desk.library.create(id="talk")
+    session.add("user", "hello")
+    session.release()
+    desk.talk()
+    assert desk.agent.requests == []
+
+
+# ── Stopping ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_an_answer_that_is_stopped_is_kept_and_marked(desk: Desk) -> None:
+    desk.agent = Parrot(("The beginning", KeyboardInterrupt()))
+    desk.talk("hello", "never said")
+    assert desk.said == [("user", "hello"), ("assistant", "The beginning")]
+    assert desk.session.turns[-1].partial
+    assert "what had come is kept, marked as cut off" in desk.err
+    assert (desk.code, desk.session.status) == (130, "paused")
+
+
+def test_an_answer_that_is_stopped_before_it_begins_leaves_the_message(desk: Desk) -> None:
+    desk.agent = Parrot((KeyboardInterrupt(),))
+    desk.talk("hello")
+    assert desk.said == [("user", "hello")]
+    assert "your message is kept, and /retry asks again" in desk.err
+
+
+def test_whatever_breaks_the_conversation_leaves_the_session_interrupted(desk: Desk) -> None:
+    class Gone(BytesIO):
+        def readline(self, size: int | None = -1) -> bytes:
+            raise OSError(5, "Input/output error", size)
+
+    library = desk.library
+    chat = Chat(
+        library,
+        Conversation(library.create(id="talk"), desk.agent),
+        dialect=SEGUE,
+        terminal=ScriptTerminal(Gone(), desk.stream(), desk.stream()),
+        converse=desk.cast,
+        cwd=desk.root,
+    )
+    with pytest.raises(OSError, match="Input/output"):
+        chat.run()
+    assert desk.session.status == "interrupted"
+    with library.resume("talk"):
+        pass
+
+
+def test_a_message_that_cannot_be_recorded_is_not_sent(desk: Desk) -> None:
+    library = desk.library
+    session = library.create(id="talk")
+    session._writer.close()  # as a failed disk would
+    with pytest.raises(WriterStoppedError):
+        desk.converse(library, session, b"hello\n")
+    assert desk.agent.requests == []
+    assert "takes nothing more" in desk.err
+
+
+def test_an_answer_that_a_full_disk_refused_is_recorded_later_whatever_comes_next(desk: Desk) -> None:
+    for later in ("/retry", "/agent crow", "hello again"):
+        kernel = FillingKernel()
+        library = Library(JournalStore(str(desk.root / "sessions" / later.strip("/")), kernel=kernel))
+        desk.agent = Parrot(("All of ", kernel.fill, "it."))
+        session = library.create(id="talk")
+        desk.converse(library, session, f"hello\n{later}\n".encode())
+        assert "the answer could not be recorded; /retry records it" in desk.err
+        assert [turn.content for turn in library.load("talk").turns[:2]] == ["hello", "All of it."]
+
+
+def test_decisions_found_in_an_answer_are_told(desk: Desk) -> None:
+    desk.dialect = Dialect(name="soleur", autorecord=True)
+    desk.agent = Parrot("[DECISION: Refresh early]")
+    desk.talk("hello")
+    assert "decision recorded: Refresh early\n" in desk.err
+    assert [one.content for one in desk.session.decisions] == ["Refresh early"]
+
+
+# ── Beginning and leaving ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(("answer", "count"), [("y", 1), ("n", 0), ("", 1), ("hello", 0)])
+def test_a_dialect_may_offer_a_file_as_context_to_a_new_session(desk: Desk, answer: str, count: int) -> None:
+    (desk.root / "README.md").write_text("# Here")
+    desk.dialect = Dialect(name="soleur", offers=("README.md", "NOT-HERE.md"))
+    desk.talk(answer)
+    assert "There is a README.md here. Use it as context? [Y/n]\n" in desk.err
+    assert "NOT-HERE" not in desk.err
+    assert len(desk.session.attachments) == count
+    desk.talk("hello again")
+    assert desk.err.count("Use it as context?") == (0 if desk.session.attachments else desk.err.count("README"))
+
+
+def test_the_end_of_input_leaves_as_exit_does(desk: Desk) -> None:
+    desk.talk("hello")
+    by_end = desk.err
+    desk.talk("/exit")
+    assert by_end == desk.err
+    assert desk.session.status == "paused"
+    assert desk.code == 0
+
+
+def test_an_empty_line_says_nothing(desk: Desk) -> None:
+    desk.talk("", "   ", "\t")
+    assert desk.said == []
+
+
+# ── Completion ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("/dec", ["/decide", "/decisions"]),
+        ("/load ", ["other"]),
+        ("/load ot", ["other"]),
+        ("/switch m", ["main"]),
+        ("/agent ", ["owl", "parrot"]),
+        ("/autorecord o", ["on", "off"]),
+        ("/help ex", ["exit", "export"]),
+        ("/context no", ["notes.txt"]),
+        ("/context folder/", ["in it.md"]),
+        ("/save fol", ["folder/"]),
+        ("/context .h", [".hidden"]),
+        ("/context ~/", ["mine"]),
+        ("/context nowhere/", []),
+        ("/nothing x", []),
+        ("hello", []),
+        ("/usr/b", []),
+    ],
+)
+def test_commands_ids_and_paths_are_completed(desk: Desk, line: str, found: list[str]) -> None:
+    (desk.root / "notes.txt").touch()
+    (desk.root / ".hidden").touch()
+    (desk.root / "folder").mkdir()
+    (desk.root / "folder" / "in it.md").touch()
+    (desk.root / "home").mkdir()
+    (desk.root / "home" / "mine").touch()
+    library = desk.library
+    library.create(id="other").close()
+    with library.create(id="talk") as session:
+        session.fork()
+        chat = Chat(
+            library,
+            Conversation(session, desk.agent),
+            dialect=SEGUE,
+            terminal=ScriptTerminal(BytesIO(), desk.stream(), desk.stream()),
+            converse=desk.cast,
+            agent_names=lambda: ("owl", "parrot"),
+            cwd=desk.root,
+            home=desk.root / "home",
+        )
+        assert [one.text for one in suggestions(chat, line)] == found
+        assert all(line.endswith(one.text[: one.replaces]) for one in suggestions(chat, line))
