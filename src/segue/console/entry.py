@@ -1,0 +1,55 @@
+"""The door of every command: what happens between the shell and the first verb, and after the last."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import click
+
+
+def enter(name: str, run: Callable[[list[str]], int]) -> NoReturn:
+    """Do what the shell asks, and end the process. `run` imports the rest of the command when it is called."""
+    try:
+        code = _answer(name, run, sys.argv[1:])
+    except KeyboardInterrupt:  # so early that nothing was there yet to take it
+        code = 130
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
+    except (OSError, ValueError):
+        # The failure was reported where it happened. Python would try a last time on its way out, and complain.
+        os._exit(code)
+    sys.exit(code)
+
+
+def perform(app: click.Command, name: str, words: Sequence[str]) -> int:
+    """Let a command answer, and give the code to end with; no exception escapes."""
+    from segue.console import exits, output
+
+    given = list(words)
+    as_json = "--json" in (given[: given.index("--")] if "--" in given else given)
+    try:
+        output.prepare(name)
+        with app.make_context(name, given) as ctx:
+            code = app.invoke(ctx)
+        return code if isinstance(code, int) else exits.Exit.DONE
+    except BaseException as error:  # noqa: BLE001 - the last stop of every error
+        return exits.report(error, as_json=as_json)
+
+
+def _answer(name: str, run: Callable[[list[str]], int], args: list[str]) -> int:
+    if args in (["--version"], ["-V"]) and sys.stdout is not None:  # asked by scripts, often: nothing else is imported
+        from segue._version import __version__
+
+        with suppress(OSError):
+            sys.stdout.write(f"{name} {__version__}\n")
+            sys.stdout.flush()
+            return 0
+    return run(args)

@@ -1,0 +1,47 @@
+"""The pager of the person's choice, fed with what was made printable before."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from pathlib import PurePath
+
+_USUAL = "less"
+_SHOWING_COLOUR = {"less", "cat", "more"}
+
+
+def shows_colour() -> bool:
+    command = _command()
+    return bool(command) and PurePath(command[0]).name in _SHOWING_COLOUR and "R" in os.environ.get("LESS", "FRX")
+
+
+def send(text: str) -> bool:
+    """Whether a pager took it."""
+    command = _command()
+    if not command:
+        return False
+    environment = {"LESS": "FRX", **os.environ}  # quit if it fits, let colours through, leave it on the screen
+    try:
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, env=environment)
+    except OSError:
+        return False
+    assert process.stdin is not None  # noqa: S101 - it was asked for
+    try:
+        process.stdin.write(text.encode("utf-8", "backslashreplace"))
+        process.stdin.close()
+    except (BrokenPipeError, KeyboardInterrupt):
+        pass  # the reader has seen enough
+    while True:
+        try:
+            process.wait()
+        except KeyboardInterrupt:
+            continue  # it is the pager's to obey
+        return True
+
+
+def _command() -> list[str]:
+    try:
+        return shlex.split(os.environ.get("PAGER", _USUAL))
+    except ValueError:
+        return []
