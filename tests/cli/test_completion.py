@@ -30,7 +30,7 @@ def complete(cli: Segue, *words: str) -> list[str]:
 
 
 def test_verbs_complete(cli: Segue) -> None:
-    assert complete(cli, "re") == ["rename", "reopen", "recover"]
+    assert complete(cli, "re") == ["resume", "rename", "reopen", "recover"]
 
 
 def test_options_complete(cli: Segue) -> None:
@@ -41,6 +41,13 @@ def test_ids_complete(cli: Segue, session: str) -> None:
     cli.ok("new", "--id", "logout")
     assert complete(cli, "show", "log") == [session, "logout"]
     assert complete(cli, "delete", session, "logo") == ["logout"]
+
+
+def test_agents_complete_presets_first(cli: Segue) -> None:
+    folder = cli.home / ".config" / "segue" / "agents"
+    folder.mkdir(parents=True)
+    (folder / "officer.md").write_text("You keep order.\n", encoding="utf-8")
+    assert complete(cli, "chat", "--agent", "off") == ["officer", "offline"]
 
 
 def test_branches_tags_and_choices_complete(cli: Segue, session: str) -> None:

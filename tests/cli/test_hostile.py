@@ -30,6 +30,10 @@ ALL = " ".join(ATTACKS)
 BIDI = {*map(chr, range(0x202A, 0x202F)), *map(chr, range(0x2066, 0x206A)), "\u200e", "\u200f", "\u2028", "\u2029"}
 
 CALLS: dict[str, list[tuple[str, ...]]] = {
+    "chat": [("chat", "--agent", ATTACKS[0]), ("chat", "--preset", ATTACKS[6]), ("chat", "--id", ATTACKS[1])],
+    "resume": [("resume", f"no {ATTACKS[0]}"), ("resume", "broken"), ("resume", "evil", "--agent", ATTACKS[2])],
+    "ask": [("ask", "why", "--session", ATTACKS[0]), ("ask", "why", "--agent", ATTACKS[1]),
+            ("ask", ATTACKS[3], "--agent", "command:cat", "--json")],
     "new": [("new", "--title", ATTACKS[1], "--agent", ATTACKS[2], "--id", "fresh"),
             ("new", "--json", "--title", ATTACKS[6])],
     "add": [("add", "evil", ATTACKS[0]), ("add", "evil", "--json", ATTACKS[6])],

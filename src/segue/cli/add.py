@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from segue.cli import options, output
+from segue.cli import options
 from segue.cli.change import report, writing
+from segue.console import output
 from segue.durable.kernel import explain
 from segue.errors import ConflictError, SegueError, UsageError
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from segue.cli import exits, output
+from segue.console import exits, output
 from segue.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 SECTIONS = {
-    "Start": ("new", "add"),
+    "Start": ("chat", "resume", "ask", "new", "add"),
     "Read": ("list", "show", "tail", "export"),
     "Branch": ("fork", "branches", "switch"),
     "Organise": ("rename", "tag", "pause", "complete", "reopen", "delete", "clean"),

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from segue.cli import options, output
+from segue.cli import options
+from segue.console import output
 
 if TYPE_CHECKING:
     from segue.library import Library

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from segue.cli import output
+from segue.console import output
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from segue.cli import options, output
-from segue.cli.moments import parse_age
+from segue.cli import options
+from segue.console import output
+from segue.console.moments import parse_age
 
 if TYPE_CHECKING:
     from segue.library import Library

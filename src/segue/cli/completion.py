@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import click
 
-from segue.cli import options, output
-from segue.cli.exits import Exit
+from segue.cli import options
+from segue.console import output
+from segue.console.exits import Exit
 
 _SHELLS = ("bash", "zsh", "fish")
 _VARIABLE = "_SEGUE_COMPLETE"

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from segue.cli import options, output
+from segue.cli import options
+from segue.console import output
 from segue.errors import ConflictError, UsageError
 
 if TYPE_CHECKING:

@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from segue.cli import options, output
+from segue.cli import options
 from segue.cli.change import writing
+from segue.console import output
 
 if TYPE_CHECKING:
     from segue.library import Library
@@ -30,6 +31,5 @@ def command(*, library: Library, id: str, at: int | None, name: str | None, stay
         output.data({"id": session_id, "branch": branch, "parent": parent, "at": made.at, "switched": not stay})
     else:
         output.line(branch)
-        output.note(
-            f"it shares {made.at} turns of {parent}; {'you stay there' if stay else 'it is the active branch now'}"
-        )
+        shared = f"it shares {made.at} turn{'' if made.at == 1 else 's'} of {parent}"
+        output.note(f"{shared}; {'you stay there' if stay else 'it is the active branch now'}")

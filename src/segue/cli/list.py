@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from segue.cli import options, output
-from segue.cli.moments import parse_since
+from segue.cli import options
+from segue.console import output
+from segue.console.moments import parse_since
 
 if TYPE_CHECKING:
     from segue.library import Library

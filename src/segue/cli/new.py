@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from segue.cli import options, output
+from segue.cli import options
+from segue.console import output
 
 if TYPE_CHECKING:
     from segue.library import Library

@@ -88,6 +88,31 @@ def branch(function: F) -> F:
     )(function)
 
 
+def agent(function: F) -> F:
+    return click.option(
+        "--agent",
+        metavar="NAME",
+        default="",
+        type=text,
+        shell_complete=complete_company,
+        help="Who answers: a preset, offline, openai/MODEL, claude, 'command:…'.",
+    )(function)
+
+
+def model(function: F) -> F:
+    return click.option("--model", metavar="NAME", default="", type=text, help="Another model than theirs.")(function)
+
+
+def complete_company(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001 - click's signature
+    from segue.cli.settings import open_company
+
+    try:
+        names = open_company(confirm=lambda _: False, tell=lambda _: None).names()
+    except SegueError:
+        return []
+    return [name for name in names if name.startswith(incomplete)]
+
+
 def complete_ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001 - click's signature
     found = _library(ctx)
     try:

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from segue.cli import options, output
-from segue.cli.exits import Exit
+from segue.cli import options
+from segue.console import output
+from segue.console.exits import Exit
 
 if TYPE_CHECKING:
     from segue.library import Library

@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from segue.cli import options, output
-from segue.cli.exits import Exit
+from segue.cli import options
+from segue.console import output
+from segue.console.exits import Exit
 from segue.errors import DamagedError, UsageError
 
 if TYPE_CHECKING:

@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from segue.cli import options, output
+from segue.cli import options
 from segue.cli.change import writing
+from segue.console import output
 from segue.errors import UsageError
 
 if TYPE_CHECKING:

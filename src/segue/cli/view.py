@@ -5,15 +5,15 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from segue.cli import output
-from segue.cli.moments import ago
+from segue.console import output
+from segue.console.moments import ago
 from segue.formats.terminal import one_line
 from segue.formats.transcript import iso, part_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from segue.cli.output import Line, Span
+    from segue.console.output import Line, Span
     from segue.model import Head, Overview, Turn
 
 _STATUS_STYLES = {"active": "green", "paused": "", "completed": "dim", "interrupted": "yellow", "damaged": "red"}
@@ -60,6 +60,8 @@ def turn_lines(turns: Iterable[Turn], *, first: int | None, branch: str = "") ->
         facts = [when(turn.timestamp)]
         if turn.tokens is not None:
             facts.append(f"{turn.tokens} tokens")
+        if turn.partial:
+            facts.append("cut off")
         if branch and turn.branch != branch:
             facts.append(f"branch {turn.branch}")
         yield ()

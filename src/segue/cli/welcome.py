@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from segue.cli import output
 from segue.cli.options import open_library
+from segue.console import output
 
 _NEWEST = 5
 
@@ -18,14 +18,15 @@ def welcome() -> None:
         if heads:
             show_heads(heads)
             output.line()
+            output.line("  segue resume --last   go on where you stopped")
+            output.line("  segue chat            start another conversation")
             output.line("  segue show ID         read one")
-            output.line("  segue new             start another")
         else:
             output.line("There are no sessions yet. To start one:")
             output.line()
-            output.line('  id=$(segue new --agent qa --title "Login bug")')
-            output.line('  segue add "$id" "Why does login fail?"')
-            output.line('  segue show "$id"')
+            output.line("  segue chat            hold a conversation; it works without a key and without a network")
+            output.line('  segue ask "…"         ask one question')
+            output.line("  segue new             start a session that a program of yours records")
         output.line("  segue --help          all commands")
         output.line()
         output.line(("dim", f"Sessions are in {library.store.url}"))

@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import os
+import select
+import sys
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import click
+
+from segue.cli import options
+from segue.console import output
+from segue.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from segue.chat.engine import Conversation
+    from segue.library import Library
+
+_STDIN = "standard input"
+_PIECE = 1 << 16
+_PATIENCE_SECONDS = 3.0
+
+
+@options.verb(
+    'segue ask "Why does login fail?"',
+    'segue ask "What is wrong here?" < error.log',
+    'git diff | segue ask --agent reviewer "Review this"',
+    'segue ask --session qa-2026 "And if the clock is wrong?"',
+)
+@click.argument("question", metavar="[QUESTION]", required=False, type=options.text)
+@click.option(
+    "--session",
+    "id",
+    metavar="ID",
+    type=options.text,
+    shell_complete=options.complete_ids,
+    help="Ask in this session instead of a new one.",
+)
+@options.agent
+@options.model
+@options.library
+@options.as_json
+def command(*, library: Library, question: str | None, id: str | None, agent: str, model: str, as_json: bool) -> None:
+    """Ask one question; the answer, and nothing else, goes to standard output as it comes.
+
+    Standard input that is no terminal is attached as context; without QUESTION it is the question. The question and the
+    answer are recorded, so that segue resume can go on from there.
+    """
+    from segue.chat.start import begin, come_back
+    from segue.cli.settings import open_company
+
+    given = _read_stdin()
+    if question is None:
+        question, given = given.strip(), ""
+    if not question.strip():
+        raise UsageError("there is no question", hint="give QUESTION, or standard input")
+    company = open_company(
+        confirm=lambda text: output.can_ask() and output.confirm(text, yes=False),
+        tell=output.warn,
+    )
+    if id is None:
+        conversation = begin(library, company, company.choose(agent, model=model))
+    else:
+        conversation = come_back(library, company, library.resolve(id), agent=agent, model=model)
+    session = conversation.session
+    output.warn(f"session {session.id}")
+    try:
+        if given:
+            session.attach(_STDIN, given.encode())
+        if as_json:
+            _take(conversation, question)
+            output.data(_facts(conversation))
+        else:
+            _take(conversation, question, show=True)
+    finally:
+        session.close()
+
+
+def _take(conversation: Conversation, question: str, *, show: bool = False) -> None:
+    """The whole answer; Ctrl-C keeps what had come of it."""
+    from segue.chat.hangup import ending_in_order
+    from segue.chat.stopping import stopping_only
+
+    ended = True
+    with (
+        ending_in_order(),
+        stopping_only(lambda: conversation.is_streaming),
+        closing(conversation.ask(question)) as pieces,
+    ):
+        try:
+            for piece in pieces:
+                if show:
+                    output.exact(piece)
+                    ended = piece.endswith("\n")
+        finally:
+            if not ended:
+                output.exact("\n")
+
+
+def _facts(conversation: Conversation) -> dict[str, object]:
+    (answer,) = conversation.session.tail(1)
+    return {
+        "session": conversation.session.id,
+        "agent": conversation.agent.name,
+        "model": answer.model,
+        "answer": answer.content,
+        "tokens": answer.tokens,
+        "tokens_by": answer.tokens_by,
+    }
+
+
+def _read_stdin() -> str:
+    """All of standard input, if it is no terminal."""
+    from segue.chat.commands.attachments import LIMIT_BYTES
+
+    if sys.stdin is None or output.can_ask():
+        return ""
+    data = b""
+    for piece in _pieces():
+        data += piece
+        if len(data) > LIMIT_BYTES:
+            raise UsageError(
+                f"standard input is too large: {LIMIT_BYTES:,} bytes are the limit", hint="take the part that matters"
+            )
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f"standard input is not UTF-8 (byte {error.start + 1}); nothing was asked", hint="convert it first"
+        ) from None
+
+
+def _pieces() -> Generator[bytes, None, None]:
+    """As they come; whoever waits for an input that nobody ends is told so."""
+    try:
+        if not select.select([0], [], [], _PATIENCE_SECONDS)[0]:
+            output.warn("waiting for standard input; < /dev/null goes on without it")
+        while piece := os.read(0, _PIECE):
+            yield piece
+    except OSError:
+        return  # closed: there is none

@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import click
+
+from segue.cli import options
+from segue.console import output
+from segue.console.exits import Exit
+from segue.errors import AmbiguousIdError, InvalidIdError, NotFoundError, SegueError, SessionLockedError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from segue.library import Library
+    from segue.model import Head
+
+_OFFERED = 10
+_LOOKED_INTO = 200
+"""Sessions whose last turns are searched, where no title matches: more would take too long."""
+
+
+@options.verb(
+    "segue resume --last",
+    "segue resume qa-2026",
+    "segue resume login bug",
+    "segue resume login --agent ollama/qwen3",
+)
+@click.argument("words", metavar="[ID|WORDS]...", nargs=-1, type=options.text, shell_complete=options.complete_ids)
+@click.option("--last", is_flag=True, help="The session that was active last.")
+@options.agent
+@options.model
+@options.yes
+@options.library
+def command(*, library: Library, words: tuple[str, ...], last: bool, agent: str, model: str, yes: bool) -> int:
+    """Go on with a conversation: by its id, the beginning of it, or words of its title.
+
+    The last turns are shown, and where it stopped. A question that was not answered can be asked again. If several
+    sessions match, you are asked which one; without a terminal they are listed, and nothing is resumed.
+    """
+    from segue.chat.start import come_back, find_drift, hold, look_back
+    from segue.cli.chat import dialect
+    from segue.cli.settings import here, history_path, open_company
+    from segue.console.moments import ago
+
+    if last and words:
+        raise UsageError("--last and words exclude each other", hint="leave one of them out")
+    name = _last(library) if last else _chosen(_matching(library, words), words)
+    if name is None:
+        return Exit.DECLINED
+    terminal = output.conversation(history_path())
+    company = open_company(confirm=lambda question: terminal.ask(question, default=True), tell=terminal.note)
+    if (owner := library.store.owner(name)) is not None:  # before anybody is asked anything
+        raise SessionLockedError(name, pid=owner.pid, host=owner.host, since=owner.since)
+    before = library.overview(name)
+    is_over = before.status == "completed"
+    if is_over and not yes and not terminal.ask(f"Session {name} is completed. Go on with it?", default=False):
+        output.warn(f"session {name} stays as it is")
+        return Exit.DECLINED
+    conversation = come_back(library, company, name, agent=agent, model=model, override=is_over)
+    try:
+        look_back(conversation.session, terminal, when=ago(before.updated_at, datetime.now(UTC)), was=before.status)
+        if changed := find_drift(conversation):
+            terminal.note(changed)
+    except BaseException:
+        conversation.session.release()
+        raise
+    return hold(library, conversation, company, dialect=dialect(library), terminal=terminal, cwd=here())
+
+
+def _last(library: Library) -> str:
+    for head in library.list():
+        if not head.damage:
+            return head.id
+        output.warn(f"{head.id} is damaged ({head.damage}); segue verify {head.id} shows every place")
+    raise _nothing(library)
+
+
+def _matching(library: Library, words: Sequence[str]) -> list[Head]:
+    """By id, by the beginning of one, by words of the title, or else by what was said last; the last active first."""
+    if len(words) == 1:
+        try:
+            return [library.store.head(library.resolve(words[0]))]
+        except AmbiguousIdError as error:
+            candidates = set(error.candidates)
+            return [head for head in library.list() if head.id in candidates]
+        except (InvalidIdError, NotFoundError):
+            pass  # it is no id
+    wanted = [word.casefold() for word in words]
+    heads = library.list()
+    if not heads:
+        raise _nothing(library)
+    found = [head for head in heads if _has(wanted, head.id, head.title, *head.tags)]
+    if not found:
+        found = [head for head in heads[:_LOOKED_INTO] if not head.damage and _has(wanted, *_said(library, head.id))]
+    if not found:
+        text = " ".join(words)
+        raise NotFoundError(f"no session matches {text!r} in {library.store.url}", hint="segue list shows all")
+    return found
+
+
+def _has(wanted: Sequence[str], *texts: str) -> bool:
+    text = "\n".join(texts).casefold()
+    return all(word in text for word in wanted)
+
+
+def _said(library: Library, id: str) -> list[str]:
+    from segue.chat.summary import summarize
+
+    try:
+        return [library.store.overview(id).summary, summarize(library.store.tail(id, 2))]
+    except SegueError:
+        return []  # damaged, or gone meanwhile: what cannot be read matches nothing
+
+
+def _chosen(heads: Sequence[Head], words: Sequence[str]) -> str | None:
+    """The one there is, or the one a person chooses; None if that is none of them."""
+    if len(heads) == 1:
+        return heads[0].id
+    lines = [f"  {number:>2}  {_line(head)}" for number, head in enumerate(heads[:_OFFERED], 1)]
+    more = [f"      and {len(heads) - _OFFERED} more; segue list shows all"] if len(heads) > _OFFERED else []
+    output.complain("\n".join([*lines, *more]))
+    if not output.can_ask():
+        what = f"{len(heads)} sessions match {' '.join(words)!r}" if words else f"there are {len(heads)} sessions"
+        raise NotFoundError(what, hint="say one of these ids, or --last")
+    while answer := output.question("Which one? (a number; Enter for none) "):
+        if answer.isdecimal() and 1 <= int(answer) <= len(lines):
+            return heads[int(answer) - 1].id
+    return None
+
+
+def _line(head: Head) -> str:
+    from segue.console.moments import ago
+    from segue.formats.terminal import one_line
+
+    facts = [head.title or "(no title)", f"{head.turn_count} turns", ago(head.updated_at, datetime.now(UTC))]
+    facts.append("damaged" if head.damage else head.status)
+    return one_line(f"{head.id}  {' · '.join(facts)}")
+
+
+def _nothing(library: Library) -> NotFoundError:
+    return NotFoundError(f"there are no sessions in {library.store.url}", hint="segue chat starts one")

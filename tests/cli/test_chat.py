@@ -1,0 +1,278 @@
+"""`segue chat`: who answers, what is recorded, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli.talking import BEGINNING, Running, Seat, Slow, preset, program, said, script
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.cli.running import Segue
+
+ECHO = "command:cat"
+CTRL_D = "\x04"
+
+
+def config(cli: Segue, text: str) -> Path:
+    path = cli.home / ".config" / "segue" / "config.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def answer(cli: Segue, *args: str, **env: str) -> str:
+    """What comes of one question with these options, in a session called `talk`."""
+    result = cli.run("chat", "--id", "talk", *args, stdin=script("hello"), **env)
+    assert result.code == 0, result
+    return result.text
+
+
+@pytest.fixture
+def slow(cli: Segue) -> Slow:
+    return Slow(cli.home)
+
+
+# ── What is said and recorded ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_lines_are_read_as_if_typed_and_only_answers_go_to_standard_output(cli: Segue) -> None:
+    result = cli.run("chat", "--id", "talk", "--agent", ECHO, stdin=script("hello", "/decide Be brief", "/exit", "no"))
+    assert (result.code, result.text) == (0, "hello\n")
+    assert said(cli, "talk") == [("user", "hello"), ("assistant", "hello")]
+    session = cli.library.load("talk")
+    assert (session.status, session.agent, [one.content for one in session.decisions]) == (
+        "paused",
+        "cat",
+        ["Be brief"],
+    )
+
+
+def test_leaving_says_where_the_session_is_and_how_to_come_back(cli: Segue) -> None:
+    result = cli.run("chat", "--id", "talk", "--agent", "offline")
+    assert cli.store in result.complaint
+    assert "segue resume talk\n" in result.complaint
+
+
+def test_the_way_back_names_the_store_where_the_call_did(cli: Segue) -> None:
+    store = f"journal:{cli.home / 'my notes {1}'}"
+    result = cli.run("chat", "--id", "talk", "--agent", "offline", "--store", store)
+    assert f"segue resume talk --store '{store}'\n" in result.complaint
+
+
+def test_the_first_question_is_the_title_unless_one_was_given(cli: Segue) -> None:
+    for title in ("", "Login bug"):
+        cli.run(
+            "chat", "--id", f"t{len(title)}", "--agent", ECHO, "--title", title, stdin=script("Why so?", "And now?")
+        )
+    assert [cli.library.load(id).title for id in ("t0", "t9")] == ["Why so?", "Login bug"]
+
+
+def test_title_tags_and_id_are_those_of_the_call(cli: Segue) -> None:
+    cli.run("chat", "--id", "talk", "--agent", "offline", "--title", "A", "--tag", "x", "--tag", "y")
+    session = cli.library.load("talk")
+    assert (session.title, session.tags) == ("A", ("x", "y"))
+
+
+def test_a_closed_input_is_an_empty_one(cli: Segue) -> None:
+    done = subprocess.run(
+        ["sh", "-c", f'exec "{sys.executable}" -m segue chat --id talk --agent offline <&-'],
+        env=cli.environment(),
+        cwd=cli.home,
+        check=False,
+        capture_output=True,
+    )
+    assert (done.returncode, cli.library.load("talk").status) == (0, "paused")
+
+
+# ── Who answers ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_with_nothing_set_up_the_offline_partner_answers(cli: Segue) -> None:
+    assert "not a model" in answer(cli, PATH=str(cli.home))
+    assert cli.library.load("talk").agent == "offline"
+
+
+@pytest.mark.parametrize("args", [("--agent", "nobody"), ("--preset", "nobody"), ("--agent", "reviewr")])
+def test_an_unknown_agent_is_told_what_exists_before_anything_starts(cli: Segue, args: tuple[str, ...]) -> None:
+    preset(cli.home / "agents", "reviewer", "You review code.")
+    assert "reviewer" in cli.refuses(3, "chat", *args)
+    assert list(cli.library.store.ids()) == []
+
+
+def test_an_unknown_agent_is_told_of_the_agents_too(cli: Segue) -> None:
+    assert "offline, anthropic" in cli.refuses(3, "chat", "--agent", "nobody")
+
+
+def test_a_missing_key_is_told_before_anything_starts(cli: Segue) -> None:
+    assert "ANTHROPIC_API_KEY" in cli.refuses(2, "chat", "--agent", "anthropic")
+    assert list(cli.library.store.ids()) == []
+
+
+def test_a_preset_is_named_by_the_session_with_its_hash_and_its_prompt_is_sent(cli: Segue) -> None:
+    preset(cli.home / ".segue" / "agents", "reviewer", "You review code.")
+    assert "You review code." in answer(cli, "--preset", "reviewer", "--agent", ECHO)
+    session = cli.library.load("talk")
+    assert session.preset is not None
+    assert (session.agent, session.preset.name, session.preset.hash[:7]) == ("reviewer", "reviewer", "sha256:")
+    assert session.overrides == {"agent": ECHO}
+
+
+def test_a_preset_can_be_the_agent_and_its_model_is_a_wish(cli: Segue) -> None:
+    preset(cli.home / ".claude" / "agents", "reviewer", "You review code.", model="opus")
+    result = cli.run("chat", "--agent", "reviewer", "--id", "talk", stdin=script("hello"), PATH=str(cli.home))
+    assert "not a model" in result.text
+    assert "the preset asks for opus" in result.complaint
+
+
+def test_a_preset_gets_its_model_through_the_tool_of_the_same_house(cli: Segue) -> None:
+    programs = cli.home / "bin"
+    programs.mkdir()
+    program(programs, "claude", '#!/bin/sh\necho "claude $*"\n')
+    preset(cli.home / "agents", "reviewer", "You review code.", model="opus")
+    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+    assert answer(cli, "--agent", "reviewer", PATH=path) == "claude -p --model opus\n"
+
+
+def test_a_preset_cannot_name_a_command(cli: Segue) -> None:
+    preset(cli.home / "agents", "evil", "You help.", model="'command:touch here'")
+    assert "cannot name a command" in cli.refuses(2, "chat", "--agent", "evil")
+    assert not (cli.home / "here").exists()
+
+
+def test_presets_are_found_above_up_to_the_repository_and_the_nearest_wins(cli: Segue) -> None:
+    here = cli.home / "repository" / "below"
+    (here.parent / ".git").mkdir(parents=True)
+    preset(cli.home / "agents", "outside", "Too far.")
+    preset(here.parent / "agents", "near", "Not this one.")
+    preset(here.parent / "agents", "above", "You stand above.")
+    preset(here / ".segue" / "agents", "near", "You are near.")
+    preset(cli.home / ".config" / "segue" / "agents", "own", "You are mine.")
+    seen = {}
+    for name in ("near", "above", "own", "outside"):
+        done = subprocess.run(
+            [sys.executable, "-m", "segue", "chat", "--preset", name, "--agent", ECHO],
+            input=b"hello\n",
+            capture_output=True,
+            check=False,
+            env=cli.environment(),
+            cwd=here,
+        )
+        seen[name] = done.stdout.decode().split("\n")[1] if done.stdout else f"{done.returncode}"
+    assert seen == {"near": "You are near.", "above": "You stand above.", "own": "You are mine.", "outside": "3"}
+
+
+def test_a_model_that_nobody_has_to_choose_from_is_refused(cli: Segue) -> None:
+    assert "no models to choose from" in cli.refuses(2, "chat", "--agent", "offline", "--model", "x")
+
+
+# ── The configuration ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_configuration_decides_where_the_call_does_not(cli: Segue) -> None:
+    config(cli, f'agent = "{ECHO}"\nmax_tokens = 5000\n')
+    result = cli.run("chat", "--id", "talk", stdin=script("hello", "/stats"))
+    assert result.text.startswith("hello\n")
+    assert "of 5,000 tokens" in result.text
+    assert "not a model" in cli.run("chat", "--agent", "offline", stdin=script("hello")).text
+
+
+def test_the_configuration_can_name_a_preset(cli: Segue) -> None:
+    preset(cli.home / "agents", "reviewer", "You review code.")
+    config(cli, 'agent = "reviewer"\n')
+    answer(cli)
+    assert cli.library.load("talk").agent == "reviewer"
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("agent = 'offline'\nmodel =\n", "line 2: it is not TOML"),
+        ("agent = 'offline", "line 1: it is not TOML"),
+        ("\nagnet = 'offline'\n", "line 2: there is no setting 'agnet'"),
+        ("agent = 'offline'\nmax_tokens = 'many'\n", "line 2: max_tokens must be a number"),
+        ("max_tokens = 0\n", "line 1: max_tokens must be a number"),
+        ("max_tokens = true\n", "line 1: max_tokens must be a number"),
+        ("[openai]\nbase_url = 7\n", "line 2: openai.base_url must be a text"),
+        ("[openai]\nkey = 'x'\n", "line 2: there is no setting 'openai.key'"),
+        ("openai = 'x'\n", "line 1: there is no setting 'openai'"),
+    ],
+)
+def test_a_wrong_configuration_is_named_by_its_line(cli: Segue, text: str, place: str) -> None:
+    path = config(cli, text)
+    assert f"{path} {place}" in cli.refuses(2, "chat")
+
+
+# ── Ways to end ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_failing_agent_costs_no_question_and_the_code_says_so(cli: Segue) -> None:
+    agent = program(cli.home, "broken", "#!/bin/sh\necho 'no credit' >&2; exit 4\n")
+    result = cli.run("chat", "--id", "talk", "--agent", agent, stdin=script("hello", "n", "/exit"))
+    assert result.code == 1
+    assert "no credit" in result.complaint
+    assert said(cli, "talk") == [("user", "hello")]
+
+
+def test_ctrl_c_without_a_person_leaves_cleanly(cli: Segue, slow: Slow) -> None:
+    with Running(cli, ["chat", "--id", "talk", "--agent", slow.agent]) as talk:
+        talk.type("hello")
+        talk.wait_for(BEGINNING)
+        assert talk.tell(signal.SIGINT) == 130
+    assert said(cli, "talk") == [("user", "hello"), ("assistant", BEGINNING)]
+    session = cli.library.load("talk")
+    assert (session.status, session.turns[-1].partial) == ("paused", True)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_being_told_to_end_keeps_what_had_come_and_ends_the_command_that_answers(
+    cli: Segue, slow: Slow, number: signal.Signals
+) -> None:
+    with Running(cli, ["chat", "--id", "talk", "--agent", slow.agent]) as talk:
+        talk.type("hello")
+        talk.wait_for(BEGINNING)
+        assert talk.tell(number) == 128 + number
+    session = cli.library.load("talk")
+    assert (session.status, session.turns[-1].content, session.turns[-1].partial) == ("interrupted", BEGINNING, True)
+    with pytest.raises(OSError, match="No such device"):  # nobody reads it any more
+        os.open(cli.home / "held", os.O_WRONLY | os.O_NONBLOCK)
+
+
+# ── At a terminal ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def converse_at(seat: Seat) -> None:
+    """Say hello, and wait until the answer is there and the next prompt."""
+    seat.wait_for("./heard>")
+    seat.type("hello\r")
+    seat.wait_for("I heard.")
+    seat.wait_for("./heard>")
+
+
+@pytest.fixture
+def heard(cli: Segue) -> str:
+    return program(cli.home, "heard", "#!/bin/sh\ncat > asked\necho I heard.\n")
+
+
+def test_the_prompt_shows_the_agent_and_ctrl_d_leaves(cli: Segue, heard: str) -> None:
+    with Seat(cli, "chat", "--id", "talk", "--agent", heard) as seat:
+        converse_at(seat)
+        seat.type(CTRL_D)
+        seat.wait_for("segue resume talk")
+        assert seat.end() == 0
+    assert said(cli, "talk") == [("user", "hello"), ("assistant", "I heard.")]
+
+
+def test_a_terminal_that_is_closed_loses_nothing(cli: Segue, heard: str) -> None:
+    with Seat(cli, "chat", "--id", "talk", "--agent", heard) as seat:
+        converse_at(seat)
+        seat.hang_up()
+    assert said(cli, "talk") == [("user", "hello"), ("assistant", "I heard.")]
+    assert cli.library.store.owner("talk") is None
