@@ -1,0 +1,23 @@
+"""Aurora's dialect: the command `aur spawn`, over the journals in `~/.aurora/spawn/sessions`.
+
+Read `spawn` (the command), then `talk` (a conversation), `sessions` (listing, deleting, cleaning), `expiry` and
+`settings`.
+"""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from segue.console.entry import enter
+
+
+def main() -> NoReturn:
+    """The entry point of the command."""
+    enter("aur", _run)
+
+
+def _run(args: list[str]) -> int:
+    from segue.console.entry import perform
+    from segue.dialects.aurora.spawn import app
+
+    return perform(app, "aur", args)

@@ -1,0 +1,3 @@
+from segue.dialects.aurora import main
+
+main()

@@ -1,0 +1,65 @@
+"""Sessions that have expired, cleaned in the background: nobody waits for it at the prompt."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from threading import Thread
+from typing import TYPE_CHECKING
+
+from segue.console import output
+from segue.errors import SegueError
+from segue.library import open as open_library
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+    from typing import Self
+
+    from segue.library import Cleaned
+
+PATIENCE_SECONDS = 5.0
+"""How long a command stays for it when all else is done. What is left then is cleaned at the next start."""
+
+
+class Expiry:
+    """Cleans as long as the block lasts, and says at its end what it did."""
+
+    def __init__(self, url: str, days: int | None, *, clean: Callable[[str, timedelta], Cleaned] | None = None) -> None:
+        self._url = url
+        self._days = days
+        self._do = clean or clean_store
+        self._cleaned: Cleaned | None = None
+        self._failure = ""
+        # A daemon: however large the store, it never keeps a process alive. A deletion that is cut short leaves nothing
+        # that a listing shows.
+        self._thread = Thread(target=self._clean, name="expiry", daemon=True)
+
+    def __enter__(self) -> Self:
+        if self._days is not None:
+            self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._days is None:
+            return
+        self._thread.join(PATIENCE_SECONDS)
+        if self._failure:
+            output.warn(f"expired sessions could not be cleaned: {self._failure}")
+        if self._cleaned is not None and self._cleaned.removed:
+            count = len(self._cleaned.removed)
+            which = "1 session" if count == 1 else f"{count} sessions"
+            output.warn(f"deleted {which} without activity for {self._days} days, as session_expiry_days says")
+
+    def _clean(self) -> None:
+        try:
+            self._cleaned = self._do(self._url, timedelta(days=self._days or 0))
+        except SegueError as error:
+            self._failure = str(error)
+
+
+def clean_store(url: str, older_than: timedelta) -> Cleaned:
+    """With a library of its own: what a listing remembers is not shared between threads."""
+    with open_library(url) as library:
+        return library.clean(older_than)

@@ -1,0 +1,133 @@
+"""The sessions there are: listed, deleted, cleaned."""
+
+from __future__ import annotations
+
+import sys
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from segue.console import output
+from segue.console.columns import fit
+from segue.console.exits import Exit
+from segue.errors import AmbiguousIdError, NotFoundError, UsageError
+from segue.formats.transcript import iso
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from segue.console.output import Span
+    from segue.library import Library
+    from segue.model import Head, Status
+
+COLUMNS = ("session_id", "agent", "turn_count", "created_at", "status")
+
+_STYLES = {"active": "green", "completed": "dim", "interrupted": "yellow", "damaged": "red"}
+_AGENT, _CREATED = 1, 3
+_ENDLESS = 1 << 20
+
+
+def show_list(library: Library, *, agent: str | None, status: Status | None, as_json: bool) -> None:
+    """The last active first."""
+    heads = library.list(agent=agent, status=status)
+    if as_json:
+        output.data([_plain(head) for head in heads])
+    elif heads:
+        show_table(heads)
+    else:
+        filtered = agent is not None or status is not None
+        what, hint = (
+            ("no session matches", "aur spawn --list-sessions shows all")
+            if filtered
+            else ("no sessions found", "aur spawn -i begins one")
+        )
+        output.warn(f"{what}; {hint}")
+
+
+def show_table(heads: Sequence[Head]) -> None:
+    """With its titles also in a pipe, where nothing is cut off."""
+    to_person = output.to_person()
+    rows = [_row(head, to_person=to_person) for head in heads]
+    width = output.terminal_width() if to_person else _ENDLESS
+    output.lines(fit(COLUMNS, rows, stretch=_AGENT, optional=(_CREATED,), width=width))
+    for head in heads:
+        if head.damage:
+            output.warn(f"{head.id} is damaged ({head.damage}); aur spawn --resume {head.id} asks what to do with it")
+
+
+def delete(library: Library, id: str, *, yes: bool, as_json: bool) -> int | None:
+    """Delete one session: at a terminal after asking, elsewhere at once, and then the id must be whole."""
+    asks = not yes and output.is_terminal(sys.stdin)
+    name = find(library, id)
+    if name != id and not asks:
+        raise UsageError(
+            f"{id} is only the beginning of {name}; nothing was deleted", hint="say the whole id where nobody is asked"
+        )
+    if asks and not output.confirm(f"Delete session '{name}'?", yes=False):
+        output.warn("nothing was deleted")
+        return Exit.DECLINED
+    library.delete(name)
+    if as_json:
+        output.data({"deleted": [name]})
+    else:
+        output.line(f"Deleted session {name}")
+    return None
+
+
+def clean(library: Library, days: int, *, dry_run: bool, as_json: bool) -> None:
+    """Delete what has seen no activity for so many days, and say how many those were."""
+    cleaned = library.clean(timedelta(days=days), dry_run=dry_run)
+    if as_json:
+        kept = [{"session_id": head.id, "reason": reason} for head, reason in cleaned.kept]
+        output.data({"dry_run": dry_run, "deleted": [head.id for head in cleaned.removed], "kept": kept})
+        return
+    word = "Would delete" if dry_run else "Deleted"
+    for head in cleaned.removed:
+        output.line(f"{word} session {head.id}")
+    count = len(cleaned.removed)
+    output.line(f"{word} {count} session{'' if count == 1 else 's'} older than {days} day{'' if days == 1 else 's'}")
+    for head, reason in cleaned.kept:
+        output.warn(f"kept {head.id}: {reason}")
+
+
+def find(library: Library, id: str) -> str:
+    """The one session that the id, or its beginning, names."""
+    try:
+        return library.resolve(id)
+    except AmbiguousIdError:
+        raise  # several begin so, and it says which
+    except NotFoundError as error:
+        raise NotFoundError(f"Session not found: {id}", hint=error.hint, near=error.near) from None
+
+
+def _plain(head: Head) -> dict[str, object]:
+    return {
+        "session_id": head.id,
+        "agent": head.agent,
+        "turn_count": head.turn_count,
+        "created_at": iso(head.created_at),
+        "status": _status(head),
+        "last_activity": iso(head.updated_at),
+        "title": head.title,
+        "damage": head.damage,
+    }
+
+
+def _row(head: Head, *, to_person: bool) -> list[Span]:
+    status = _status(head)
+    style = _STYLES.get(status, "")
+    return [
+        head.id,
+        head.agent or "-",
+        str(head.turn_count),
+        _moment(head.created_at) if to_person else iso(head.created_at),
+        (style, status) if style else status,
+    ]
+
+
+def _moment(moment: datetime) -> str:
+    return f"{moment.astimezone():%Y-%m-%d %H:%M}"
+
+
+def _status(head: Head) -> str:
+    return "damaged" if head.damage else head.status

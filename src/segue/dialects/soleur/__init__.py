@@ -1,0 +1,22 @@
+"""Soleur's dialect: the command `soleur`, over the files in `~/.soleur/sessions`.
+
+Read `app` (the commands), then `spar` (a conversation), `sessions` (the list), `sparring` and `ledger` (decisions).
+"""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from segue.console.entry import enter
+
+
+def main() -> NoReturn:
+    """The entry point of the command."""
+    enter("soleur", _run)
+
+
+def _run(args: list[str]) -> int:
+    from segue.console.entry import perform
+    from segue.dialects.soleur.app import app
+
+    return perform(app, "soleur", args)

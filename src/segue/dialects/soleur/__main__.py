@@ -1,0 +1,3 @@
+from segue.dialects.soleur import main
+
+main()

@@ -1,0 +1,111 @@
+"""The ledger: what was decided in a project, in every session, as a list that people read and edit.
+
+A line is `- 2026-11-15 09:30 UTC: Refresh the token early <!-- session/event -->`. The mark at its end, which no
+renderer shows, says which decision it is, so that none is written twice, however often it is tried.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from segue.clock import utc_now
+from segue.dialects.soleur.places import file_name
+from segue.durable.folder import Folder
+from segue.durable.lock import WriterLock
+from segue.durable.log import Log
+from segue.errors import ConflictError
+from segue.store import WAIT_SECONDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+_MARK = re.compile(r"[ \t]*<!-- ([A-Za-z0-9][\w.-]*/[\w.-]+) -->[ \t]*\r?$", re.MULTILINE)
+_LINE = re.compile(r"- (\d{4}-\d{2}-\d{2} \d{2}:\d{2}) UTC: (.*)")
+
+
+class Entry(Struct, frozen=True, kw_only=True):
+    """One decision."""
+
+    session_id: str
+    id: str
+    """Of the event."""
+    content: str
+    decided_at: datetime
+
+    @property
+    def mark(self) -> str:
+        return f"{self.session_id}/{re.sub(r'[^A-Za-z0-9_.-]', '-', self.id)}"
+
+    def line(self) -> str:
+        content = " ".join(self.content.split()).replace("<!--", "&lt;!--")  # which would hide all that follows
+        return f"- {self.decided_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC: {content} <!-- {self.mark} -->\n"
+
+
+class Ledger:
+    """One file a project. Many sessions may write to it at once; a person may edit it at any time."""
+
+    def __init__(self, folder: Path, *, clock: Callable[[], datetime] = utc_now) -> None:
+        self._folder = Folder(os.path.realpath(folder))
+        self._locks = self._folder.sub(".locks")
+        self._clock = clock
+
+    def path_of(self, project: str) -> str:
+        return self._folder.path_of(f"{file_name(project)}.md")
+
+    def add(self, project: str, entries: Sequence[Entry]) -> None:
+        """Append those that are not there yet; when it returns, they survive power loss."""
+        name = f"{file_name(project)}.md"
+        self._folder.make()
+        lock = WriterLock.acquire(self._locks, f"{name}.lock", timeout_seconds=WAIT_SECONDS, since=self._clock())
+        if not isinstance(lock, WriterLock):
+            raise ConflictError(f"{self.path_of(project)} is in use", hint="try again")
+        try:
+            self._append(name, project, entries)
+        finally:
+            lock.release()
+
+    def text(self, project: str) -> str:
+        """The file as people read it, without the marks; empty if there is none."""
+        return _MARK.sub("", self._read(project) or "")
+
+    def entries(self, project: str) -> Iterator[dict[str, str]]:
+        """The lines that are entries, for programs."""
+        for line in (self._read(project) or "").split("\n"):
+            mark = _MARK.search(line)
+            found = _LINE.fullmatch(_MARK.sub("", line))
+            if mark is not None and found is not None:
+                session_id, _, _ = mark[1].partition("/")
+                moment = datetime.fromisoformat(found[1]).replace(tzinfo=UTC)
+                yield {
+                    "content": found[2],
+                    "decided_at": moment.isoformat().replace("+00:00", "Z"),
+                    "session_id": session_id,
+                }
+
+    def _append(self, name: str, project: str, entries: Sequence[Entry]) -> None:
+        before = self._read(project)
+        known = set(_MARK.findall(before or ""))
+        lines = "".join(entry.line() for entry in entries if entry.mark not in known)
+        if before is None:
+            title = f"# Decisions: {' '.join(project.split())}\n\n"
+            self._folder.create(name, (title + lines).encode("utf-8", "backslashreplace"))
+        elif lines:
+            # The last line may lack its end: an editor left it so, or a crash.
+            gap = "" if before.endswith("\n") or not before else "\n"
+            log = Log(self._folder, name, self._folder.open(name, os.O_RDWR | os.O_APPEND))
+            try:
+                log.append((gap + lines).encode("utf-8", "backslashreplace"))
+            finally:
+                log.close()
+
+    def _read(self, project: str) -> str | None:
+        try:
+            return self._folder.read(f"{file_name(project)}.md").decode("utf-8", "backslashreplace")
+        except FileNotFoundError:
+            return None

@@ -1,0 +1,87 @@
+"""The saved sessions, as a list."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import TYPE_CHECKING
+
+from segue.chat.summary import shortened
+from segue.console import output
+from segue.console.columns import fit
+from segue.errors import SegueError
+from segue.formats.transcript import iso
+from segue.library import open as open_library
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from segue.console.output import Span
+    from segue.dialects.soleur.places import Places
+    from segue.library import Library
+    from segue.model import Head
+
+COLUMNS = ("id", "created", "last message")
+NONE = "No saved sessions found"
+
+_SHORT_ID, _PREVIEW = 8, 60
+_LAST_MESSAGE = 2
+_ENDLESS = 1 << 20
+
+
+def show(places: Places, *, as_json: bool) -> None:
+    with open_library(f"soleur:{places.sessions}") as library:
+        heads = library.list()
+        if as_json:
+            output.data([_plain(library, head) for head in heads])
+        elif heads:
+            _show_table(library, heads)
+        else:
+            output.line(NONE)
+
+
+def preview(library: Library, head: Head) -> str:
+    """The beginning of what was said last."""
+    if head.damage:
+        return f"(damaged: {head.damage})"
+    try:
+        turns = library.store.tail(head.id, 1)
+    except SegueError as error:  # damaged, or gone meanwhile
+        return f"({error})"
+    return shortened(turns[0].content, _PREVIEW) if turns else "(nothing was said)"
+
+
+def short_ids(heads: Sequence[Head]) -> dict[str, str]:
+    """Each id cut to eight characters, or to as many as tell it from all others."""
+    names = [head.id for head in heads]
+    for length in count(_SHORT_ID):
+        short = {name: name[:length] for name in names}
+        if len(set(short.values())) == len(names):
+            return short
+    raise AssertionError  # ids are unique
+
+
+def _show_table(library: Library, heads: Sequence[Head]) -> None:
+    """With short ids where a person types them, with whole ones in a pipe."""
+    if output.to_person():
+        ids = short_ids(heads)
+        rows: list[list[Span]] = [
+            [ids[head.id], f"{head.created_at.astimezone():%Y-%m-%d %H:%M}", preview(library, head)] for head in heads
+        ]
+        width = output.terminal_width()
+    else:
+        rows = [[head.id, iso(head.created_at), preview(library, head)] for head in heads]
+        width = _ENDLESS
+    output.lines(fit(COLUMNS, rows, stretch=_LAST_MESSAGE, optional=(), width=width))
+
+
+def _plain(library: Library, head: Head) -> dict[str, object]:
+    return {
+        "id": head.id,
+        "created_at": iso(head.created_at),
+        "updated_at": iso(head.updated_at),
+        "last_message": preview(library, head),
+        "agent_type": head.agent,
+        "status": "damaged" if head.damage else head.status,
+        "message_count": head.turn_count,
+        "damage": head.damage,
+    }
