@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench import append, comparison, forking, listing, opening, startup, table
+from bench import append, chat, comparison, forking, listing, opening, startup, table
 from bench.measure import settle
 from bench.workload import FULL, QUICK, Workplace
 
@@ -30,6 +30,7 @@ SECTIONS: dict[str, Callable[[Workplace], list[Row]]] = {
     "list": listing.measure,
     "fork": forking.measure,
     "start": startup.measure,
+    "chat": chat.measure,
 }
 PEERS = "peers"
 

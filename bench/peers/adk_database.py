@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _WHO = {"app_name": "bench", "user_id": "u", "session_id": "s"}
-# By its own interface a turn takes milliseconds; these are copies of the one that was written so, a microsecond apart.
+# By its own interface a turn takes milliseconds; these are copies of the one that was written so.
 _COPY = """
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
 INSERT INTO events (id, app_name, user_id, session_id, invocation_id, timestamp, event_data)
