@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from segue.model import JsonObject, Status
     from segue.session import LiveSession
+    from segue.testing.harness import Harness
 
 IDS = st.sampled_from(["a", "ab", "abc", "b"])
 BRANCHES = st.sampled_from(["main", "x", "y", "nowhere"])
@@ -57,7 +58,7 @@ JSON: st.SearchStrategy[JsonObject] = st.dictionaries(
 class Side:
     """One store with a library over it, and the sessions that are open in it."""
 
-    def __init__(self, harness: JournalHarness | MemoryHarness, clock: Callable[[], datetime]) -> None:
+    def __init__(self, harness: Harness, clock: Callable[[], datetime]) -> None:
         self.harness = harness
         self.clock = clock
         self.library = Library(harness.make(), clock=clock)

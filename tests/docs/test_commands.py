@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from segue.cli.exits import MEANINGS
+from segue.console.exits import MEANINGS
 from tests.docs.pages import HOW_TO, README, ROOT, Command, commands, environment, missing_lines, name_of
 
 if TYPE_CHECKING:
@@ -27,14 +27,15 @@ SAFE_SECONDS = 60
 
 
 def new_machine(root: Path) -> tuple[Path, dict[str, str]]:
-    """A home with nothing in it, and `segue` on the PATH and in the folder at hand."""
+    """A home with nothing in it, and our commands on the PATH; `segue` also in the folder at hand."""
     home, programs = root / "home", root / "bin"
     home.mkdir()
     programs.mkdir()
-    program = programs / "segue"
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m segue "$@"\n', encoding="utf-8")
-    program.chmod(0o755)
-    (home / "segue").symlink_to(program)
+    for name, module in {"segue": "segue", "aur": "segue.dialects.aurora", "soleur": "segue.dialects.soleur"}.items():
+        program = programs / name
+        program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m {module} "$@"\n', encoding="utf-8")
+        program.chmod(0o755)
+    (home / "segue").symlink_to(programs / "segue")
     return home, {**environment(home), "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
 
 
