@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from segue.model import Event, Overview, Status, Turn
+    from segue.model import Event, JsonObject, Overview, Status, Turn
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -140,9 +140,16 @@ class AsyncLibrary:
     close = _library_call(Library.close)
 
     async def create(
-        self, *, agent: str = "", title: str = "", tags: Iterable[str] = (), id: str | None = None
+        self,
+        *,
+        agent: str = "",
+        title: str = "",
+        tags: Iterable[str] = (),
+        id: str | None = None,
+        extra: JsonObject | None = None,
     ) -> AsyncSession:
-        return AsyncSession(await _finish(partial(self.sync.create, agent=agent, title=title, tags=tags, id=id)))
+        call = partial(self.sync.create, agent=agent, title=title, tags=tags, id=id, extra=extra)
+        return AsyncSession(await _finish(call))
 
     async def open(self, id: str, *, timeout_seconds: float = WAIT_SECONDS) -> AsyncSession:
         return AsyncSession(await _finish(partial(self.sync.open, id, timeout_seconds=timeout_seconds)))

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from segue.model import Event, Overview, Session, Status, Turn
-    from segue.store import Examination, Recovery, Store
+    from segue.model import Event, JsonObject, Overview, Session, Status, Turn
+    from segue.store import Examination, Recovery, Store, Writer
 
 _TRIES = 20
 
@@ -70,8 +70,12 @@ class Library:
         title: str = "",
         tags: Iterable[str] = (),
         id: str | None = None,
+        extra: JsonObject | None = None,
     ) -> LiveSession:
-        """A new, active session, and its writer. Without an `id` the store makes one, mostly of the agent's name."""
+        """A new, active session, and its writer. Without an `id` the store makes one, mostly of the agent's name.
+
+        `extra` are fields of the caller's own, kept beside those that every session has.
+        """
         now = self._clock()
         for _ in range(_TRIES):
             session_id = check_id(id) if id is not None else self.store.new_id(agent or title, now, os.urandom(16))
@@ -84,6 +88,7 @@ class Library:
                 title=title,
                 tags=tuple(dict.fromkeys(tags)),
                 id=os.urandom(8).hex(),
+                extra=extra or {},
             )
             try:
                 writer = self.store.create(session_id, [metadata])
@@ -91,13 +96,13 @@ class Library:
                 if id is not None:
                     raise
                 continue
-            return LiveSession(self.store, writer, self._clock, created=True)
+            return self._live(writer, created=True)
         raise ConflictError(f"could not find a free id for {agent or title or 'a session'}", hint="give one")
 
     def open(self, id: str, *, timeout_seconds: float = WAIT_SECONDS) -> LiveSession:
         """Become the writer of a session as it is; its status stays."""
         writer = self.store.open(self.resolve(id), timeout_seconds=timeout_seconds)
-        return LiveSession(self.store, writer, self._clock)
+        return self._live(writer)
 
     def resume(self, id: str, *, override: bool = False, timeout_seconds: float = WAIT_SECONDS) -> LiveSession:
         """Become the writer of a session and make it active. A completed one only with `override`."""
@@ -217,6 +222,10 @@ class Library:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _live(self, writer: Writer, *, created: bool = False) -> LiveSession:
+        """The object people hold; a tool whose sessions do more gives one of its own kind."""
+        return LiveSession(self.store, writer, self._clock, created=created)
 
     def _clean_one(self, head: Head, limit: datetime, *, dry_run: bool) -> str:
         """Why an old session must stay; empty if it went, or would go."""

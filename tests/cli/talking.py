@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import fcntl
 import os
-import pty
-import re
-import struct
 import subprocess
 import sys
 import termios
 from typing import TYPE_CHECKING, Self
+
+from tests.person import Person
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 
     from tests.cli.running import Segue
 
-_CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>78]|\x1b\][^\x07]*\x07|[\r\x07\x08\x0f]")
 BEGINNING = "The beginning of"
 SLOW = f"""#!/bin/sh
 cat > asked
@@ -67,68 +65,12 @@ class Slow:
         os.close(os.open(self._folder / "held", os.O_RDWR | os.O_NONBLOCK))
 
 
-class Seat:
-    """A person at a terminal of their own, where Ctrl-C works."""
+class Seat(Person):
+    """A person in front of `segue`."""
 
     def __init__(self, cli: Segue, *args: str, **env: str) -> None:
-        self._raw = ""
-        self._at = 0
-        self.screen, keyboard = pty.openpty()
-        fcntl.ioctl(keyboard, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 120, 0, 0))
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "segue", *args],
-            stdin=keyboard,
-            stdout=keyboard,
-            stderr=keyboard,
-            env=cli.environment(PYTHONUTF8="1", **env),
-            cwd=cli.home,
-            start_new_session=True,
-            preexec_fn=_take_terminal,  # noqa: PLW1509 - so that Ctrl-C reaches it, as from a shell
-        )
-        os.close(keyboard)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.process.kill()
-        self.process.wait()
-        if self.screen >= 0:
-            os.close(self.screen)
-
-    @property
-    def seen(self) -> str:
-        return _CONTROL.sub("", self._raw)
-
-    def wait_for(self, text: str) -> None:
-        """Read until the text comes, behind what was waited for before."""
-        while (found := self.seen.find(text, self._at)) < 0:
-            assert self._read(), f"it ended without {text!r}: {self.seen!r}"
-        self._at = found + len(text)
-
-    def type(self, text: str) -> None:
-        os.write(self.screen, text.encode())
-
-    def hang_up(self) -> int:
-        """Close the terminal, as when its window is closed; the code that it ended with."""
-        os.close(self.screen)
-        self.screen = -1
-        return self.process.wait()
-
-    def end(self) -> int:
-        while self._read():
-            pass
-        return self.process.wait()
-
-    def _read(self) -> bool:
-        try:
-            piece = os.read(self.screen, 65536)
-        except OSError:  # how Linux says that nobody is at the other end any more
-            return False
-        self._raw += piece.decode(errors="replace")
-        return bool(piece)
+        environment = cli.environment(PYTHONUTF8="1", **env)
+        super().__init__([sys.executable, "-m", "segue", *args], env=environment, cwd=cli.home, rows=30, columns=120)
 
 
 class Running:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import pty
-import re
 import shlex
 import subprocess
 import sys
-import termios
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import segue
 from tests.cli.running import Result
+from tests.person import Person
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
 PACKAGE = Path(segue.__file__).resolve().parent.parent
 SAFE_SECONDS = 60
 """A command that waits for something that never comes is a failure, not a hang."""
-CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>78]|\x1b\][^\x07]*\x07|[\r\x07\x08\x0f]")
 OLD = "2020-01-01T00:00:00Z"
 
 
@@ -102,7 +99,9 @@ class Machine:
         )
 
     def at_terminal(self, command: str, *, columns: int = 100) -> Person:
-        return Person(self, command, columns)
+        environment = self.environment(TERM="xterm-256color", PROMPT_TOOLKIT_NO_CPR="1")
+        argv = ["/bin/sh", "-c", f"exec {command}"]
+        return Person(argv, env=environment, cwd=self.project, columns=columns)
 
     def agent(self, *lines: str) -> str:
         """Somebody who always answers these lines: the value of `--agent`."""
@@ -179,60 +178,3 @@ class Live:
     ) -> None:
         if self.process.poll() is None:
             self.kill()
-
-
-class Person:
-    """Somebody at a terminal of 24 rows."""
-
-    def __init__(self, machine: Machine, command: str, columns: int) -> None:
-        self.seen = ""
-        self._at = 0
-        self._screen, keyboard = pty.openpty()
-        termios.tcsetwinsize(keyboard, (24, columns))
-        self.process = subprocess.Popen(
-            ["/bin/sh", "-c", f"exec {command}"],
-            stdin=keyboard,
-            stdout=keyboard,
-            stderr=keyboard,
-            env=machine.environment(TERM="xterm-256color", PROMPT_TOOLKIT_NO_CPR="1"),
-            cwd=machine.project,
-            start_new_session=True,
-        )
-        os.close(keyboard)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.process.kill()
-        self.process.wait()
-        os.close(self._screen)
-
-    @property
-    def shown(self) -> str:
-        """Everything so far, without what moves the cursor or colours."""
-        return CONTROL.sub("", self.seen)
-
-    def wait_for(self, text: str) -> None:
-        """Read until the text comes, behind what was waited for before."""
-        while (found := self.shown.find(text, self._at)) < 0:
-            assert self._read(), f"it ended without {text!r}: {self.seen!r}"
-        self._at = found + len(text)
-
-    def type(self, text: str) -> None:
-        os.write(self._screen, f"{text}\r".encode())
-
-    def end(self) -> int:
-        while self._read():
-            pass
-        return self.process.wait()
-
-    def _read(self) -> bool:
-        try:
-            piece = os.read(self._screen, 65536)
-        except OSError:  # how Linux says that nobody is at the other end any more
-            return False
-        self.seen += piece.decode(errors="replace")
-        return bool(piece)

@@ -108,10 +108,10 @@ def test_resume_last_session_prompt(machine: Machine) -> None:
         assert "Resume last session? [Y/n]" in told.splitlines()
     with machine.at_terminal("soleur spar") as person:
         person.wait_for("Resume last session? [Y/n]")
-        person.type("")
+        person.enter("")
         person.wait_for("Where it stopped:")
         person.wait_for("sparring-partner>")
-        person.type("/quit")
+        person.enter("/quit")
         assert person.end() == 0
     assert only_session(machine)["messages"][0]["content"] == "We need a rewrite."  # type: ignore[index]
 

@@ -11,46 +11,21 @@ from msgspec.structs import replace
 from segue.durable.folder import TEMPORARY
 from segue.formats.soleur import begin
 from segue.stores.soleur import SoleurStore
-from segue.testing.harness import Harness, snapshot_of
-from segue.testing.power import Disk, PowerKernel
+from segue.testing.harness_shelf import ShelfHarness
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from segue.model import Event
     from segue.store import Store
 
-LOCKS = "/.locks/"
-"""What is written there is a courtesy: it may fail, and nothing is lost."""
 
-
-class SoleurHarness(Harness):
-    """See Harness. The store's folder is made by the store itself, inside the place."""
-
-    def __init__(self, place: Path) -> None:
-        super().__init__()
-        self.root = place.resolve() / "sessions"
-        self.disk = Disk(str(self.root.parent))
-        self.kernel = PowerKernel(self.disk)
+class SoleurHarness(ShelfHarness):
+    store_type = SoleurStore
 
     def make(self) -> Store:
         return SoleurStore(str(self.root), kernel=self.kernel, clock=self.clock)
-
-    @property
-    def elsewhere(self) -> tuple[str, ...]:
-        return f"{SoleurStore.__module__}:{SoleurStore.__name__}", str(self.root)
-
-    def snapshot(self) -> Mapping[str, object]:
-        return snapshot_of(self.root)
-
-    def kill(self) -> None:
-        self.kernel.die()
-        self.kernel = PowerKernel(self.disk)
-
-    def power_cut(self) -> None:
-        self.kill()
-        self.disk.cut()
 
     def plant(self, store: Store, session_id: str, events: Sequence[Event]) -> None:  # noqa: ARG002 - the files are enough
         self.root.mkdir(mode=0o700, exist_ok=True)
@@ -66,37 +41,18 @@ class SoleurHarness(Harness):
             start, end = _spans(data, b"messages", 4)[shown.index(event_id)]
         else:
             start, end = _spans(data, b"events", 6)[[entry["id"] for entry in entries].index(event_id)]
-        self._flip(self._file(session_id), (start + end) // 2)
-
-    def damage_blob(self, session_id: str, name: str) -> None:
-        self._flip(self.root / ".blobs" / session_id / name.removeprefix("sha256:"), 0)
+        self.flip(self._file(session_id), (start + end) // 2)
 
     def tear(self, session_id: str, event: Event) -> None:
         data = begin(session_id, [replace(self._first(session_id), seq=1), replace(event, seq=2)]).encode()
         path = self.root / f"{TEMPORARY}{session_id}-{event.id}"
-        with path.open("w+b", buffering=0) as file:
-            file.write(data[: len(data) // 2])
-            self.disk.sync(file.fileno(), str(path))
-
-    def fail_write(self, error_number: int) -> None:
-        self.kernel.fail("write", error_number, spare=LOCKS)
-
-    def fail_sync(self, error_number: int) -> None:
-        self.kernel.fail("sync", error_number, spare=LOCKS)
+        self.leave(path, "w+b", data[: len(data) // 2])
 
     def _first(self, session_id: str) -> Event:
         return next(self.make().read(session_id))
 
     def _file(self, session_id: str) -> Path:
         return self.root / f"{session_id}.json"
-
-    def _flip(self, path: Path, offset: int) -> None:
-        with path.open("r+b", buffering=0) as file:
-            file.seek(offset)
-            byte = file.read(1)[0]
-            file.seek(offset)
-            file.write(bytes([byte ^ 1]))
-            self.disk.sync(file.fileno(), str(path))
 
 
 def _spans(data: bytes, name: bytes, indent: int) -> list[tuple[int, int]]:

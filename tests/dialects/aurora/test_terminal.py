@@ -14,10 +14,10 @@ def test_the_prompt_shows_who_answers_and_leaving_says_how_to_come_back(machine:
     machine.preset("qa-test")
     with machine.at_terminal("aur spawn -i --agent qa-test --session talk") as person:
         person.wait_for("@qa-test>")
-        person.type("Hello")
+        person.enter("Hello")
         person.wait_for("What are you turning over")
         person.wait_for("@qa-test>")
-        person.type("/exit")
+        person.enter("/exit")
         person.wait_for("aur spawn --resume talk")
         assert person.end() == 0
     assert machine.aurora.load("talk").status == "completed"
@@ -27,13 +27,13 @@ def test_deleting_asks_first_and_takes_the_beginning_of_an_id(machine: Machine) 
     file = machine.journal("session-123", *TURNS)
     with machine.at_terminal("aur spawn --delete-session sess") as person:
         person.wait_for("Delete session 'session-123'? [y/N]")
-        person.type("")
+        person.enter("")
         person.wait_for("nothing was deleted")
         assert person.end() == 1
     assert file.exists()
     with machine.at_terminal("aur spawn --delete-session sess") as person:
         person.wait_for("[y/N]")
-        person.type("y")
+        person.enter("y")
         person.wait_for("Deleted session session-123")
         assert person.end() == 0
     assert not file.exists()
@@ -45,12 +45,12 @@ def test_a_damaged_session_can_be_recovered_and_gone_on_with(machine: Machine) -
     with machine.at_terminal("aur spawn --resume session-123") as person:
         person.wait_for("session-123.jsonl line 3")
         person.wait_for("Recover what can be read? The damaged file is kept beside it. [Y/n]")
-        person.type("")
+        person.enter("")
         person.wait_for("1 turn is recovered")
         person.wait_for("Ask again? [Y/n]")
-        person.type("n")
+        person.enter("n")
         person.wait_for("@offline>")
-        person.type("/exit")
+        person.enter("/exit")
         assert person.end() == 0
     assert [turn.content for turn in machine.aurora.load("session-123").turns] == ["Why does login fail?"]
 
@@ -59,4 +59,4 @@ def test_the_table_fits_the_screen(machine: Machine) -> None:
     machine.journal("session-" + "x" * 40, *TURNS, agent="an-agent-with-a-very-long-name-that-does-not-end-so-soon")
     with machine.at_terminal("aur spawn --list-sessions") as person:
         assert person.end() == 0
-        assert max(len(line) for line in person.shown.splitlines()) <= 100
+        assert max(len(line) for line in person.seen.splitlines()) <= 100

@@ -176,12 +176,12 @@ def test_at_a_terminal_ids_are_short_and_loading_takes_them(machine: Machine) ->
     id = machine.soleur.list()[0].id
     with machine.at_terminal("soleur sessions") as person:
         assert person.end() == 0
-        assert id[:8] in person.shown
-        assert id not in person.shown
+        assert id[:8] in person.seen
+        assert id not in person.seen
     with machine.at_terminal(f"soleur load {id[:8]}") as person:
         person.wait_for("We need a rewrite.")
         person.wait_for("sparring-partner>")
-        person.type("/quit")
+        person.enter("/quit")
         person.wait_for(f"soleur load {id}")
         assert person.end() == 0
 
@@ -191,8 +191,8 @@ def test_at_a_terminal_a_readme_is_offered_and_the_project_is_named(machine: Mac
     with machine.at_terminal("soleur", columns=400) as person:  # no path of a test is wrapped there
         person.wait_for("project project")
         person.wait_for("There is a README.md here. Use it as context? [Y/n]")
-        person.type("y")
+        person.enter("y")
         person.wait_for("README.md is attached (8 bytes)")
         person.wait_for("sparring-partner>")
-        person.type("/quit")
+        person.enter("/quit")
         assert person.end() == 0

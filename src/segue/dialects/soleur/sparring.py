@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from segue.clock import utc_now
 from segue.dialects.door import ToolLibrary
 from segue.dialects.soleur.ledger import Entry
 from segue.errors import SegueError
-from segue.ids import check_id
-from segue.model import Metadata
 from segue.session import LiveSession
-from segue.store import FORMAT_VERSION, WAIT_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from datetime import datetime
 
     from segue.dialects.soleur.ledger import Ledger
+    from segue.model import JsonObject
     from segue.store import Receipt, Store, Writer
 
 
@@ -73,27 +70,18 @@ class SparringLibrary(ToolLibrary):
         self.complain = complain
 
     def create(
-        self, *, agent: str = "", title: str = "", tags: Iterable[str] = (), id: str | None = None
+        self,
+        *,
+        agent: str = "",
+        title: str = "",
+        tags: Iterable[str] = (),
+        id: str | None = None,
+        extra: JsonObject | None = None,
     ) -> LiveSession:
-        now = self.clock()
-        session_id = check_id(id) if id is not None else self.store.new_id(agent, now, os.urandom(16))
-        metadata = Metadata(
-            session_id=session_id,
-            agent=agent,
-            created_at=now,
-            status="active",
-            version=FORMAT_VERSION,
-            title=title,
-            tags=tuple(dict.fromkeys(tags)),
-            id=os.urandom(8).hex(),
-            extra={"project_name": self.project},
-        )
-        return Sparring(self, self.store.create(session_id, [metadata]), created=True)
+        of_the_project = {"project_name": self.project, **(extra or {})}
+        return super().create(agent=agent, title=title, tags=tags, id=id, extra=of_the_project)
 
-    def open(self, id: str, *, timeout_seconds: float = WAIT_SECONDS) -> LiveSession:
-        try:
-            session = Sparring(self, self.store.open(self.resolve(id), timeout_seconds=timeout_seconds))
-        except SegueError as error:
-            raise self.reworded(error) from None
+    def _live(self, writer: Writer, *, created: bool = False) -> LiveSession:
+        session = Sparring(self, writer, created=created)
         session.publish()
         return session
