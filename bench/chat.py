@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, cast
 
 import segue
 from bench.measure import Row, compare, in_words, interleaved
+from bench.workload import build_session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -62,9 +63,17 @@ def _first_character(place: Workplace) -> Row:
 
 
 def _coming_back(place: Workplace) -> Row:
-    calls = [_resuming(f"journal:{place.session(turns)}") for turns in (LONG, SHORT)]
+    calls = [_resuming(_session(place, turns)) for turns in (LONG, SHORT)]
     long, short = interleaved(calls, place.sizes.starts)
     return compare("chat", f"segue resume --last of {LONG:,} turns / of {SHORT}", long, short, GROWTH)
+
+
+def _session(place: Workplace, turns: int) -> str:
+    """A session of exactly so many turns: other sections add to theirs."""
+    root = place.folder / f"talk-{turns}"
+    if not root.exists():
+        build_session(root, "s", turns)
+    return f"journal:{root}"
 
 
 def _resuming(store: str) -> Callable[[], object]:
@@ -81,7 +90,7 @@ class _Talk:
 
         from segue.chat.company import Company
 
-        self._library = segue.open(f"journal:{place.session(TURNS)}")
+        self._library = segue.open(_session(place, TURNS))
         self._company = Company(environ={"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "k"})
         self._cwd = place.folder
         self._client = OpenAI(base_url=url, api_key="k", max_retries=0, default_headers={"Connection": "close"})

@@ -11,7 +11,7 @@ import os
 import struct
 import sys
 
-from segue.errors import DiskFullError, ReadOnlyError, SegueError, StorageError
+from segue.errors import DiskFullError, ReadOnlyError, StorageError
 
 _FLOCK = "hhqqi4x"  # struct flock on 64-bit Linux
 _UNLOCKED, _WRITE = fcntl.F_UNLCK, fcntl.F_WRLCK
@@ -122,7 +122,7 @@ _MEANING = {
 }
 
 
-def explain(error: OSError, path: str, doing: str) -> SegueError:
+def explain(error: OSError, path: str, doing: str) -> StorageError:
     """The typed error for what the system said: what happened, where, what to do next."""
     number = error.errno if error.errno is not None else 0
     kind, meaning, hint = _MEANING.get(

@@ -6,10 +6,10 @@ import os
 import threading
 import weakref
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from segue.durable.kernel import Kernel, explain
-from segue.errors import ConflictError, DiskFullError, WriterStoppedError
+from segue.errors import ConflictError, DiskFullError, StorageError, WriterStoppedError
 
 if TYPE_CHECKING:
     from segue.durable.folder import Folder
@@ -42,20 +42,24 @@ class Log:
 
     def append(self, data: bytes, *, sync: bool = True) -> None:
         """Write all of the data behind what is there and sync it, or leave the file as it was and raise."""
-        self.check()
-        if os.lseek(self.fd, 0, os.SEEK_END) != self.size:
-            self.stop("another program wrote to it meanwhile")
-            raise ConflictError(f"{self.path} was changed by another program", hint="open the session again")
-        self.stop(_CUT_SHORT)  # until it is done: a Ctrl-C may come at any point
+        # In one piece: between two syncs the processor forgets, and every call made here costs a turn microseconds.
+        if self._stopped or os.lseek(self.fd, 0, os.SEEK_END) != self.size:
+            self._refuse()
+        self._stopped = _CUT_SHORT  # until it is done: a Ctrl-C may come at any point
+        written = -1
         try:
-            self._write(data)
-            if sync:
-                self._sync()
-        except BaseException as error:
-            if self._take_back() and isinstance(error, DiskFullError | KeyboardInterrupt):
+            written = self._kernel.write(self.fd, data)
+            if sync and written == len(data):
+                self._kernel.fdatasync(self.fd)
+        except OSError as error:
+            raise self._failed(error, is_written=written >= 0) from error
+        except BaseException:
+            if self._take_back():
                 self._stopped = ""
             raise
-        self.size += len(data)
+        if written != len(data):
+            raise self._cut_off(written, len(data))
+        self.size += written
         self._stopped = ""
 
     def sync(self) -> None:
@@ -83,24 +87,38 @@ class Log:
             with suppress(OSError):  # whatever was acknowledged was synced before
                 self._kernel.close(fd)
 
-    def _write(self, data: bytes) -> None:
-        try:
-            written = self._kernel.write(self.fd, data)
-        except OSError as error:
-            raise explain(error, self.path, "append to") from error
-        if written != len(data):
-            message = f"cannot append to {self.path}: only {written} of {len(data)} bytes fit"
-            raise DiskFullError(message, hint="make room and try again: nothing that was saved is lost", path=self.path)
+    def _refuse(self) -> NoReturn:
+        self.check()
+        self.stop("another program wrote to it meanwhile")
+        raise ConflictError(f"{self.path} was changed by another program", hint="open the session again")
+
+    def _failed(self, error: OSError, *, is_written: bool) -> StorageError:
+        is_undone = self._take_back()
+        if is_written:
+            return self._unsynced(error)
+        reason = explain(error, self.path, "append to")
+        if is_undone and isinstance(reason, DiskFullError):
+            self._stopped = ""
+        return reason
+
+    def _cut_off(self, written: int, size: int) -> DiskFullError:
+        if self._take_back():
+            self._stopped = ""
+        message = f"cannot append to {self.path}: only {written} of {size} bytes fit"
+        return DiskFullError(message, hint="make room and try again: nothing that was saved is lost", path=self.path)
 
     def _sync(self) -> None:
         try:
             self._kernel.fdatasync(self.fd)
         except OSError as error:
-            # A second sync would report success for pages the kernel has given up on: stop for good.
-            self.stop("a sync failed")
-            hint = "check the disk, then open the session again; whatever was acknowledged is there"
-            reason = explain(error, self.path, "sync")
-            raise WriterStoppedError(str(reason), hint=hint, path=self.path, errno=error.errno) from error
+            raise self._unsynced(error) from error
+
+    def _unsynced(self, error: OSError) -> WriterStoppedError:
+        # A second sync would report success for pages the kernel has given up on: stop for good.
+        self.stop("a sync failed")
+        hint = "check the disk, then open the session again; whatever was acknowledged is there"
+        reason = explain(error, self.path, "sync")
+        return WriterStoppedError(str(reason), hint=hint, path=self.path, errno=error.errno)
 
     def _take_back(self) -> bool:
         try:

@@ -50,8 +50,9 @@ class JournalWriter:
         self._uncounted: list[Turn] = []  # recorded, and not in the overview yet: counted when somebody asks
         self._accounted = log.size
         self._since_checkpoint = since_checkpoint
-        self._checkpoint_size = 0
+        self._checkpoint_due = CHECKPOINT_EVERY_BYTES
         self._durability = durability
+        self._is_synced = durability >= Durability.SYNCED
         self._blobs = blobs
         self._history = history
         self._recorded: dict[str, tuple[int, int]] = {}  # id -> seq, fingerprint; once _complete
@@ -79,11 +80,12 @@ class JournalWriter:
         check_event(turn, self._overview)
         turn = replace(turn, seq=self._overview.seq + len(self._uncounted) + 1)
         line = encode_event(turn)
-        if self._is_checkpoint_due(len(line)):
+        size = self._since_checkpoint + len(line)
+        if size >= self._checkpoint_due:
             self._write(line, apply(self._counted(), turn))
         else:
-            self._log.append(line, sync=self._durability >= Durability.SYNCED)
-            self._since_checkpoint += len(line)
+            self._log.append(line, sync=self._is_synced)
+            self._since_checkpoint = size
             self._uncounted.append(turn)
             self._accounted = self._log.size
         if self._complete:
@@ -100,7 +102,7 @@ class JournalWriter:
             self._write(encode_append(new), overview)
         else:
             self._log.check()
-            if self._durability >= Durability.SYNCED:
+            if self._is_synced:
                 self._log.sync()  # a writer that was killed may have written them without
         if self._complete:
             self._recorded |= {event.id: (event.seq, fingerprint(event)) for event in new}
@@ -135,18 +137,15 @@ class JournalWriter:
             self._uncounted = []
         return self._overview
 
-    def _is_checkpoint_due(self, size: int) -> bool:
-        due = max(CHECKPOINT_EVERY_BYTES, CHECKPOINT_SHARE * self._checkpoint_size)
-        return self._since_checkpoint + size >= due
-
     def _write(self, lines: bytes, overview: Overview) -> None:
         leaving = overview.status not in {self._overview.status, "active"}
-        if leaving or self._is_checkpoint_due(len(lines)):
+        if leaving or self._since_checkpoint + len(lines) >= self._checkpoint_due:
             checkpoint = encode_checkpoint(overview)
-            self._log.append(lines + checkpoint, sync=self._durability >= Durability.SYNCED)
-            self._checkpoint_size, self._since_checkpoint = len(checkpoint), 0
+            self._log.append(lines + checkpoint, sync=self._is_synced)
+            self._checkpoint_due = max(CHECKPOINT_EVERY_BYTES, CHECKPOINT_SHARE * len(checkpoint))
+            self._since_checkpoint = 0
         else:
-            self._log.append(lines, sync=self._durability >= Durability.SYNCED)
+            self._log.append(lines, sync=self._is_synced)
             self._since_checkpoint += len(lines)
         self._overview = overview
         self._accounted = self._log.size
