@@ -186,6 +186,14 @@ def test_a_turn_with_an_id_of_its_own_is_recorded_once(lib: Library) -> None:
     assert [turn.content for turn in lib.load("x").turns] == ["hello", "hi"]
 
 
+def test_halves_of_a_character_that_came_apart_are_put_together(lib: Library) -> None:
+    with lib.create(id="x") as session:
+        session.add("assistant", "\ud83d" + "\ude00")
+        session.add("assistant", "\ude00\ud83d")
+        session.add("assistant", "ä€😀")
+    assert [turn.content for turn in lib.load("x").turns] == ["😀", "\ude00\ud83d", "ä€😀"]
+
+
 def test_a_second_writer_is_told_who_holds_the_session(lib: Library) -> None:
     with lib.create(id="x"), pytest.raises(SessionLockedError) as caught:
         lib.open("x", timeout_seconds=0)

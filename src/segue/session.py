@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from datetime import datetime  # noqa: TC003 - the fields of a TypedDict
 from itertools import count
 from typing import TYPE_CHECKING, TypedDict
@@ -37,9 +36,6 @@ if TYPE_CHECKING:
 
     from segue.model import JsonObject, Overview, Session, Status
     from segue.store import Store, Writer
-
-
-_HALVES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
 class _Stamp(TypedDict):
@@ -269,9 +265,11 @@ class LiveSession:
 
 def _joined(text: str) -> str:
     """Halves of a character that arrived apart, put together: that is how every reader of JSON will see them."""
-    return (
-        text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass") if _HALVES.search(text) else text
-    )
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+    return text  # no halves in it
 
 
 def _own_limits(overview: Overview) -> dict[str, int]:

@@ -58,7 +58,7 @@ class Capabilities(Struct, frozen=True, kw_only=True):
     """Whether there is anything outside the process that could be broken, and so examined and recovered."""
 
 
-class Receipt(Struct, frozen=True, kw_only=True):
+class Receipt(Struct, frozen=True, kw_only=True, gc=False):
     """The acknowledgement of an append."""
 
     seqs: tuple[int, ...]
