@@ -110,9 +110,10 @@ class Writer(Protocol):
     def append(self, *events: Event, fresh: bool = False) -> Receipt:
         """Record the events: all or nothing, in order, behind everything recorded so far.
 
-        When it returns, they survive what the receipt says. When it raises, none is recorded, now or after a restart:
-        DiskFullError leaves the writer usable, any other StorageError stops it. An event whose id is recorded already
-        is not recorded again and gets its old seq; the same id with other content (times aside) raises ConflictError.
+        When it returns, they survive what the receipt says. When it raises, none is recorded, now or after a restart
+        (unless the machine refused to take it back as well; appending it again by its id is safe): DiskFullError
+        leaves the writer usable, any other StorageError stops it. An event whose id is recorded already is not
+        recorded again and gets its old seq; the same id with other content (times aside) raises ConflictError.
         `fresh` promises that the ids were made for this call, so that the store need not look for them. UsageError
         and ConflictError as in `model.check_event`.
         """
