@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from typing import TYPE_CHECKING
@@ -8,6 +9,7 @@ import pytest
 
 from segue.durable.folder import TEMPORARY, Folder
 from segue.errors import ReadOnlyError, SegueError, StorageError, UsageError
+from segue.testing.failing import FailingKernel, Fault, WatchedKernel
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -115,3 +117,44 @@ def test_an_error_says_what_to_do_next(folder: Folder) -> None:
         Folder(folder.path, Kernel()).read("x")
     assert caught.value.path == f"{folder.path}/x"
     assert caught.value.hint
+
+
+# ── Links of ours ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_link_of_ours_is_relative_and_replaced_whole(folder: Folder) -> None:
+    for name in ("one", "two"):
+        folder.sub("branches").sub(name).make()
+        folder.point("current", f"branches/{name}")
+        assert folder.target("current") == f"branches/{name}"
+        assert os.path.samefile(folder.path_of("current"), folder.path_of("branches") + f"/{name}")
+    assert sorted(os.listdir(folder.path)) == ["branches", "current"]
+
+
+@pytest.mark.parametrize("target", ["", "/etc", "..", "../x", "a/../b", "a//b", "a/", "a\0b"])
+def test_a_link_of_ours_never_leads_out(folder: Folder, target: str) -> None:
+    with pytest.raises(UsageError):
+        folder.point("current", target)
+    assert os.listdir(folder.path) == []
+
+
+def test_what_is_no_link_has_no_target(folder: Folder) -> None:
+    folder.create("file", b"x")
+    assert folder.target("file") == folder.target("missing") == ""
+
+
+def test_a_link_that_could_not_be_made_leaves_the_old_one(folder: Folder) -> None:
+    folder.point("current", "one")
+    kernel = WatchedKernel()
+    Folder(folder.path, kernel).point("current", "two")
+    for at in range(1, len(kernel.calls) + 1):
+        for error in (errno.EIO, errno.ENOSPC, errno.EROFS, errno.EACCES):
+            failing = FailingKernel(Fault(at=at, error=error))
+            folder.point("current", "old")
+            try:
+                Folder(folder.path, failing).point("current", "new")
+            except StorageError:
+                assert folder.target("current") in {"old", "new"}
+            else:
+                assert folder.target("current") == "new"
+            assert os.listdir(folder.path) == ["current"]

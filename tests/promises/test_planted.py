@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import re
-import secrets
 from typing import TYPE_CHECKING
 from zlib import crc32
 
@@ -76,7 +76,7 @@ def test_a_folder_that_is_not_synced_is_caught_by_the_power_cut(
 def test_a_fixed_temporary_name_is_caught_by_a_kill_in_creation(
     root: Path, plant: Callable[..., None], request: pytest.FixtureRequest
 ) -> None:
-    plant(secrets, "token_hex", lambda _size: "0000")
+    plant(os, "urandom", bytes)
     must_catch(request, lambda: test_power.test_creation_can_be_done_again_after_a_kill(root))
 
 

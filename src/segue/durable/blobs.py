@@ -33,13 +33,13 @@ def put_blob(blobs: Folder, data: bytes) -> str:
     return f"sha256:{digest}"
 
 
-def get_blob(root: Folder, session_id: str, name: str) -> bytes:
+def get_blob(blobs: Folder, session_id: str, name: str) -> bytes:
     digest = check_id(name.removeprefix("sha256:"), what="blob name")
     try:
-        data = blobs_of(root, session_id).read(digest)
+        data = blobs.read(digest)
     except FileNotFoundError:
         raise NotFoundError(f"session {session_id} has no blob {name}") from None
     if hashlib.sha256(data).hexdigest() != digest:
-        place = f"{BLOBS}/{session_id}/{digest}"
+        place = blobs.path_of(digest)
         raise DamagedError(session_id, [Damage(place, "it does not match its name: some of its bytes changed")])
     return data

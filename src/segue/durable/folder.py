@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import stat
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
@@ -92,7 +91,7 @@ class Folder:
             try:
                 self.kernel.fsync(fd)
             finally:
-                self._close(fd)
+                self.close(fd)
 
     def scan(self) -> Iterator[os.DirEntry[str]]:
         """What is in it; nothing if it is not there."""
@@ -118,7 +117,7 @@ class Folder:
                 if flags & os.O_CREAT and stat.S_IMODE(mode) != _FILE_MODE:
                     self.kernel.fchmod(fd, _FILE_MODE)
             except BaseException:
-                self._close(fd)
+                self.close(fd)
                 raise
             return fd
 
@@ -128,11 +127,11 @@ class Folder:
             with self.explaining(name, "read"):
                 return b"".join(self._chunks(fd))
         finally:
-            self._close(fd)
+            self.close(fd)
 
     def begin(self, data: bytes) -> tuple[int, str]:
         """A new temporary file that holds the data durably: its descriptor and name; gone again if anything fails."""
-        name = f"{TEMPORARY}{secrets.token_hex(8)}"
+        name = f"{TEMPORARY}{os.urandom(8).hex()}"
         fd = self.open(name, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL)
         try:
             with self.explaining(name, "write"):
@@ -141,7 +140,7 @@ class Folder:
                     rest = rest[self.kernel.write(fd, rest) :]
                 self.kernel.fdatasync(fd)
         except BaseException:
-            self._close(fd)
+            self.close(fd)
             self.discard(name)
             raise
         return fd, name
@@ -162,16 +161,17 @@ class Folder:
     def create(self, name: str, data: bytes) -> None:
         """A whole new file: there and durable, or not there."""
         fd, temporary = self.begin(data)
-        self._close(fd)
+        self.close(fd)
         self.publish(temporary, name)
 
     def replace(self, name: str, data: bytes) -> None:
         """A whole file instead of another: old or new, never mixed."""
         fd, temporary = self.begin(data)
-        self._close(fd)
+        self.close(fd)
         self.rename(temporary, name)
 
-    def rename(self, old: str, new: str) -> None:
+    def rename(self, old: str, new: str, *, sync: bool = True) -> None:
+        """Durably, unless it may as well be lost."""
         try:
             with self.explaining(new, "write"):
                 self.kernel.rename(self.path_of(old), self.path_of(new))
@@ -179,7 +179,8 @@ class Folder:
             if old.startswith(TEMPORARY):
                 self.discard(old)
             raise
-        self.sync()
+        if sync:
+            self.sync()
 
     def is_same(self, one: str, other: str) -> bool:
         """Whether two names are of one file."""
@@ -196,6 +197,30 @@ class Folder:
                 raise
             self.create(new, self.read(old))
         self.sync()
+
+    def point(self, name: str, target: str) -> None:
+        """A symbolic link to something inside this folder, durably, instead of another: old or new, never missing."""
+        inside = Folder(self.path, self.kernel)
+        *above, last = target.split("/")
+        for step in above:
+            inside = inside.sub(step)
+        inside.path_of(last)
+        temporary = f"{TEMPORARY}{os.urandom(8).hex()}"
+        with self.explaining(name, "create"):
+            self.kernel.symlink(target, self.path_of(temporary))
+        self.rename(temporary, name)
+
+    def target(self, name: str) -> str:
+        """What a symbolic link says, wherever that leads; empty if there is none of this name."""
+        try:
+            with self.explaining(name, "look at"):
+                return os.readlink(self.path_of(name))
+        except FileNotFoundError:
+            return ""
+        except StorageError as error:
+            if error.errno == errno.EINVAL:  # something else of this name
+                return ""
+            raise
 
     def remove(self, name: str) -> None:
         with self.explaining(name, "delete"):
@@ -215,6 +240,10 @@ class Folder:
             with self.explaining(entry.name, "delete"):
                 self.kernel.unlink(self.path_of(entry.name))
         with self.explaining("", "delete"):
+            self.kernel.rmdir(self.path)
+
+    def remove_if_empty(self) -> None:
+        with suppress(OSError):
             self.kernel.rmdir(self.path)
 
     @contextmanager
@@ -255,6 +284,6 @@ class Folder:
             yield chunk
             offset += len(chunk)
 
-    def _close(self, fd: int) -> None:
+    def close(self, fd: int) -> None:
         with suppress(OSError):  # whatever mattered was synced before
             self.kernel.close(fd)

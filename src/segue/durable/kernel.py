@@ -28,6 +28,7 @@ class Kernel:
     fsync = staticmethod(os.fsync)
     rename = staticmethod(os.rename)
     link = staticmethod(os.link)
+    symlink = staticmethod(os.symlink)
     unlink = staticmethod(os.unlink)
     mkdir = staticmethod(os.mkdir)
     rmdir = staticmethod(os.rmdir)

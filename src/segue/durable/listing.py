@@ -28,16 +28,24 @@ _UNSETTLED_NS = 100_000_000
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
+Known = tuple[int, int, int, Head]
+"""The inode, size and mtime of a file, and the head of its session as it was then."""
+
+
 class Listing(ABC):
-    """Remembers, in memory alone, the head of every file it has seen, with the file's inode, size and mtime."""
+    """Remembers, in memory alone, the head of every file it has seen, with the file's inode, size and mtime.
+
+    Where sessions are not files of one folder, `heads` is written anew over `look_again` and `concluded`.
+    """
 
     suffix: ClassVar[str]
     """What the name of a file is behind the id of its session."""
 
-    def __init__(self, folder: Folder, is_alive: Callable[[str], bool]) -> None:
+    def __init__(self, folder: Folder, is_alive: Callable[[str], bool], path_of: Callable[[str], str]) -> None:
         self._folder = folder
         self._is_alive = is_alive
-        self._seen: dict[str, tuple[int, int, int, Head]] = {}  # by file name
+        self._path_of = path_of
+        self._seen: dict[str, Known] = {}  # by file name
 
     @abstractmethod
     def glance(self, fd: int, size: int, session_id: str) -> Head | None:
@@ -50,31 +58,46 @@ class Listing(ABC):
     def heads(self) -> Iterator[Head]:
         seen = self._seen
         cut = -len(self.suffix)
-        settled = time.time_ns() - _UNSETTLED_NS
         for entry in self._folder.scan():
             name = entry.name
             known = seen.get(name)
             if known is None or not _is_unchanged(entry, known):
                 if not name.endswith(self.suffix) or not is_id(session_id := name[:cut]):
                     continue
-                try:
-                    known = self._look(session_id, entry.path)
-                except NotFoundError:
-                    seen.pop(name, None)
-                    continue  # deleted while we looked
-                if known[2] < settled:
-                    seen[name] = known
+                known = self.look_again(seen, name, session_id, entry.path)
+                if known is None:
+                    continue
             head = known[3]
-            yield head if head.status != "active" else self._concluded(head)
+            yield head if head.status != "active" else self.concluded(head)
 
     def head(self, session_id: str) -> Head:
-        return self._concluded(self._look(session_id, self._folder.path_of(session_id + self.suffix))[3])
+        return self.concluded(self._look(session_id, self._path_of(session_id))[3])
 
     def forget(self) -> None:
         self._seen.clear()
 
-    def _look(self, session_id: str, path: str) -> tuple[int, int, int, Head]:
-        """The head as the file has it; whether the writer of an active one lives is asked anew each time."""
+    def look_again(self, seen: dict[str, Known], name: str, session_id: str, path: str) -> Known | None:
+        """The head of a file that is new or has changed, remembered under this name; None if it is gone."""
+        try:
+            known = self._look(session_id, path)
+        except NotFoundError:
+            seen.pop(name, None)
+            return None  # deleted while we looked
+        if is_settled(known[2]):
+            seen[name] = known
+        return known
+
+    def concluded(self, head: Head) -> Head:
+        """Whether the writer of an active session lives is asked anew each time."""
+        if head.status != "active" or head.damage:
+            return head
+        try:
+            return head if self._is_alive(head.id) else replace(head, status="interrupted")
+        except SegueError as error:  # nobody can tell, and the other sessions are none the worse
+            return replace(head, damage=str(error))
+
+    def _look(self, session_id: str, path: str) -> Known:
+        """The head as the file has it."""
         kernel = self._folder.kernel
         try:
             fd = kernel.open(path, _FLAGS)
@@ -92,8 +115,8 @@ class Listing(ABC):
             return self._look_carefully(session_id, None)
         return found.st_ino, found.st_size, found.st_mtime_ns, head
 
-    def _look_carefully(self, session_id: str, error: OSError | None) -> tuple[int, int, int, Head]:
-        path = self._folder.path_of(session_id + self.suffix)
+    def _look_carefully(self, session_id: str, error: OSError | None) -> Known:
+        path = self._path_of(session_id)
         try:
             found = os.lstat(path)
         except FileNotFoundError:
@@ -111,16 +134,12 @@ class Listing(ABC):
             head = str(reason)
         return *signature, head if isinstance(head, Head) else _unreadable(session_id, head, found.st_mtime)
 
-    def _concluded(self, head: Head) -> Head:
-        if head.status != "active" or head.damage:
-            return head
-        try:
-            return head if self._is_alive(head.id) else replace(head, status="interrupted")
-        except SegueError as error:  # nobody can tell, and the other sessions are none the worse
-            return replace(head, damage=str(error))
+
+def is_settled(mtime_ns: int) -> bool:
+    return mtime_ns < time.time_ns() - _UNSETTLED_NS
 
 
-def _is_unchanged(entry: os.DirEntry[str], known: tuple[int, int, int, Head]) -> bool:
+def _is_unchanged(entry: os.DirEntry[str], known: Known) -> bool:
     try:
         found = entry.stat(follow_symlinks=False)
     except OSError:

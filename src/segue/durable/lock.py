@@ -7,7 +7,6 @@ nothing.
 from __future__ import annotations
 
 import os
-import socket
 import time
 import weakref
 from contextlib import suppress
@@ -48,7 +47,7 @@ class WriterLock:
                     with suppress(OSError):
                         folder.kernel.close(fd)
                     return owner
-                note = msgspec.json.encode(Owner(pid=os.getpid(), host=socket.gethostname(), since=since))
+                note = msgspec.json.encode(Owner(pid=os.getpid(), host=os.uname().nodename, since=since))
                 with suppress(OSError):  # a courtesy: the lock holds without it
                     folder.kernel.ftruncate(fd, 0)
                     folder.kernel.write(fd, note)
@@ -57,6 +56,10 @@ class WriterLock:
                 folder.kernel.close(fd)
             raise
         return cls(folder, name, fd)
+
+    def fileno(self) -> int:
+        """For a child process: whoever inherits it holds the lock as well, also when this process is killed."""
+        return self._fd
 
     def release(self) -> None:
         _held.discard(self)

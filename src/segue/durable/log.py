@@ -71,6 +71,17 @@ class Log:
         """Take nothing more."""
         self._stopped = why
 
+    def read(self, start: int) -> bytes:
+        """What stands there from an offset on."""
+        pieces: list[bytes] = []
+        try:
+            while start < self.size and (piece := self._kernel.pread(self.fd, self.size - start, start)):
+                pieces.append(piece)
+                start += len(piece)
+        except OSError as error:
+            raise explain(error, self.path, "read") from error
+        return b"".join(pieces)
+
     def truncate(self, size: int) -> None:
         """Cut off an append that never completed (its bytes are kept elsewhere by now)."""
         try:

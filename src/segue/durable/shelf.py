@@ -1,10 +1,14 @@
-"""A folder with one file a session: what all stores of this kind do alike, whatever is in the files."""
+"""A folder of sessions: what all stores on files do alike, whatever is in the files.
+
+A session is a file of the folder unless a store says otherwise: then it has a `_place` of its own, `ids` and a listing
+that find such places, and a `_remove`.
+"""
 
 from __future__ import annotations
 
 import os
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
@@ -27,6 +31,17 @@ Told = TypeVar("Told", bound="Overview")
 LOCKS = ".locks"
 
 
+class Place(NamedTuple):
+    """The file that is there exactly as long as its session is."""
+
+    folder: Folder
+    name: str
+
+    @property
+    def path(self) -> str:
+        return self.folder.path_of(self.name)
+
+
 class Shelf:
     """The part of store.Store that needs only the names of the files; locks and blobs are in hidden folders."""
 
@@ -39,7 +54,11 @@ class Shelf:
         self.folder = Folder(os.path.realpath(root), kernel)
         self._locks = self.folder.sub(LOCKS)
         self._clock = clock
-        self._listing = self.listing_type(self.folder, lambda session_id: self.owner(session_id) is not None)
+        self._listing = self.listing_type(
+            self.folder,
+            is_alive=lambda session_id: self.owner(session_id) is not None,
+            path_of=lambda session_id: self._place(session_id).path,
+        )
 
     @property
     def url(self) -> str:
@@ -67,7 +86,7 @@ class Shelf:
 
     def get_blob(self, session_id: str, name: str) -> bytes:
         self.revision(session_id)
-        return get_blob(self.folder, session_id, name)
+        return get_blob(self._blobs(session_id), session_id, name)
 
     def delete(self, session_id: str, *, revision: str | None = None) -> None:
         lock = self._acquire(session_id, 0.0)
@@ -77,10 +96,9 @@ class Shelf:
                     f"session {session_id} has changed meanwhile", hint="look again before you delete it"
                 )
             try:
-                self.folder.remove(self._file_name(session_id))
+                self._remove(session_id)
             except FileNotFoundError:
                 raise self._missing(session_id) from None
-            self._blobs(session_id).remove_tree()
         finally:
             lock.release()
 
@@ -90,11 +108,20 @@ class Shelf:
     def _file_name(self, session_id: str) -> str:
         return check_id(session_id) + self.listing_type.suffix
 
+    def _place(self, session_id: str) -> Place:
+        return Place(self.folder, self._file_name(session_id))
+
+    def _remove(self, session_id: str) -> None:
+        """Its place first: from then on there is no session."""
+        place = self._place(session_id)
+        place.folder.remove(place.name)
+        self._blobs(session_id).remove_tree()
+
     def _stat(self, session_id: str) -> os.stat_result:
-        name = self._file_name(session_id)
+        place = self._place(session_id)
         try:
-            with self.folder.explaining(name, "look at"):
-                return os.lstat(self.folder.path_of(name))
+            with place.folder.explaining(place.name, "look at"):
+                return os.lstat(place.path)
         except FileNotFoundError:
             raise self._missing(session_id) from None
 

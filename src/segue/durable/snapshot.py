@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -40,8 +39,8 @@ class Snapshot:
                 path=path,
             )
 
-    def put(self, data: bytes) -> None:
-        """Put the data in its place, durably, or leave it as it was and raise."""
+    def put(self, data: bytes, *, sync: bool = True) -> None:
+        """Put the data in its place, or leave it as it was and raise; unless `sync`, power loss may bring that back."""
         self.check()
         if signature_of(self._folder, self._name) != self._signature:
             self.stop("another program wrote to it meanwhile")
@@ -57,7 +56,7 @@ class Snapshot:
             raise
         try:
             self._settle(fd, temporary)
-            self._folder.rename(temporary, self._name)
+            self._folder.rename(temporary, self._name, sync=sync)
         except BaseException:
             self._undo(temporary)
             self.stop("a sync failed")
@@ -69,7 +68,7 @@ class Snapshot:
         self._stopped = self._stopped or why
 
     def _write(self, data: bytes) -> tuple[int, str]:
-        folder, name = self._folder, f"{TEMPORARY}{secrets.token_hex(8)}"
+        folder, name = self._folder, f"{TEMPORARY}{os.urandom(8).hex()}"
         with folder.explaining(name, "write"):
             fd = folder.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL)
             try:

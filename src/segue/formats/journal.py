@@ -10,7 +10,6 @@ the beginning.
 
 from __future__ import annotations
 
-import json
 import re
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,8 +19,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from segue.errors import UsageError
-from segue.formats.records import BadRecordError, event_of, parse, refuse_pairs
+from segue.formats.records import BadRecordError, compact, event_of, parse
 from segue.model import Event, Head, JsonObject, Overview, Unknown, content_of, head_of
 from segue.model.events import Known
 
@@ -57,7 +55,6 @@ class Line(NamedTuple):
     """Whether the append it belongs to ends in a later line."""
 
 
-_encoder = msgspec.json.Encoder()
 _head_decoder = msgspec.json.Decoder(Head)
 _record_decoder: msgspec.json.Decoder[Known | Checkpoint] = msgspec.json.Decoder(Known | Checkpoint)
 
@@ -163,19 +160,7 @@ def _body(event: Event) -> bytes:
 
 
 def _encode(plain: object) -> bytes:
-    try:
-        encoded = _encoder.encode(plain)
-    except UnicodeEncodeError:  # lone surrogates: models emit them, and only escapes can carry them
-        values = msgspec.to_builtins(plain)
-        encoded = json.dumps(values, separators=(",", ":")).encode()
-        refuse_pairs(json.dumps(values, ensure_ascii=False))
-    except (TypeError, ValueError) as error:
-        raise UsageError(f"an event holds what cannot be recorded: {error}") from None
-    except RecursionError:
-        raise UsageError("an event is nested too deeply to be recorded") from None
-    if b"\xe2\x80" in encoded:  # U+2028 and U+2029 are legal in JSON, yet half the world's line readers cut there
-        encoded = encoded.replace(b"\xe2\x80\xa8", b"\\u2028").replace(b"\xe2\x80\xa9", b"\\u2029")
-    return encoded[:-1]
+    return compact(plain)[:-1]
 
 
 def _finish(body: bytes, mark: bytes = b"") -> bytes:

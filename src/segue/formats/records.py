@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -75,6 +74,8 @@ def pretty(plain: object) -> bytes:
     try:
         return msgspec.json.format(_encoder.encode(plain), indent=2)
     except UnicodeEncodeError:  # lone surrogates: models emit them, and only escapes can carry them
+        import json
+
         text = json.dumps(plain, ensure_ascii=False, indent=2)
         refuse_pairs(text)
         return text.encode("utf-8", "backslashreplace")
@@ -82,6 +83,25 @@ def pretty(plain: object) -> bytes:
         raise UsageError(f"an event holds what cannot be recorded: {error}") from None
     except RecursionError:
         raise UsageError("an event is nested too deeply to be recorded") from None
+
+
+def compact(plain: object) -> bytes:
+    """On one line that no reader of lines cuts in two; UTF-8, or escapes throughout where there are lone surrogates."""
+    try:
+        encoded = _encoder.encode(plain)
+    except UnicodeEncodeError:
+        import json
+
+        values = msgspec.to_builtins(plain)
+        encoded = json.dumps(values, separators=(",", ":")).encode()
+        refuse_pairs(json.dumps(values, ensure_ascii=False))
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"an event holds what cannot be recorded: {error}") from None
+    except RecursionError:
+        raise UsageError("an event is nested too deeply to be recorded") from None
+    if b"\xe2\x80" in encoded:  # U+2028 and U+2029 are legal in JSON, yet half the world's line readers cut there
+        encoded = encoded.replace(b"\xe2\x80\xa8", b"\\u2028").replace(b"\xe2\x80\xa9", b"\\u2029")
+    return encoded
 
 
 def refuse_pairs(text: str) -> None:
@@ -96,6 +116,8 @@ def parse(data: bytes) -> object:
         return msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass  # lone surrogates and byte order marks are read below; for all else, the reason is given there
+    import json
+
     try:
         return json.loads(data.decode("utf-8-sig"), parse_constant=_refuse_constant)
     except UnicodeDecodeError:

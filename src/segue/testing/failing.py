@@ -25,7 +25,19 @@ CALLS = tuple(sorted(name for name in vars(Kernel) if not name.startswith("_")))
 SHORT = 0
 """In place of an error number: half of the bytes are transferred, and the call says so."""
 
-_CHANGING = {"write", "ftruncate", "fsync", "fdatasync", "rename", "link", "unlink", "mkdir", "rmdir", "fchmod"}
+_CHANGING = {
+    "write",
+    "ftruncate",
+    "fsync",
+    "fdatasync",
+    "rename",
+    "link",
+    "symlink",
+    "unlink",
+    "mkdir",
+    "rmdir",
+    "fchmod",
+}
 _OPEN_TO_CHANGE = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 
 

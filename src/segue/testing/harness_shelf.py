@@ -1,4 +1,4 @@
-"""A store with one file a session, on a disk that forgets: what all harnesses of this kind share."""
+"""A store on files, on a disk that forgets: what all harnesses of this kind share."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ if TYPE_CHECKING:
 
     from segue.durable.shelf import Shelf
 
-LOCKS = "/.locks/"
-"""What is written there is a courtesy: it may fail, and nothing is lost."""
-
 
 class ShelfHarness(Harness):
     """See Harness. The store's folder is made by the store itself, inside the place."""
 
     store_type: type[Shelf]
+    locks = "/.locks/"
+    """What is written there is a courtesy: it may fail, and nothing is lost."""
 
     def __init__(self, place: Path) -> None:
         super().__init__()
@@ -47,10 +46,10 @@ class ShelfHarness(Harness):
         self.flip(self.root / ".blobs" / session_id / name.removeprefix("sha256:"), 0)
 
     def fail_write(self, error_number: int) -> None:
-        self.kernel.fail("write", error_number, spare=LOCKS)
+        self.kernel.fail("write", error_number, spare=self.locks)
 
     def fail_sync(self, error_number: int) -> None:
-        self.kernel.fail("sync", error_number, spare=LOCKS)
+        self.kernel.fail("sync", error_number, spare=self.locks)
 
     def flip(self, path: Path, offset: int) -> None:
         """Change a bit, as durably as if it had always been so."""

@@ -5,7 +5,7 @@ often keep more, and never promise to.
 """
 
 # It stands where the kernel stands, and speaks of descriptors and plain paths.
-# ruff: noqa: PTH102, PTH104, PTH106, PTH108, PTH123, PTH208
+# ruff: noqa: PTH102, PTH104, PTH106, PTH108, PTH114, PTH115, PTH123, PTH208, PTH211
 
 from __future__ import annotations
 
@@ -32,11 +32,18 @@ class _File:
         self.content = content
 
 
+class _Link:
+    """A symbolic link: what it says is durable with its name."""
+
+    def __init__(self, target: str) -> None:
+        self.target = target
+
+
 class _Folder:
     """What is durable of a folder: its names."""
 
     def __init__(self) -> None:
-        self.names: dict[str, _File | _Folder] = {}
+        self.names: dict[str, _File | _Folder | _Link] = {}
 
 
 class Disk:
@@ -44,7 +51,7 @@ class Disk:
 
     def __init__(self, place: str) -> None:
         self._place = os.path.realpath(place)
-        self._now: dict[int, _File | _Folder] = {}  # by inode, of what is there at the moment
+        self._now: dict[int, _File | _Folder | _Link] = {}  # by inode, of what is there at the moment
         self._mutex = threading.RLock()
         self._root = self._adopt(self._place)
 
@@ -80,22 +87,29 @@ class Disk:
             self._now = {os.lstat(self._place).st_ino: self._root}
             self._restore(self._root, self._place, {})
 
-    def _find(self, path: str) -> _File | _Folder:
+    def _find(self, path: str) -> _File | _Folder | _Link:
         """What is known of it; what another process made is taken as durable."""
+        if os.path.islink(path):
+            return self._adopt(path)
         return self._now.get(os.lstat(path).st_ino) or self._adopt(path)
 
-    def _adopt(self, path: str) -> _File | _Folder:
+    def _adopt(self, path: str) -> _File | _Folder | _Link:
         found = os.lstat(path)
-        known: _File | _Folder
+        known: _File | _Folder | _Link
         if stat.S_ISDIR(found.st_mode):
             known = _Folder()
             known.names = {name: self._adopt(f"{path}/{name}") for name in os.listdir(path)}
+        elif stat.S_ISLNK(found.st_mode):
+            return _Link(os.readlink(path))
         else:
             with open(path, "rb") as file:
                 known = _File(file.read())
         return self._now.setdefault(found.st_ino, known)
 
-    def _restore(self, known: _File | _Folder, path: str, written: dict[_File, str]) -> None:
+    def _restore(self, known: _File | _Folder | _Link, path: str, written: dict[_File, str]) -> None:
+        if isinstance(known, _Link):
+            os.symlink(known.target, path)
+            return
         if isinstance(known, _File):
             if known in written:
                 os.link(written[known], path)
@@ -179,6 +193,10 @@ class PowerKernel(Kernel):
     def link(self, old: str, new: str) -> None:  # type: ignore[override]
         self._step("link")
         os.link(old, new)
+
+    def symlink(self, target: str, path: str) -> None:  # type: ignore[override]
+        self._step("symlink")
+        os.symlink(target, path)
 
     def unlink(self, path: str) -> None:  # type: ignore[override]
         self._step("unlink")

@@ -1,9 +1,8 @@
-"""What is done about a crash and about damage: set aside, salvage beside the original, never repair in place."""
+"""What is done about damage: salvage beside the original, never repair in place."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from zlib import crc32
 
 from msgspec.structs import replace
 
@@ -14,24 +13,10 @@ from segue.model import Metadata
 from segue.store import FORMAT_VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from datetime import datetime
 
     from segue.durable.folder import Folder
-    from segue.durable.log import Log
     from segue.stores.journal.parser import Parser
-
-
-def set_aside(folder: Folder, quarantine: Folder, session_id: str, log: Log, complete: int) -> None:
-    """Move the fragment of an append that never completed out of the way. Doing it twice is doing it once."""
-    with folder.explaining(f"{session_id}.jsonl", "read"):
-        fragment = b"".join(_pieces(folder, log.fd, complete, log.size))
-    quarantine.make()
-    try:
-        quarantine.create(f"{session_id}.{complete}-{crc32(fragment):08x}.fragment", fragment)
-    except FileExistsError:  # set aside before a crash that came before the truncation
-        quarantine.sync()
-    log.truncate(complete)
 
 
 def salvage(folder: Folder, name: str, parser: Parser, *, now: datetime) -> tuple[int, str]:
@@ -48,9 +33,3 @@ def salvage(folder: Folder, name: str, parser: Parser, *, now: datetime) -> tupl
     original = keep_original(folder, name)
     folder.replace(name, data)
     return len(parser.events), folder.path_of(original)
-
-
-def _pieces(folder: Folder, fd: int, start: int, end: int) -> Iterator[bytes]:
-    while start < end and (piece := folder.kernel.pread(fd, end - start, start)):
-        yield piece
-        start += len(piece)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from copy import deepcopy
 from functools import partial
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from msgspec.structs import replace
 from segue.clock import utc_now
 from segue.durable.kernel import KERNEL, Kernel
 from segue.durable.log import Log
+from segue.durable.quarantine import set_aside
 from segue.durable.shelf import Shelf, released_on_error
 from segue.errors import (
     Damage,
@@ -22,11 +24,12 @@ from segue.errors import (
     UsageError,
 )
 from segue.formats.journal import encode_append
+from segue.ids import is_id
 from segue.model import Metadata, check_beginning, fold
 from segue.store import FORMAT_VERSION, WAIT_SECONDS, Capabilities, Durability, Examination, Recovery
-from segue.stores.journal.file import JournalFile, file_name
+from segue.stores.journal.file import SUFFIX, JournalFile, file_name
 from segue.stores.journal.listing import JournalListing
-from segue.stores.journal.recovery import salvage, set_aside
+from segue.stores.journal.recovery import salvage
 from segue.stores.journal.writer import JournalWriter
 
 if TYPE_CHECKING:
@@ -92,8 +95,17 @@ class JournalStore(Shelf):
             log = Log(self.folder, name, self.folder.open(name, os.O_RDWR | os.O_APPEND))
             with released_on_error(log.close):
                 if complete < log.size:
-                    set_aside(self.folder, self.folder.sub(QUARANTINE), session_id, log, complete)
+                    set_aside(self.folder.sub(QUARANTINE), session_id, log, complete)
         return self._writer(session_id, log, lock, overview, since_checkpoint=since_checkpoint)
+
+    def revisions(self) -> Iterator[tuple[str, str]]:
+        """Every session with its revision, in one look through the folder."""
+        cut = -len(SUFFIX)
+        for entry in self.folder.scan():
+            if entry.name.endswith(SUFFIX) and is_id(session_id := entry.name[:cut]):
+                with suppress(OSError):  # deleted while we looked
+                    found = entry.stat(follow_symlinks=False)
+                    yield session_id, f"{found.st_ino}-{found.st_size}-{found.st_mtime_ns}"
 
     def load(self, session_id: str) -> Session:
         examination = self._examine(session_id)

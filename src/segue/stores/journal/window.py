@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from segue.formats import window
 from segue.formats.journal import CHECKPOINT, BadLineError, Checkpoint, decode_line, decode_plain
-from segue.model import Overview, Turn, apply
+from segue.model import Overview, apply
 from segue.stores.journal.parser import Parser
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from segue.model import Event
+    from segue.model import Event, Turn
 
     Read = Callable[[int, int], bytes]  # size, offset
 
 BLOCK = 1 << 20
-_FIRST, _LARGEST = 1 << 13, 1 << 24
 
 
 def iter_blocks(read: Read, offset: int = 0, *, size: int = BLOCK) -> Iterator[tuple[bytes, bool]]:
@@ -57,7 +57,7 @@ def read_since(
     read: Read, size: int, session_id: str, *, upto: int | None = None
 ) -> tuple[Overview, Parser, int] | None:
     """The latest checkpoint (not beyond the event `upto`), the events recorded behind it, and where they begin."""
-    for start, data in _growing(read, size):
+    for start, data in window.growing(read, size):
         at = len(data)
         while (at := data.rfind(b"\n" + CHECKPOINT, 0, at)) >= 0:
             end = data.find(b"\n", at + 1)
@@ -83,32 +83,12 @@ def catch_up(overview: Overview, events: list[Event]) -> Overview:
 
 def last_turns(read: Read, size: int, overview: Overview, branch: str, count: int) -> tuple[Turn, ...] | None:
     """The last turns of a branch, oldest first."""
-    wanted = _wanted(overview, branch, count)
-    need = sum(high - low for low, high in wanted.values())
-    if need == 0:
-        return ()
-    for start, data in _growing(read, size):
-        first = data.find(b"\n") + 1 if start else 0
-        block = data[first : data.rfind(b"\n") + 1]
+
+    def decode(block: bytes) -> list[Event] | None:
         plain = decode_plain(block, None)
-        events = plain.events if plain is not None else _carefully(block, overview.id)
-        if events is None:
-            return None
-        found = _pick(events, wanted, overview)
-        if len(found) == need:
-            return tuple(found)
-    return None
+        return plain.events if plain is not None else _carefully(block, overview.id)
 
-
-def _growing(read: Read, size: int) -> Iterator[tuple[int, bytes]]:
-    """Ever larger pieces of the end of the file, each with its offset; the last one may be the whole file."""
-    want = _FIRST
-    while True:
-        start = max(0, size - want)
-        yield start, read(size - start, start)
-        if start == 0 or want >= _LARGEST:
-            return
-        want *= 4
+    return window.last_turns(read, size, overview, branch, count, decode)
 
 
 def _checkpoint(line: bytes) -> Checkpoint | None:
@@ -128,31 +108,3 @@ def _carefully(block: bytes, session_id: str) -> list[Event] | None:
     parser = Parser(session_id, "", midway=True)
     parser.feed(block)
     return None if parser.damages or parser.guessed else parser.events
-
-
-def _wanted(overview: Overview, branch: str, count: int) -> dict[str, tuple[int, int]]:
-    """For each branch on the way, which of its own turns: beyond the first number, up to the second."""
-    wanted: dict[str, tuple[int, int]] = {}
-    here = overview.get_branch(branch)
-    high = here.turn_count
-    low = max(0, high - count)
-    while True:
-        wanted[here.name] = (max(low - here.at, 0), max(high - here.at, 0))
-        if low >= here.at or not here.parent or here.parent not in overview.branches:
-            return wanted
-        high, here = min(high, here.at), overview.branches[here.parent]
-
-
-def _pick(events: list[Event], wanted: dict[str, tuple[int, int]], overview: Overview) -> list[Turn]:
-    """Those of the turns that are wanted, in the order of the path (which is the order of the file)."""
-    left = {name: branch.own for name, branch in overview.branches.items()}
-    found: list[Turn] = []
-    for event in reversed(events):
-        if isinstance(event, Turn) and event.seq <= overview.seq:
-            number = left[event.branch]
-            left[event.branch] = number - 1
-            low, high = wanted.get(event.branch, (0, 0))
-            if low < number <= high:
-                found.append(event)
-    found.reverse()
-    return found

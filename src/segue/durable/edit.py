@@ -1,0 +1,75 @@
+"""A small change to a file that people edit as well: exact, atomic, and never over what they wrote meanwhile."""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from segue.durable.kernel import explain
+from segue.durable.lock import WriterLock
+from segue.durable.snapshot import signature_of
+from segue.errors import ConflictError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from segue.durable.folder import Folder
+
+_ATTEMPTS = 20
+_PATIENCE_SECONDS = 60.0
+
+
+def edit(folder: Folder, name: str, change: Callable[[bytes], bytes], *, locks: Folder, now: datetime) -> bool:
+    """Put what `change` makes of a file in its place, durably; whether that is anything else than what was there.
+
+    A missing file is empty. Our own processes wait for each other at a lock in `locks`. Others do not know it: if the
+    file has changed between reading and replacing, the change is made anew to what is there now. The file keeps its
+    mode. ConflictError if it never holds still.
+    """
+    lock = WriterLock.acquire(locks, ".edit", timeout_seconds=_PATIENCE_SECONDS, since=now)
+    if not isinstance(lock, WriterLock):
+        raise ConflictError(f"{folder.path_of(name)} is being changed by process {lock.pid}", hint="try again")
+    try:
+        for _ in range(_ATTEMPTS):
+            before = signature_of(folder, name)
+            data = folder.read(name) if before else b""
+            new = change(data)
+            if new == data:
+                return False
+            if _put(folder, name, new, before):
+                return True
+    except FileNotFoundError as error:  # the folder is gone, or the file this very moment
+        raise explain(error, folder.path_of(name), "change") from error
+    finally:
+        lock.release()
+    raise ConflictError(f"{folder.path_of(name)} keeps being changed by another program", hint="try again")
+
+
+def _put(folder: Folder, name: str, data: bytes, before: tuple[int, ...]) -> bool:
+    """Whether it could be done without losing what somebody else wrote."""
+    if not before:
+        try:
+            folder.create(name, data)
+        except FileExistsError:
+            return False
+        return True
+    fd, temporary = folder.begin(data)
+    try:
+        with folder.explaining(name, "write"):
+            folder.kernel.fchmod(fd, stat.S_IMODE(os.lstat(folder.path_of(name)).st_mode))
+    except FileNotFoundError:
+        pass  # then it is not the same either
+    except BaseException:
+        folder.discard(temporary)
+        raise
+    finally:
+        with suppress(OSError):
+            folder.kernel.close(fd)
+    if signature_of(folder, name) != before:
+        folder.discard(temporary)
+        return False
+    folder.rename(temporary, name)
+    return True

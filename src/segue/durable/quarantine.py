@@ -1,0 +1,24 @@
+"""What a crash left of an append: set aside, since nobody knows whether anybody wants it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+if TYPE_CHECKING:
+    from segue.durable.folder import Folder
+    from segue.durable.log import Log
+
+
+def set_aside(quarantine: Folder, session_id: str, log: Log, complete: int) -> None:
+    """Move the fragment of an append that never completed out of the way. Doing it twice is doing it once."""
+    keep_fragment(quarantine, session_id, complete, log.read(complete))
+    log.truncate(complete)
+
+
+def keep_fragment(quarantine: Folder, session_id: str, offset: int, fragment: bytes) -> None:
+    quarantine.make()
+    try:
+        quarantine.create(f"{session_id}.{offset}-{crc32(fragment):08x}.fragment", fragment)
+    except FileExistsError:  # set aside before a crash that came before the truncation
+        quarantine.sync()

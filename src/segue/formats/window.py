@@ -1,0 +1,75 @@
+"""The last turns of a branch, read from the end of a file of lines: the cost is that of the window alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from segue.model import Turn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from segue.model import Event, Overview
+
+    Read = Callable[[int, int], bytes]  # size, offset
+    Decode = Callable[[bytes], Sequence[Event] | None]  # whole lines
+
+_FIRST, _LARGEST = 1 << 13, 1 << 24
+
+
+def last_turns(  # noqa: PLR0917 - where, of what, how many, how
+    read: Read, size: int, overview: Overview, branch: str, count: int, decode: Decode
+) -> tuple[Turn, ...] | None:
+    """The last turns of a branch, oldest first; None where a line on the way is odd, or the file too large for this."""
+    wanted = _wanted(overview, branch, count)
+    need = sum(high - low for low, high in wanted.values())
+    if need == 0:
+        return ()
+    for start, data in growing(read, size):
+        first = data.find(b"\n") + 1 if start else 0
+        events = decode(data[first : data.rfind(b"\n") + 1])
+        if events is None:
+            return None
+        found = _pick(events, wanted, overview)
+        if len(found) == need:
+            return tuple(found)
+    return None
+
+
+def growing(read: Read, size: int) -> Iterator[tuple[int, bytes]]:
+    """Ever larger pieces of the end of the file, each with its offset; the last one may be the whole file."""
+    want = _FIRST
+    while True:
+        start = max(0, size - want)
+        yield start, read(size - start, start)
+        if start == 0 or want >= _LARGEST:
+            return
+        want *= 4
+
+
+def _wanted(overview: Overview, branch: str, count: int) -> dict[str, tuple[int, int]]:
+    """For each branch on the way, which of its own turns: beyond the first number, up to the second."""
+    wanted: dict[str, tuple[int, int]] = {}
+    here = overview.get_branch(branch)
+    high = here.turn_count
+    low = max(0, high - count)
+    while True:
+        wanted[here.name] = (max(low - here.at, 0), max(high - here.at, 0))
+        if low >= here.at or not here.parent or here.parent not in overview.branches:
+            return wanted
+        high, here = min(high, here.at), overview.branches[here.parent]
+
+
+def _pick(events: Sequence[Event], wanted: dict[str, tuple[int, int]], overview: Overview) -> list[Turn]:
+    """Those of the turns that are wanted, in the order of the path (which is the order of the file)."""
+    left = {name: branch.own for name, branch in overview.branches.items()}
+    found: list[Turn] = []
+    for event in reversed(events):
+        if isinstance(event, Turn) and event.seq <= overview.seq:
+            number = left[event.branch]
+            left[event.branch] = number - 1
+            low, high = wanted.get(event.branch, (0, 0))
+            if low < number <= high:
+                found.append(event)
+    found.reverse()
+    return found
