@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from segue.formats.soleur import begin, glance, read
-from segue.formats.soleur.seal import find_flip, is_sealed, seal
+from segue.formats.sealed import glance
+from segue.formats.sealed.seal import find_flip, is_sealed, seal
+from segue.formats.soleur import begin, read
 from segue.model import Attachment, Decision, StatusChanged, Turn, Unknown, fold, head_of
 from segue.testing.events import every_kind, fork, metadata, moment, turn, turns
 

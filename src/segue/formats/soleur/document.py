@@ -9,13 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from zlib import crc32
 
-import msgspec
 from msgspec.structs import replace
 
 from segue.formats.records import BadRecordError, moment_of, plain_of, pretty
-from segue.formats.soleur.seal import seal
+from segue.formats.sealed import Layout, lay_list, lay_out, lay_value
 from segue.model import ROLES as KNOWN_ROLES
-from segue.model import BranchCreated, Decision, Switched, Turn, fold, head_of, overview_of
+from segue.model import BranchCreated, Decision, Switched, Turn, fold, overview_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -27,6 +26,7 @@ LAYOUT_VERSION = 1
 """Of what stands under `segue`; the version of the session itself is in its metadata."""
 
 TOP = ("id", "agent_type", "project_name", "project_context", "messages", "decisions", "created_at", "updated_at")
+LAYOUT = Layout(TOP, ("messages", "decisions"))
 MESSAGE = ("role", "content", "timestamp")
 DECISION = ("content", "timestamp", "session_id", "tags", "source")
 ROLES = ("user", "assistant", "system")
@@ -50,17 +50,17 @@ class Record:
 
     def piece(self) -> bytes:
         """What is shown above."""
-        self._piece = self._piece or _indented(self.visible, 4)
+        self._piece = self._piece or lay_value(self.visible, 4)
         return self._piece
 
     def below(self) -> bytes:
         """What is left to say of an event that is shown above."""
-        self._below = self._below or _indented(self._rest(), 6)
+        self._below = self._below or lay_value(self._rest(), 6)
         return self._below
 
     def full(self) -> bytes:
         """All of an event that is not."""
-        self._full = self._full or _indented(plain_of(self.event), 6)
+        self._full = self._full or lay_value(plain_of(self.event), 6)
         return self._full
 
     def _rest(self) -> JsonObject:
@@ -130,18 +130,16 @@ class Document:
         shown = {id(record) for record in (*self.path, *decisions)}
         entries = [_metadata(self.records[0].event, self.top)]
         entries += [record.below() if id(record) in shown else record.full() for record in self.records[1:]]
-        lines = [(name, _indented(value, 2)[2:]) for name, value in self._fields().items()]
+        lines = [(name, lay_value(value, 2)[2:]) for name, value in self._fields().items()]
         lists = {"messages": self.path, "decisions": decisions}
         for at, (name, _) in enumerate(lines):
             if name in lists:
-                lines[at] = name, _list([record.piece() for record in lists[name]], 4)
+                lines[at] = name, lay_list([record.piece() for record in lists[name]], 4)
         ours = [("version", b"%d" % self.version)]
         if self.context is not None:
             ours.append(("context", b'"%08x"' % crc32(pretty(self.context))))
-        ours.append(("events", _list(entries, 6)))
-        ours.append(("head", _indented(msgspec.to_builtins(head_of(self.overview)), 4)[4:]))
-        lines.append(("segue", b"{\n" + _fields(ours, 4)))
-        return seal(b"{\n" + _fields(lines, 2) + b",\n")
+        ours.append(("events", lay_list(entries, 6)))
+        return lay_out(lines, ours, self.overview)
 
     def _fields(self) -> JsonObject:
         """The fields above, in their order; what another program wrote stays as it is as long as it says the same."""
@@ -202,7 +200,7 @@ def _metadata(event: Event, top: JsonObject) -> bytes:
     if isinstance(plain.get("project_name"), str):
         shown.add("project_name")
     shown.update(name for name, value in top.items() if name not in TOP and name in plain and plain[name] == value)
-    return _indented({name: value for name, value in plain.items() if name not in shown}, 6)
+    return lay_value({name: value for name, value in plain.items() if name not in shown}, 6)
 
 
 def _kept(top: JsonObject, name: str, now: object, read: Callable[[object], object]) -> object:
@@ -215,17 +213,3 @@ def _moment(value: object) -> datetime | None:
         return moment_of(value)
     except BadRecordError:
         return None
-
-
-def _fields(fields: Iterable[tuple[str, bytes]], indent: int) -> bytes:
-    return b",\n".join([b"%b%b: %b" % (b" " * indent, pretty(name), value) for name, value in fields])
-
-
-def _list(pieces: list[bytes], indent: int) -> bytes:
-    return b"[\n%b\n%b]" % (b",\n".join(pieces), b" " * (indent - 2)) if pieces else b"[]"
-
-
-def _indented(plain: object, indent: int) -> bytes:
-    """The value on lines of its own, moved to the right; text has no raw newlines, so every one is between values."""
-    space = b" " * indent
-    return space + pretty(plain).replace(b"\n", b"\n" + space)

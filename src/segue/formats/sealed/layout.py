@@ -9,18 +9,35 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
+
 from segue.errors import Damage
-from segue.formats.records import BadRecordError, parse
-from segue.formats.soleur.document import TOP
+from segue.formats.records import BadRecordError, parse, pretty
+from segue.formats.sealed.seal import seal
+from segue.model import head_of
 
 if TYPE_CHECKING:
-    from segue.model import JsonObject
+    from collections.abc import Iterable
+
+    from segue.model import JsonObject, Overview
 
 EVENTS = "segue.events"
-LISTS = {"messages": 4, "decisions": 4, EVENTS: 6}
-"""How far in the items of each list stand."""
 
 _KEY = re.compile(rb'^  (?:  )?"((?:[^"\\]|\\.)*)":', re.MULTILINE)
+
+
+class Layout(NamedTuple):
+    """What a format shows above what is ours."""
+
+    top: tuple[str, ...]
+    """Its fields, in their order."""
+    shown: tuple[str, ...]
+    """Those that are lists of objects."""
+
+    @property
+    def lists(self) -> dict[str, int]:
+        """How far in the items of each list stand."""
+        return {**dict.fromkeys(self.shown, 4), EVENTS: 6}
 
 
 class Spot(NamedTuple):
@@ -32,11 +49,32 @@ class Spot(NamedTuple):
     """Which one of a list; -1 for what is no item."""
 
 
+def lay_out(lines: Iterable[tuple[str, bytes]], ours: Iterable[tuple[str, bytes]], overview: Overview) -> bytes:
+    """The file: what is shown, what is ours with the head of the session, and the seal."""
+    head = ("head", lay_value(msgspec.to_builtins(head_of(overview)), 4)[4:])
+    segue = ("segue", b"{\n" + lay_fields([*ours, head], 4))
+    return seal(b"{\n" + lay_fields([*lines, segue], 2) + b",\n")
+
+
+def lay_fields(fields: Iterable[tuple[str, bytes]], indent: int) -> bytes:
+    return b",\n".join([b"%b%b: %b" % (b" " * indent, pretty(name), value) for name, value in fields])
+
+
+def lay_list(pieces: list[bytes], indent: int) -> bytes:
+    return b"[\n%b\n%b]" % (b",\n".join(pieces), b" " * (indent - 2)) if pieces else b"[]"
+
+
+def lay_value(plain: object, indent: int) -> bytes:
+    """The value on lines of its own, moved to the right; text has no raw newlines, so every one is between values."""
+    space = b" " * indent
+    return space + pretty(plain).replace(b"\n", b"\n" + space)
+
+
 def line_of(data: bytes, offset: int) -> int:
     return data.count(b"\n", 0, offset) + 1
 
 
-def spot_of(data: bytes, offset: int) -> Spot:
+def spot_of(layout: Layout, data: bytes, offset: int) -> Spot:
     """Of a file that is whole and laid out by us."""
     end = data.find(b"\n", offset)
     upto = data[: end if end >= 0 else len(data)]
@@ -44,21 +82,22 @@ def spot_of(data: bytes, offset: int) -> Spot:
     if not keys:
         return Spot("")
     name, _, start = keys[-1]
-    return Spot(name, len(_openings(upto[start:], LISTS[name])) - 1 if name in LISTS else -1)
+    indent = layout.lists.get(name)
+    return Spot(name, -1 if indent is None else len(_openings(upto[start:], indent)) - 1)
 
 
-def salvage(data: bytes, place: str, reason: str) -> tuple[JsonObject, list[Damage]]:
+def salvage(layout: Layout, data: bytes, place: str, reason: str) -> tuple[JsonObject, list[Damage]]:
     """The fields and items that can be read, and a damage for all that cannot."""
     found: JsonObject = {}
     damages: list[Damage] = []
     keys = _keys(data)
     ends = [*[at for _, at, _ in keys[1:]], len(data)]
     for (name, at, start), end in zip(keys, ends, strict=False):  # without keys, there is one end too many
-        if name in LISTS:
-            items, bad = _items(data, start, end, LISTS[name], place)
+        if name in layout.lists:
+            items, bad = _items(data, start, end, layout.lists[name], place)
             damages += bad
             found |= {"segue": {"events": items}} if name == EVENTS else {name: items}
-        elif name in TOP:
+        elif name in layout.top:
             try:
                 found[name] = parse(data[start:end].strip().removesuffix(b","))
             except BadRecordError as error:

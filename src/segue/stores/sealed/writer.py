@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic
 
 from msgspec.structs import replace
 
 from segue.durable.blobs import put_blob
-from segue.errors import ConflictError, DamagedError, NotFoundError, UsageError
-from segue.model import Attachment, apply, check_event, content_of
+from segue.errors import ConflictError
+from segue.model import apply, check_event, content_of
 from segue.store import Durability, Receipt
+from segue.stores.sealed.document import Written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -20,11 +21,10 @@ if TYPE_CHECKING:
     from segue.durable.folder import Folder
     from segue.durable.lock import WriterLock
     from segue.durable.snapshot import Snapshot
-    from segue.formats.soleur import Document
     from segue.model import Event, Overview
 
 
-class SoleurWriter:
+class SealedWriter(Generic[Written]):
     """See store.Writer."""
 
     def __init__(
@@ -32,15 +32,15 @@ class SoleurWriter:
         *,
         snapshot: Snapshot,
         lock: WriterLock,
-        document: Document,
+        document: Written,
         blobs: Folder,
-        get_blob: Callable[[str], bytes],
+        extend: Callable[[Written, list[Event], Overview], Written],
     ) -> None:
         self._snapshot = snapshot
         self._lock = lock
         self._document = document
         self._blobs = blobs
-        self._get_blob = get_blob
+        self._extend = extend
         self._recorded = {event.id: event for event in document.events}
 
     @property
@@ -56,7 +56,7 @@ class SoleurWriter:
         with self._snapshot.lock:
             new, seqs, overview = self._sort_out(events)
             if new:
-                document = self._document.extended(new, overview, self._context(new, overview))
+                document = self._extend(self._document, new, overview)
                 self._snapshot.put(document.encode())
                 self._document = document
                 self._recorded |= {event.id: event for event in new}
@@ -93,22 +93,3 @@ class SoleurWriter:
                 raise ConflictError(f"session {overview.id} holds another event with the id {event.id}")
             seqs.append(known.seq)
         return list(new.values()), tuple(seqs), overview
-
-    def _context(self, new: list[Event], overview: Overview) -> object:
-        """What the file shows as its project context: it changes when something is attached."""
-        if not any(isinstance(event, Attachment) for event in new):
-            return self._document.context
-        return _context_of(overview.attachments, self._get_blob)
-
-
-def _context_of(attachments: Iterable[Attachment], get_blob: Callable[[str], bytes]) -> str | None:
-    """The text of what is attached: of one file as it is, of several each under its path, the latest of each path."""
-    texts: dict[str, str] = {}
-    for attachment in attachments:
-        try:
-            texts[attachment.path] = get_blob(attachment.hash).decode()
-        except (NotFoundError, UsageError, DamagedError, UnicodeDecodeError):
-            texts.pop(attachment.path, None)  # nothing that Soleur could show
-    if len(texts) <= 1:
-        return next(iter(texts.values()), None)
-    return "\n\n".join(f"# {path}\n\n{text}" for path, text in texts.items())

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from segue.durable.listing import Listing
-from segue.formats.soleur import glance, read
+from segue.formats.sealed import glance
 from segue.model import head_of
 
 if TYPE_CHECKING:
     from segue.model import Head
+    from segue.stores.sealed.document import Document, Reading
 
 
-class SoleurListing(Listing):
+class SealedListing(Listing):
     suffix = ".json"
+
+    @staticmethod
+    @abstractmethod
+    def read(data: bytes, session_id: str, place: str) -> Reading[Document]:
+        """As the format does."""
 
     def glance(self, fd: int, size: int, session_id: str) -> Head | None:
         return glance(self._folder.kernel.pread(fd, size, 0), session_id)
 
     def look(self, session_id: str) -> Head | str:
         name = session_id + self.suffix
-        reading = read(self._folder.read(name), session_id, name)
+        reading = self.read(self._folder.read(name), session_id, name)
         if reading.document is None:
             return str(reading.damages[0])
         head = head_of(reading.document.overview)

@@ -1,0 +1,10 @@
+"""What stores with one sealed JSON file a session share, whatever the file shows.
+
+Read `formats.sealed` (what is in a file), then `writer`, then `store`.
+"""
+
+from segue.stores.sealed.listing import SealedListing
+from segue.stores.sealed.store import SealedStore
+from segue.stores.sealed.writer import SealedWriter
+
+__all__ = ["SealedListing", "SealedStore", "SealedWriter"]

@@ -1,0 +1,169 @@
+"""The store over a folder of sealed files. Files are the truth; everything else here can be lost."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from copy import deepcopy
+from typing import TYPE_CHECKING, Generic
+
+from msgspec.structs import replace
+
+from segue.clock import utc_now
+from segue.durable.kernel import KERNEL, Kernel
+from segue.durable.shelf import Shelf, keep_original, released_on_error
+from segue.durable.snapshot import Snapshot, signature_of
+from segue.errors import Damage, DamagedError, ReadOnlyError, SessionExistsError, StorageError, UsageError
+from segue.model import check_beginning, fold
+from segue.store import FORMAT_VERSION, WAIT_SECONDS, Capabilities, Durability, Examination, Recovery
+from segue.stores.sealed.document import Written
+from segue.stores.sealed.writer import SealedWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from datetime import datetime
+    from typing import ClassVar
+
+    from segue.durable.lock import WriterLock
+    from segue.model import Event, Overview, Session, Turn
+    from segue.stores.sealed.document import Reading
+
+
+class SealedStore(Shelf, Generic[Written]):
+    """See store.Store. One file a session, replaced whole by every append; locks and blobs beside them.
+
+    A file that is replaced unsynced could be lost whole, so every append is synced, whatever durability is asked for.
+    """
+
+    layout_version: ClassVar[int]
+    """Of the layout that this code writes; a file of a newer one can be read but not written."""
+
+    def __init__(self, root: str, *, kernel: Kernel = KERNEL, clock: Callable[[], datetime] = utc_now) -> None:
+        super().__init__(root, kernel=kernel, clock=clock)
+
+    @abstractmethod
+    def _begin(self, session_id: str, events: Sequence[Event]) -> Written:
+        """The file of a session that has just these events."""
+
+    @abstractmethod
+    def _understand(self, session_id: str, data: bytes) -> Reading[Written]:
+        """What a file says."""
+
+    @abstractmethod
+    def _extend(self, document: Written, events: Sequence[Event], overview: Overview) -> Written:
+        """The file with more events; `overview` is what comes of all of them."""
+
+    def _settle(self, session_id: str, reading: Reading[Written]) -> None:
+        """What is to be done before a file that others may have written is ours to write."""
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return Capabilities(durability=Durability.SYNCED, shared=True, can_be_damaged=True)
+
+    def create(self, session_id: str, events: Sequence[Event]) -> SealedWriter[Written]:
+        name = self._file_name(session_id)
+        check_beginning(session_id, events)
+        numbered = [replace(deepcopy(event), seq=seq) for seq, event in enumerate(events, start=1)]
+        document = self._begin(session_id, numbered)
+        data = document.encode()
+        lock = self._claim(session_id)
+        with released_on_error(lock.release):
+            try:
+                self.folder.create(name, data)
+            except FileExistsError:
+                raise SessionExistsError(session_id) from None
+            return self._writer(session_id, lock, document, data, signature_of(self.folder, name))
+
+    def open(self, session_id: str, *, timeout_seconds: float = WAIT_SECONDS) -> SealedWriter[Written]:
+        lock = self._acquire(session_id, timeout_seconds)
+        with released_on_error(lock.release):
+            self.folder.make()
+            self.folder.sync()  # whoever wrote the session may have been killed before this
+            signature = signature_of(self.folder, self._file_name(session_id))
+            data = self._read(session_id)
+            reading = self._understand(session_id, data)
+            document = _sound(session_id, reading)
+            self._check_version(document)
+            self._settle(session_id, reading)
+            return self._writer(session_id, lock, document, data, signature)
+
+    def load(self, session_id: str) -> Session:
+        return self._concluded(fold(self._document(session_id).events))
+
+    def overview(self, session_id: str) -> Overview:
+        return self._concluded(self._document(session_id).overview)
+
+    def tail(self, session_id: str, count: int, *, branch: str | None = None) -> tuple[Turn, ...]:
+        if count < 0:
+            raise UsageError(f"cannot give the last {count} turns")
+        session = self.load(session_id)
+        path = session.path(branch or session.branch)
+        return path[max(0, len(path) - count) :]
+
+    def read(self, session_id: str, *, after: int = 0) -> Iterator[Event]:
+        return (event for event in self._document(session_id).events if event.seq > after)
+
+    def examine(self, session_id: str) -> Examination:
+        try:
+            reading = self._understand(session_id, self._read(session_id))
+        except StorageError as error:
+            return Examination(session=None, damages=(Damage(self._file_name(session_id), str(error)),))
+        session = fold(reading.document.events) if reading.document is not None else None
+        return Examination(session=session and self._concluded(session), damages=reading.damages)
+
+    def recover(self, session_id: str) -> Recovery:
+        name = self._file_name(session_id)
+        lock = self._acquire(session_id, 0.0)
+        try:
+            reading = self._understand(session_id, self._read(session_id))
+            document = reading.document
+            if document is not None:
+                self._check_version(document)
+            if not reading.damages:
+                raise UsageError(f"session {session_id} is not damaged", hint="there is nothing to recover")
+            if document is None:
+                raise DamagedError(session_id, reading.damages)
+            self._settle(session_id, reading)
+            original = keep_original(self.folder, name)
+            self.folder.replace(name, document.renumbered().encode())
+        finally:
+            lock.release()
+        return Recovery(
+            session=self.load(session_id),
+            kept=len(document.events),
+            damages=reading.damages,
+            original=self.folder.path_of(original),
+        )
+
+    def _writer(
+        self, session_id: str, lock: WriterLock, document: Written, data: bytes, signature: tuple[int, ...]
+    ) -> SealedWriter[Written]:
+        snapshot = Snapshot(self.folder, self._file_name(session_id), data, signature)
+        return SealedWriter(
+            snapshot=snapshot,
+            lock=lock,
+            document=document,
+            blobs=self._blobs(session_id),
+            extend=self._extend,
+        )
+
+    def _read(self, session_id: str) -> bytes:
+        try:
+            return self.folder.read(self._file_name(session_id))
+        except FileNotFoundError:
+            raise self._missing(session_id) from None
+
+    def _document(self, session_id: str) -> Written:
+        return _sound(session_id, self._understand(session_id, self._read(session_id)))
+
+    def _check_version(self, document: Written) -> None:
+        if document.overview.version > FORMAT_VERSION or document.version > self.layout_version:
+            raise ReadOnlyError(
+                f"session {document.overview.id} was written by a newer version",
+                hint="it can be read; install a newer segue to write it",
+            )
+
+
+def _sound(session_id: str, reading: Reading[Written]) -> Written:
+    if reading.damages or reading.document is None:
+        raise DamagedError(session_id, reading.damages)
+    return reading.document
