@@ -1,0 +1,52 @@
+"""Where a conversation is, and what it is called.
+
+A session id is `<day>-<folder>` for the folder `conversations/<day>/<folder>/`, as in `2025-11-22-001-plan-api`; the
+folder's name is what people type. A session with any other id is in `conversations/other/<id>/`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from segue.ids import check_id, is_id, slug
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+OTHER = "other"
+"""In place of the day, for sessions that came from elsewhere."""
+
+CONVERSATION = "conversation"
+"""The type of a conversation that does not say its own."""
+
+_DATED = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})-([A-Za-z0-9].*)")
+_NUMBERED = re.compile(r"([0-9]{1,9})-([A-Za-z0-9]+)?.*")
+
+
+def place_of(session_id: str) -> tuple[str, str]:
+    """The day and the folder of a session."""
+    found = _DATED.fullmatch(check_id(session_id))
+    return (found[1], found[2]) if found else (OTHER, session_id)
+
+
+def id_of(day: str, folder: str) -> str | None:
+    """The id of the session in this folder; None for folders that `place_of` never names."""
+    session_id = folder if day == OTHER else f"{day}-{folder}"
+    return session_id if is_id(session_id) and place_of(session_id) == (day, folder) else None
+
+
+def is_day(name: str) -> bool:
+    return name == OTHER or id_of(name, "x") is not None
+
+
+def next_folder(label: str, folders: Iterable[str]) -> str:
+    """`<NNN>-<label>`, with a number one higher than that of any folder of the day."""
+    numbers = [int(found[1]) for name in folders if (found := _NUMBERED.fullmatch(name))]
+    return f"{max(numbers, default=0) + 1:03}-{slug(label) or CONVERSATION}"
+
+
+def type_of(folder: str) -> str:
+    """The word behind the number."""
+    found = _NUMBERED.fullmatch(folder)
+    return (found[2] if found else None) or CONVERSATION

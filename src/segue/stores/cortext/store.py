@@ -1,0 +1,299 @@
+"""The store over a workspace of Cortext. Files are the truth; everything else here can be lost."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from copy import deepcopy
+from functools import partial
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from segue.clock import utc_now
+from segue.durable.kernel import KERNEL, Kernel
+from segue.durable.log import Log
+from segue.durable.quarantine import keep_fragment, set_aside
+from segue.durable.shelf import Place, Shelf, released_on_error
+from segue.durable.snapshot import Snapshot, signature_of
+from segue.errors import (
+    Damage,
+    DamagedError,
+    ReadOnlyError,
+    SegueError,
+    SessionExistsError,
+    StorageError,
+    UsageError,
+)
+from segue.formats.cortext import (
+    HIDDEN,
+    LAYOUT_VERSION,
+    MESSAGES,
+    SESSION,
+    Document,
+    begin,
+    document_name,
+    encode_turns,
+    look_up,
+    next_folder,
+    place_of,
+    stub,
+)
+from segue.model import Metadata, Turn, check_beginning
+from segue.store import FORMAT_VERSION, WAIT_SECONDS, Capabilities, Durability, Examination, Recovery
+from segue.stores.cortext.conversation import Conversation
+from segue.stores.cortext.listing import CONVERSATIONS, CortextListing
+from segue.stores.cortext.recovery import finish, salvage
+from segue.stores.cortext.writer import CortextWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from datetime import datetime
+
+    from segue.durable.folder import Folder
+    from segue.durable.lock import WriterLock
+    from segue.model import Event, Overview, Session
+    from segue.store import Owner
+
+WORKSPACE = ".workspace"
+
+
+class CortextStore(Shelf):
+    """See store.Store. A folder a conversation; locks and fragments in `.workspace`, out of sight of git.
+
+    A file that is replaced unsynced could be lost whole, so every append is synced, whatever durability is asked for.
+    """
+
+    scheme = "cortext"
+    listing_type = CortextListing
+    _listing: CortextListing
+
+    def __init__(self, root: str, *, kernel: Kernel = KERNEL, clock: Callable[[], datetime] = utc_now) -> None:
+        super().__init__(root, kernel=kernel, clock=clock)
+        self._conversations = self.folder.sub(CONVERSATIONS)
+        self._locks = self.folder.sub(WORKSPACE).sub("locks")
+        self._quarantine = self.folder.sub(WORKSPACE).sub("quarantine")
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return Capabilities(durability=Durability.SYNCED, shared=True, can_be_damaged=True)
+
+    def new_id(self, label: str, now: datetime, entropy: bytes) -> str:  # noqa: ARG002 - by the day
+        day = f"{now:%Y-%m-%d}"
+        return f"{day}-{next_folder(label, [entry.name for entry in self._conversations.sub(day).scan()])}"
+
+    def create(self, session_id: str, events: Sequence[Event]) -> CortextWriter:
+        folder, name = self._place(session_id).folder, place_of(session_id)[1]
+        events = deepcopy(list(events))
+        overview = check_beginning(session_id, events)
+        numbered = [replace(event, seq=seq) for seq, event in enumerate(events, start=1)]
+        turns = [event for event in numbered if isinstance(event, Turn)]
+        lines = encode_turns(turns, until=overview.seq)
+        document = begin(name, numbered, overview, len(lines))
+        data = document.encode()
+        lock = self._claim(session_id)
+        made: list[Place] = []
+        with released_on_error(lock.release), released_on_error(partial(self._unmake, session_id, made)):
+            if signature_of(folder, SESSION):
+                raise SessionExistsError(session_id)
+            folder.make()
+            self._clear_away(session_id, folder)
+            log = self._begin_log(session_id, folder, lines, made)
+            with released_on_error(log.close):
+                self._write_stub(session_id, numbered[0], made)
+                try:
+                    folder.create(SESSION, data)
+                except FileExistsError:
+                    raise SessionExistsError(session_id) from None
+                made.append(Place(folder, SESSION))
+                snapshot = Snapshot(folder, SESSION, data, signature_of(folder, SESSION))
+                return self._writer(session_id, lock, log, snapshot, document, is_recorded=True)
+
+    def open(self, session_id: str, *, timeout_seconds: float = WAIT_SECONDS) -> CortextWriter:
+        lock = self._acquire(session_id, timeout_seconds)
+        with released_on_error(lock.release):
+            folder = self._place(session_id).folder
+            folder.make()
+            folder.sync()  # whoever wrote the session may have been killed before this
+            conversation = Conversation(folder, session_id)
+            end = conversation.end()
+            _check_version(session_id, end.document)
+            if end.is_ours and end.reading is not None and end.reading.is_whole:
+                finish(folder, end.document, end.reading.events)  # a recovery was cut short
+                end = conversation.end()
+            is_new = not signature_of(folder, MESSAGES)
+            log = Log(folder, MESSAGES, folder.open(MESSAGES, os.O_RDWR | os.O_APPEND | os.O_CREAT))
+            with released_on_error(log.close):
+                if is_new:
+                    folder.sync()
+                if end.complete < log.size:
+                    self._hide(self._quarantine)
+                    set_aside(self._quarantine, session_id, log, end.complete)
+                snapshot = Snapshot(folder, SESSION, conversation.data, conversation.signature)
+                writer = self._writer(session_id, lock, log, snapshot, end.document, is_recorded=end.is_recorded)
+                if end.is_ours:
+                    writer.settle()
+                return writer
+
+    def load(self, session_id: str) -> Session:
+        session = self._conversation(session_id).sound().session
+        assert session is not None  # noqa: S101 - or it were damaged
+        return self._concluded(session)
+
+    def overview(self, session_id: str) -> Overview:
+        return self._concluded(self._conversation(session_id).end().document.overview)
+
+    def tail(self, session_id: str, count: int, *, branch: str | None = None) -> tuple[Turn, ...]:
+        if count < 0:
+            raise UsageError(f"cannot give the last {count} turns")
+        return self._conversation(session_id).tail(count, branch)
+
+    def read(self, session_id: str, *, after: int = 0) -> Iterator[Event]:
+        return (event for event in self._conversation(session_id).sound().events if event.seq > after)
+
+    def revision(self, session_id: str) -> str:
+        folder = self._place(session_id).folder
+        signature = signature_of(folder, SESSION)
+        if not signature:
+            raise self._missing(session_id)
+        return "-".join(map(str, (*signature, *signature_of(folder, MESSAGES))))
+
+    def ids(self) -> Iterator[str]:
+        return self._listing.ids()
+
+    def examine(self, session_id: str) -> Examination:
+        conversation = self._conversation(session_id)
+        try:
+            reading = conversation.read()
+        except StorageError as error:
+            return Examination(session=None, damages=(Damage(look_up(session_id, SESSION), str(error)),))
+        session = reading.session
+        return Examination(
+            session=session and self._concluded(session),
+            damages=reading.damages,
+            torn_bytes=max(0, conversation.size - reading.complete),
+        )
+
+    def recover(self, session_id: str) -> Recovery:
+        lock = self._acquire(session_id, 0.0)
+        try:
+            conversation = self._conversation(session_id)
+            reading = conversation.read()
+            document = reading.document
+            if document is not None:
+                _check_version(session_id, document)
+            if not reading.damages:
+                raise UsageError(f"session {session_id} is not damaged", hint="there is nothing to recover")
+            if document is None:
+                raise DamagedError(session_id, reading.damages)
+            original = salvage(conversation.folder, document, reading)
+        finally:
+            lock.release()
+        kept, damages = len(reading.events), reading.damages
+        return Recovery(session=self.load(session_id), kept=kept, damages=damages, original=original)
+
+    def _place(self, session_id: str) -> Place:
+        day, folder = place_of(session_id)
+        return Place(self._conversations.sub(day).sub(folder).sub(HIDDEN), SESSION)
+
+    def _blobs(self, session_id: str) -> Folder:
+        return self._place(session_id).folder.sub("blobs")
+
+    def _conversation(self, session_id: str) -> Conversation:
+        return Conversation(self._place(session_id).folder, session_id)
+
+    def _try_acquire(self, session_id: str, timeout_seconds: float) -> WriterLock | Owner:
+        self._hide(self._locks)
+        return super()._try_acquire(session_id, timeout_seconds)
+
+    def _hide(self, folder: Folder) -> None:
+        """From git, as a courtesy."""
+        if not signature_of(folder, ".gitignore"):
+            folder.make()
+            with suppress(SegueError, FileExistsError):
+                folder.create(".gitignore", b"*\n")
+
+    def _clear_away(self, session_id: str, folder: Folder) -> None:
+        """Turns without a session.json are what a crash left, or a person: kept, and out of the way."""
+        if signature_of(folder, MESSAGES):
+            self._hide(self._quarantine)
+            keep_fragment(self._quarantine, session_id, 0, folder.read(MESSAGES))
+            folder.remove(MESSAGES)
+
+    def _begin_log(self, session_id: str, folder: Folder, lines: bytes, made: list[Place]) -> Log:
+        fd, temporary = folder.begin(lines)
+        with released_on_error(partial(folder.close, fd)):
+            try:
+                folder.publish(temporary, MESSAGES)
+            except FileExistsError:
+                raise SessionExistsError(session_id) from None
+            made.append(Place(folder, MESSAGES))
+            return Log(folder, MESSAGES, fd)
+
+    def _write_stub(self, session_id: str, first: Event, made: list[Place]) -> None:
+        """The document that people write in, unless there is one."""
+        assert isinstance(first, Metadata)  # noqa: S101 - it was checked
+        day, name = place_of(session_id)
+        place = Place(self._conversations.sub(day).sub(name), document_name(first, name))
+        with suppress(FileExistsError):
+            place.folder.create(place.name, stub(first, name))
+            made.append(place)
+
+    def _unmake(self, session_id: str, made: list[Place]) -> None:
+        for place in reversed(made):
+            place.folder.discard(place.name)
+        self._tidy(session_id)
+
+    def _remove(self, session_id: str) -> None:
+        """session.json first: from then on there is no session. The document stays unless nobody has touched it."""
+        folder = self._place(session_id).folder
+        document = self._find_stub(session_id)
+        folder.remove(SESSION)
+        folder.sub("blobs").remove_tree()
+        for entry in list(folder.scan()):
+            if entry.is_file(follow_symlinks=False):
+                folder.remove(entry.name)
+        if document is not None:
+            document.folder.remove(document.name)
+        self._tidy(session_id)
+
+    def _find_stub(self, session_id: str) -> Place | None:
+        """The document, if it is still as it was born."""
+        day, name = place_of(session_id)
+        with suppress(SegueError, FileNotFoundError):
+            reading = self._conversation(session_id).read()
+            first = reading.events[0] if reading.events else None
+            if isinstance(first, Metadata):
+                place = Place(self._conversations.sub(day).sub(name), document_name(first, name))
+                return place if place.folder.read(place.name) == stub(first, name) else None
+        return None
+
+    def _tidy(self, session_id: str) -> None:
+        day, name = place_of(session_id)
+        above = self._conversations.sub(day)
+        for folder in (above.sub(name).sub(HIDDEN), above.sub(name), above):
+            folder.remove_if_empty()
+
+    def _writer(
+        self, session_id: str, lock: WriterLock, log: Log, snapshot: Snapshot, document: Document, *, is_recorded: bool
+    ) -> CortextWriter:
+        # Another program may have left the last line without its end.
+        is_open_ended = log.size > 0 and log.read(log.size - 1) != b"\n"
+        return CortextWriter(
+            log=log,
+            snapshot=snapshot,
+            lock=lock,
+            document=document,
+            is_recorded=is_recorded,
+            is_open_ended=is_open_ended,
+            blobs=self._blobs(session_id),
+            history=partial(self.read, session_id),
+        )
+
+
+def _check_version(session_id: str, document: Document) -> None:
+    if document.overview.version > FORMAT_VERSION or document.version > LAYOUT_VERSION:
+        raise ReadOnlyError(
+            f"session {session_id} was written by a newer version",
+            hint="it can be read; install a newer segue to write it",
+        )

@@ -1,0 +1,17 @@
+"""The cortext store against the memory store: the same operations, with crashes, give the same sessions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from segue.testing.harness_cortext import CortextHarness
+from tests.test_state_machine import Side, TwoStores
+
+
+class CortextAndMemory(TwoStores):
+    def __init__(self) -> None:
+        super().__init__()
+        self.journal = Side(CortextHarness(Path(self._folder.name)), self.now)
+
+
+TestCortextAndMemory = CortextAndMemory.TestCase
