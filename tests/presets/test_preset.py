@@ -8,7 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from segue.presets.frontmatter import DEPTH, FRONT_BYTES, NODES, InvalidFrontMatterError, read_document
+from segue.formats.yaml import DEPTH, NODES
+from segue.presets.frontmatter import FRONT_BYTES, InvalidFrontMatterError, read_document
 from segue.presets.preset import InvalidFieldError, Preset, preset_of
 
 REVIEWER = """\

@@ -1,12 +1,27 @@
 """Named bundles of a prompt and settings, read from `*.md` files with YAML front matter.
 
-Read `preset` (the value), `frontmatter` (from text to fields), then `folder` (from files to presets).
+Read `preset` (the value), `frontmatter` (from text to fields), `folder` (from files to presets) and `parents` (what a
+preset takes over from others), then `settings` (what a session does otherwise than its preset).
 """
 
 from __future__ import annotations
 
 from segue.presets.drift import drift, hash_prompt
-from segue.presets.folder import Presets, Problem, load_presets
+from segue.presets.folder import DEFAULT, SHIPPED, Presets, Problem, load_presets
 from segue.presets.preset import Preset
+from segue.presets.settings import SETTINGS, applied, differences, settings_of
 
-__all__ = ["Preset", "Presets", "Problem", "drift", "hash_prompt", "load_presets"]
+__all__ = [
+    "DEFAULT",
+    "SETTINGS",
+    "SHIPPED",
+    "Preset",
+    "Presets",
+    "Problem",
+    "applied",
+    "differences",
+    "drift",
+    "hash_prompt",
+    "load_presets",
+    "settings_of",
+]

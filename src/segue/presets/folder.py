@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import difflib
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from segue.durable.folder import Folder
+from segue.durable.reading import UnusableFileError, read_small
 from segue.errors import NotFoundError, SegueError
 from segue.presets.frontmatter import InvalidFrontMatterError, read_document
+from segue.presets.parents import inherit
 from segue.presets.preset import InvalidFieldError, Preset, preset_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
-    from pathlib import Path
+
+SHIPPED = Path(__file__).parent / "shipped"
+"""The presets that come with Segue: a folder to be read behind all others."""
+DEFAULT = "executor"
+"""The preset of a session for which nobody chose one; it is among the shipped ones."""
 
 SUFFIX = ".md"
 SIZE_BYTES = 1 << 20
@@ -32,10 +38,6 @@ class Problem(NamedTuple):
     def __str__(self) -> str:
         place = f"{self.path} line {self.line}" if self.line else self.path
         return f"{place}: {self.reason}"
-
-
-class UnusableFileError(ValueError):
-    """Why a file is not even read."""
 
 
 class Presets:
@@ -87,21 +89,25 @@ def load_presets(folders: Sequence[Path | str], *, trusted: Collection[Path | st
     """
     found: dict[str, Preset] = {}
     problems: list[Problem] = []
+    lines: dict[str, int] = {}
     trusts = {os.fspath(folder) for folder in trusted}
     for path in folders:
         place = os.fspath(path)
         here: dict[str, Preset] = {}
-        for preset in _read_folder(place, problems, follows=place in trusts):
+        for preset in _read_folder(place, problems, lines, follows=place in trusts):
             if preset.name in here:
                 first = here[preset.name].path
                 problems.append(Problem(preset.path, f"the name {preset.name!r} is taken by {first}"))
                 continue
             here[preset.name] = preset
         found = here | found
-    return Presets(found, problems)
+    whole, flaws = inherit(found)
+    problems += [Problem(preset.path, reason, lines.get(preset.path, 0)) for preset, reason in flaws]
+    return Presets(whole, problems)
 
 
-def _read_folder(place: str, problems: list[Problem], *, follows: bool) -> Iterator[Preset]:
+def _read_folder(place: str, problems: list[Problem], lines: dict[str, int], *, follows: bool) -> Iterator[Preset]:
+    """Presets as their files say them; `lines` takes where each names its parents."""
     real = os.path.realpath(place)
     try:
         entries = os.listdir(real)  # noqa: PTH208 - names are wanted, not paths
@@ -114,16 +120,17 @@ def _read_folder(place: str, problems: list[Problem], *, follows: bool) -> Itera
     if len(names) > FILES:
         problems.append(Problem(place, f"it holds {len(names)} files, of which the first {FILES} are read"))
     for name in names[:FILES]:
-        read = _read_preset(real, name, f"{place}/{name}", follows=follows)
+        read = _read_preset(real, name, f"{place}/{name}", lines, follows=follows)
         if isinstance(read, Preset):
             yield read
         else:
             problems.append(read)
 
 
-def _read_preset(folder: str, name: str, path: str, *, follows: bool) -> Preset | Problem:
+def _read_preset(folder: str, name: str, path: str, lines: dict[str, int], *, follows: bool) -> Preset | Problem:
     try:
-        text = _read_file(folder, name, follows=follows)
+        inside = "" if follows else folder
+        text = read_small(f"{folder}/{name}", size_bytes=SIZE_BYTES, inside=inside).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         return Problem(path, "it is not UTF-8", error.object.count(b"\n", 0, error.start) + 1)
     except UnusableFileError as error:
@@ -136,6 +143,7 @@ def _read_preset(folder: str, name: str, path: str, *, follows: bool) -> Preset 
         document = read_document(text)
         if not document.fields and not document.body:
             return Problem(path, "it is empty")
+        lines[path] = _line_of(text, "parents")
         return preset_of(document.fields, document.body, name=name.removesuffix(SUFFIX), path=path)
     except InvalidFrontMatterError as error:
         return Problem(path, str(error), error.line)
@@ -145,24 +153,6 @@ def _read_preset(folder: str, name: str, path: str, *, follows: bool) -> Preset 
 
 def _is_wanted(name: str) -> bool:
     return name.endswith(SUFFIX) and not name.startswith(".") and name != "README.md"
-
-
-def _read_file(folder: str, name: str, *, follows: bool) -> str:
-    """Never hangs on a pipe and never reads more than a prompt can be."""
-    target = os.path.realpath(f"{folder}/{name}")
-    if not follows and not target.startswith(f"{folder}/"):
-        raise UnusableFileError("it is a link that leads out of its folder")
-    parent, _, base = target.rpartition("/")
-    opened = Folder(parent)
-    fd = opened.open(base)
-    try:
-        if os.fstat(fd).st_size > SIZE_BYTES:
-            raise UnusableFileError(f"it is larger than {SIZE_BYTES // 1024} KB")
-        with opened.explaining(base, "read"):
-            data = opened.kernel.pread(fd, SIZE_BYTES + 1, 0)
-    finally:
-        opened.kernel.close(fd)
-    return data.decode("utf-8-sig")
 
 
 def _line_of(text: str, field: str) -> int:

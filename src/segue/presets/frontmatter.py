@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-import math
 import re
-from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
+
+from segue.formats.yaml import InvalidYamlError, load_yaml
 
 if TYPE_CHECKING:
     from segue.model import JsonObject
 
 FRONT_BYTES = 64 * 1024
-DEPTH = 12
-NODES = 2000
-"""What front matter may hold at most: far more than people write, far less than what makes a parser suffer."""
 
+_WHAT = "its front matter"
 _FENCE = re.compile(r"---[ \t]*")
 _PLAIN_LINE = re.compile(r"([A-Za-z][\w-]*):[ \t]+(?![\"'\[{|>&*!%@`#])(.*\S)[ \t]*")
 
@@ -44,8 +42,6 @@ def read_document(text: str) -> Document:
     if end is None:
         raise InvalidFrontMatterError("its front matter has no end: a line with nothing but ---", 1)
     front = "\n".join(lines[1:end])
-    if len(front) > FRONT_BYTES:
-        raise InvalidFrontMatterError(f"its front matter is larger than {FRONT_BYTES // 1024} KB", 1)
     return Document(_read_fields(front), "\n".join(lines[end + 1 :]).strip())
 
 
@@ -67,7 +63,7 @@ def _read_fields(front: str) -> JsonObject:
     if found is None:
         return {}
     if not isinstance(found, dict):
-        raise InvalidFrontMatterError("its front matter is not a list of fields", 2)
+        raise InvalidFrontMatterError(f"{_WHAT} is not a list of fields", 2)
     return {key: value for key, value in found.items() if isinstance(key, str)}
 
 
@@ -82,69 +78,7 @@ def _quoted(front: str) -> str:
 
 
 def _load(front: str) -> object:
-    """YAML 1.2 as JSON values."""
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import MarkedYAMLError, YAMLError
-
     try:
-        _check_size(front)
-        found: object = YAML(typ="safe", pure=True).load(front)
-    except InvalidFrontMatterError:
-        raise
-    except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line = mark.line + 2 if mark is not None else 0  # behind the first fence, counted from 1
-        raise InvalidFrontMatterError(f"its front matter is not YAML ({_told(error.problem)})", line) from None
-    except YAMLError as error:
-        raise InvalidFrontMatterError(f"its front matter is not YAML ({_told(str(error))})") from None
-    except (ValueError, TypeError, ArithmeticError, AttributeError, LookupError, RecursionError) as error:
-        # What the parser makes of impossible dates, numbers and keys.
-        raise InvalidFrontMatterError(f"its front matter holds an impossible value ({_told(str(error))})") from None
-    return _json(found)
-
-
-def _check_size(front: str) -> None:
-    """Read the events alone first: they cost nothing, whatever they would grow into."""
-    from ruamel.yaml import YAML
-    from ruamel.yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent, DocumentStartEvent, ScalarEvent
-
-    depth = nodes = documents = 0
-    for event in YAML(typ="safe", pure=True).parse(front):
-        line = event.start_mark.line + 2
-        match event:
-            case AliasEvent():
-                raise InvalidFrontMatterError("its front matter refers to itself (*), which is not read here", line)
-            case CollectionStartEvent():
-                depth += 1
-                nodes += 1
-            case CollectionEndEvent():
-                depth -= 1
-            case ScalarEvent():
-                nodes += 1
-        documents += isinstance(event, DocumentStartEvent)
-        if depth > DEPTH:
-            raise InvalidFrontMatterError(f"its front matter is nested more than {DEPTH} deep", line)
-        if nodes > NODES or documents > 1:
-            raise InvalidFrontMatterError("there is too much in its front matter", line)
-
-
-def _json(value: object) -> object:
-    match value:
-        case None | bool() | int() | str():
-            return value
-        case float():
-            return value if math.isfinite(value) else str(value)
-        case date():  # a moment is one as well
-            return value.isoformat()
-        case list() | tuple():
-            return [_json(item) for item in value]
-        case dict():
-            return {key if isinstance(key, str) else str(_json(key)): _json(item) for key, item in value.items()}
-        case _:
-            kind = type(value).__name__
-            raise InvalidFrontMatterError(f"its front matter holds {kind}, and not only texts, numbers and lists")
-
-
-def _told(problem: str | None) -> str:
-    lines = (problem or "").strip().split("\n")
-    return lines[0][:120] or "it cannot be read"
+        return load_yaml(front, what=_WHAT, first_line=2, size=FRONT_BYTES)  # behind the first fence
+    except InvalidYamlError as error:
+        raise InvalidFrontMatterError(str(error), error.line) from None

@@ -29,6 +29,10 @@ class Preset(Struct, frozen=True, kw_only=True):
     model: str = ""
     backend: str = ""
     temperature: float | None = None
+    max_tokens: int | None = None
+    """How long an answer may be at most."""
+    num_messages: int | None = None
+    """How many messages of the conversation are sent at most."""
     tools: tuple[str, ...] = ()
     """Empty where the file does not limit them."""
     parents: tuple[str, ...] = ()
@@ -106,6 +110,12 @@ def _temperature(field: str, value: object) -> float:
     return float(value)
 
 
+def _count(field: str, value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise InvalidFieldError(field, f"must be a whole number from 1 on, not {value!r:.40}")
+    return value
+
+
 def _confirmation(field: str, value: object) -> bool | str:
     if isinstance(value, bool) or value == "auto":
         return value
@@ -132,6 +142,8 @@ _READERS: dict[str, Callable[[str, object], object]] = {
     "model": _text,
     "backend": _text,
     "temperature": _temperature,
+    "max_tokens": _count,
+    "num_messages": _count,
     "tools": _names,
     "parents": _names,
     "scope_profile": _text,

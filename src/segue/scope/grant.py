@@ -1,0 +1,44 @@
+"""Allowed once: a grant is a small file, and whoever removes it has used it up."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from segue.durable.folder import TEMPORARY
+
+if TYPE_CHECKING:
+    from segue.durable.folder import Folder
+
+
+class Grants:
+    """Of all sessions of a machine. A grant survives power loss, and of two that take it one gets it."""
+
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
+
+    def give(self, *key: str) -> None:
+        self._folder.make()
+        self._folder.create(f"{_name(key)}-{secrets.token_hex(8)}", "\n".join(key).encode("utf-8", "surrogatepass"))
+
+    def take(self, *key: str) -> bool:
+        """Use one up; False if there is none."""
+        if not self._folder.exists():
+            return False
+        prefix = _name(key)
+        for entry in list(self._folder.scan()):
+            if entry.name.startswith(TEMPORARY) or not entry.name.startswith(f"{prefix}-"):
+                continue
+            try:
+                self._folder.remove(entry.name)
+            except FileNotFoundError:
+                continue  # somebody else was quicker
+            return True
+        return False
+
+
+def _name(key: tuple[str, ...]) -> str:
+    return hashlib.sha256(msgspec.json.encode([part.encode("utf-8", "surrogatepass") for part in key])).hexdigest()

@@ -1,0 +1,194 @@
+"""What the tools of one session may do, whatever store keeps it: asked just before each use, and widened by people."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from segue.clock import utc_now
+from segue.durable.folder import Folder
+from segue.durable.lock import WriterLock
+from segue.errors import ConflictError, UsageError
+from segue.formats.scope import InvalidScopeError, fields_of, scope_of, with_pattern, write_scope
+from segue.formats.scope_edits import add_pattern
+from segue.model import Scope as ScopeSet
+from segue.scope.grant import Grants
+from segue.scope.guard import Guard, Verdict
+from segue.scope.profile import DENY_ALL, Resolved, decoded, invalid, parse_scope_file, read_scope_text
+from segue.store import WAIT_SECONDS, Owner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from datetime import datetime
+
+    from segue.formats.scope import Scope
+    from segue.model import JsonObject
+    from segue.scope.guard import Action
+    from segue.store import Store
+
+LIST_OF: dict[Action, str] = {"read": "read", "write": "write", "shell": "shell_allow"}
+"""Which list of a scope allows what."""
+
+
+@runtime_checkable
+class KeepsScopeFile(Protocol):
+    """A store whose sessions have a scope in a file of its own, which people edit."""
+
+    def scope_file(self, session_id: str) -> tuple[Folder, str]:
+        """The folder and the name of the file, which need not be there."""
+
+
+class Permissions:
+    """Of one session. Nothing is remembered between two questions but what the last scope was compiled to.
+
+    `state` is a folder of this machine for grants and locks. `fallback` says what holds where the session itself says
+    nothing. `record` writes a scope into the session for whoever is its writer already.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        session_id: str,
+        *,
+        project_root: str,
+        home: str,
+        state: str,
+        fallback: Callable[[], Resolved] = lambda: DENY_ALL,
+        record: Callable[[JsonObject], object] | None = None,
+        clock: Callable[[], datetime] = utc_now,
+    ) -> None:
+        self.session_id = session_id
+        self._store = store
+        self._root = project_root
+        self._home = home
+        self._state = Folder(os.path.realpath(state))
+        self._grants = Grants(self._state.sub("grants"))
+        self._fallback = fallback
+        self._record = record
+        self._clock = clock
+        self._compiled: tuple[Resolved, Guard] | None = None
+
+    def current(self) -> Resolved:
+        """The scope that holds now, read again. UsageError, with its place, if it makes no sense."""
+        if isinstance(self._store, KeepsScopeFile):
+            folder, name = self._store.scope_file(self.session_id)
+            with suppress(FileNotFoundError):
+                path = folder.path_of(name)
+                return Resolved(parse_scope_file(path, folder.read(name)), "explicit", path)
+        found = self._store.overview(self.session_id).scope
+        return self._fallback() if found is None else Resolved(self._scope_of(found), "explicit")
+
+    def guard(self) -> Guard:
+        """The scope that holds now, ready to be asked."""
+        current = self.current()
+        if self._compiled is None or self._compiled[0] != current:
+            self._compiled = (current, Guard(current.scope, project_root=self._root, home=self._home))
+        return self._compiled[1]
+
+    def check(self, action: Action, target: str, *, cwd: str = "") -> Verdict:
+        """Whether it may be done, now and once; a grant that is needed for it is used up."""
+        return self.settled(self.guard().check(action, target, cwd=cwd))
+
+    def settled(self, verdict: Verdict) -> Verdict:
+        """The same verdict, unless somebody allowed this once; deny patterns stand above that."""
+        if verdict.allowed or verdict.is_final or not self._grants.take(*self._key(verdict)):
+            return verdict
+        return Verdict(
+            allowed=True,
+            action=verdict.action,
+            target=verdict.target,
+            reason="allowed once",
+            is_once=True,
+            place=verdict.place,
+        )
+
+    def allow_once(self, action: Action, target: str, *, cwd: str = "") -> Verdict:
+        """Let exactly this be done one time: it is on disk when this returns. What it would be without, comes back."""
+        verdict = self.guard().check(action, target, cwd=cwd)
+        if verdict.is_final:
+            raise UsageError(f"{target!r} cannot be allowed: {verdict.reason}", hint="change the scope itself")
+        if not verdict.allowed:
+            self._grants.give(*self._key(verdict))
+        return verdict
+
+    def add(self, action: Action, pattern: str) -> bool:
+        """Put a pattern into the scope of the session, durably; False if it was there. Comments and order stay."""
+        try:
+            if isinstance(self._store, KeepsScopeFile):
+                return self._add_to_file(*self._store.scope_file(self.session_id), LIST_OF[action], pattern)
+            return self._change(lambda own: with_pattern(own or self._fallback().scope, LIST_OF[action], pattern))
+        except InvalidScopeError as error:
+            raise UsageError(f"{pattern!r} cannot be added: {error}", hint="write it into the scope by hand") from None
+
+    def put(self, text: str) -> None:
+        """Make a YAML text the scope of the session, durably; a file that people keep takes it to the letter."""
+        scope = read_scope_text("the new scope", text)
+        if isinstance(self._store, KeepsScopeFile):
+            folder, name = self._store.scope_file(self.session_id)
+            with self._locked(folder.path_of(name)):
+                folder.replace(name, text.encode())
+        else:
+            self._change(lambda _: scope)
+
+    def _change(self, change: Callable[[Scope | None], Scope]) -> bool:
+        """Record what comes of the session's own scope; False if that says the same."""
+        if self._record is not None:
+            return self._record_change(self._store.overview(self.session_id).scope, change, self._record)
+        with self._store.open(self.session_id) as writer:
+
+            def append(scope: JsonObject) -> None:
+                event = ScopeSet(scope=scope, timestamp=self._clock(), id=os.urandom(8).hex())
+                writer.append(event, fresh=True)
+
+            return self._record_change(writer.overview.scope, change, append)
+
+    def _record_change(
+        self,
+        found: JsonObject | None,
+        change: Callable[[Scope | None], Scope],
+        record: Callable[[JsonObject], object],
+    ) -> bool:
+        changed = fields_of(change(self._scope_of(found) if found is not None else None))
+        if changed == found:
+            return False
+        record(changed)
+        return True
+
+    def _add_to_file(self, folder: Folder, name: str, pattern_list: str, pattern: str) -> bool:
+        path = folder.path_of(name)
+        with self._locked(path):
+            try:
+                text = decoded(path, folder.read(name))
+            except FileNotFoundError:
+                text = write_scope(self.current().scope)
+                folder.create(name, add_pattern(text, pattern_list, pattern).encode())
+                return True
+            read_scope_text(path, text)
+            added = add_pattern(text, pattern_list, pattern)
+            if added != text:
+                folder.replace(name, added.encode())
+            return added != text
+
+    @contextmanager
+    def _locked(self, path: str) -> Iterator[None]:
+        """Of two that change a file at once, one waits for the other."""
+        name = f"{hashlib.sha256(os.fsencode(path)).hexdigest()}.lock"
+        found = WriterLock.acquire(self._state.sub("locks"), name, timeout_seconds=WAIT_SECONDS, since=self._clock())
+        if isinstance(found, Owner):
+            raise ConflictError(f"{path} is being changed by process {found.pid}", hint="try again")
+        try:
+            yield
+        finally:
+            found.release()
+
+    def _scope_of(self, found: JsonObject) -> Scope:
+        try:
+            return scope_of(found)
+        except InvalidScopeError as error:
+            raise invalid(f"the scope of session {self.session_id}", error) from None
+
+    def _key(self, verdict: Verdict) -> tuple[str, ...]:
+        """A grant is for one session, one action and one target, and no link made later leads it elsewhere."""
+        return self._store.url, self.session_id, verdict.action, verdict.target, verdict.place
