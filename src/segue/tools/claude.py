@@ -1,0 +1,88 @@
+"""Claude Code: a session in its projects folder, taken up with `--resume`."""
+
+from __future__ import annotations
+
+import os
+import re
+import uuid
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from segue.formats.foreign import claude
+from segue.formats.foreign.preload import preloaded
+from segue.formats.foreign.transcript import nothing
+from segue.tools.histories.claude import ClaudeHistory
+from segue.tools.histories.history import seen
+from segue.tools.places import put
+from segue.tools.tool import Launch, Start, argument
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from segue.formats.foreign.transcript import Transcript
+    from segue.tools.tool import Context
+
+_LONGEST_SLUG = 200
+
+
+class Claude(Struct, frozen=True, kw_only=True):
+    name: str = "claude"
+
+    def launch(self, context: Context, start: Start) -> Launch:
+        own, now = str(uuid.uuid4()), start.clock()
+        said = preloaded(context.turns, now=now)
+        if not said:
+            return _ready(["--session-id", own], own, start, context.system)
+        cwd = os.path.realpath(start.cwd)
+        data = claude.write(said, session_id=own, cwd=cwd, title=context.title, now=now)
+        written = put(_projects(start.home, start.environ) / _slug(cwd, start.environ), f"{own}.jsonl", data)
+        return _ready(["--resume", own], own, start, context.system, (written,))
+
+    def resume(self, native_id: str, start: Start, *, system: str) -> Launch | None:
+        if _find_session(native_id, start) is None:
+            return None
+        return _ready(["--resume", native_id], native_id, start, system)
+
+    def read_back(self, native_id: str, start: Start) -> Transcript:
+        found = _find_session(native_id, start)
+        if found is None:
+            return nothing(self.name, native_id, "Claude Code has kept no such session")
+        about, steps = ClaudeHistory().read(seen(native_id, found))
+        return about.transcript(steps)
+
+
+def _ready(session: Sequence[str], own: str, start: Start, system: str, written: tuple[str, ...] = ()) -> Launch:
+    argv = [start.program, *session]
+    if system:
+        argv.append(f"--append-system-prompt={argument(system)}")
+    argv += start.chosen_model
+    if start.headless:
+        argv.append("--print")
+    argv += start.options
+    if start.first_words:
+        argv += ["--", start.first_words]
+    return Launch(
+        tool="claude",
+        argv=tuple(argv),
+        cwd=str(start.cwd),
+        native_id=own,
+        stdin=start.stdin,
+        written=written,
+    )
+
+
+def _projects(home: Path, environ: Mapping[str, str]) -> Path:
+    return Path(environ.get("CLAUDE_CONFIG_DIR") or home / ".claude") / "projects"
+
+
+def _slug(cwd: str, environ: Mapping[str, str]) -> str:
+    """The folder of a project. Claude gives a long one a suffix of its own, and finds the session without it."""
+    return environ.get("CLAUDE_CODE_PROJECT_DIR_NAME") or re.sub(r"[^A-Za-z0-9]", "-", cwd)[:_LONGEST_SLUG]
+
+
+def _find_session(native_id: str, start: Start) -> Path | None:
+    """In whatever project it is: Claude resumes it from anywhere."""
+    name = f"{native_id}.jsonl"
+    return next(iter(sorted(_projects(start.home, start.environ).glob(f"*/{name}"))), None)

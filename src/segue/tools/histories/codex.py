@@ -1,0 +1,114 @@
+"""Sessions of Codex: a rollout each, compressed when it is old; what they are called is in a file beside them."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from segue.errors import MissingExtraError, NotFoundError
+from segue.formats.foreign import codex
+from segue.formats.foreign.lines import Lines
+from segue.formats.foreign.transcript import Gathering, as_text
+from segue.tools.histories.history import Kept, Reading, files, gone, opened, seen
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Generator, Iterator, Mapping
+    from typing import BinaryIO
+
+    from segue.formats.foreign.transcript import Step
+
+_ID_LENGTH = len("01a1df33-fc2a-7eb2-8416-482a85e91f8c")
+_ENDINGS = (".jsonl", ".jsonl.zst")
+
+
+class CodexHistory(Struct, frozen=True):
+    name: str = "codex"
+
+    def root(self, home: Path, environ: Mapping[str, str]) -> Path:
+        return Path(environ.get("CODEX_HOME") or home / ".codex")
+
+    def kept(self, home: Path, environ: Mapping[str, str]) -> Iterator[Kept]:
+        root = self.root(home, environ)
+        titles = _titles(root / "session_index.jsonl")
+        for id, entry in _rollouts(root).items():
+            yield seen(id, entry, title=titles.get(id, ""))
+
+    def read(self, kept: Kept) -> Reading:
+        about = Gathering(self.name, kept.path, kept.id)
+        about.title = kept.title
+        return Reading(about, _steps(kept.path, about))
+
+
+def _rollouts(root: Path) -> dict[str, os.DirEntry[str]]:
+    """By id; the plain one before a compressed one, the living before the archived."""
+    entries = [*files(root / "sessions", 3, *_ENDINGS), *files(root / "archived_sessions", 0, *_ENDINGS)]
+    found: dict[str, os.DirEntry[str]] = {}
+    for entry in sorted(entries, key=lambda entry: entry.name.endswith(".zst")):
+        found.setdefault(entry.name.partition(".jsonl")[0][-_ID_LENGTH:], entry)
+    return found
+
+
+def _titles(path: Path) -> dict[str, str]:
+    """Names are appended: the last one counts."""
+    about = Gathering("codex", str(path))
+    try:
+        with opened(str(path)) as lines:
+            records = [record for _, record in about.records(lines)]
+    except NotFoundError:
+        return {}
+    return {as_text(record.get("id")): as_text(record.get("thread_name")) for record in records}
+
+
+def _steps(path: str, about: Gathering) -> Generator[Step]:
+    with ExitStack() as stack:
+
+        def find(thread: str) -> Lines | None:
+            found = _rollouts(_root_of(Path(path))).get(thread)
+            return stack.enter_context(rollout(found.path, about)) if found else None
+
+        lines = stack.enter_context(rollout(path, about))
+        yield from codex.steps(lines, about, find)
+
+
+def _root_of(path: Path) -> Path:
+    above = path.parent
+    return above.parent if above.name == "archived_sessions" else above.parents[3]
+
+
+@contextmanager
+def rollout(path: str, about: Gathering) -> Iterator[Lines]:
+    """The lines of a rollout, whether it is compressed or not. MissingExtraError where that cannot be undone."""
+    if not path.endswith(".zst"):
+        with opened(path) as lines:
+            yield lines
+        return
+    try:
+        import zstandard
+    except ImportError:
+        raise MissingExtraError("zstandard, which reads what Codex has compressed,", "codex") from None
+    try:
+        file = Path(path).open("rb")  # noqa: SIM115 - closed below
+    except FileNotFoundError:
+        raise gone(path) from None
+    with file, zstandard.ZstdDecompressor().stream_reader(file) as stream:
+        yield Lines(_Unpacked(stream, zstandard.ZstdError, about).read)
+
+
+class _Unpacked:
+    """A stream that is read from front to back; where it breaks, it ends."""
+
+    def __init__(self, stream: BinaryIO, error: type[Exception], about: Gathering) -> None:
+        self._stream = stream
+        self._error = error
+        self._about = about
+
+    def read(self, size: int, offset: int) -> bytes:
+        try:
+            return self._stream.read(size)
+        except self._error as error:
+            self._about.damage(f"it cannot be unpacked beyond byte {offset:,} ({error})")
+            return b""

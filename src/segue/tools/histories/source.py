@@ -1,0 +1,109 @@
+"""The sessions of a tool as a source of the catalog: found and searched where they are."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from segue.catalog import Piece, Record, Sighting
+from segue.errors import NotFoundError, SegueError
+from segue.formats.foreign.branches import Branches
+from segue.formats.foreign.transcript import opening_words
+from segue.model import MAIN, Head
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from segue.catalog import Mark, Source
+    from segue.tools.histories.history import History, Kept
+
+
+class ToolSource:
+    """See catalog.Source."""
+
+    def __init__(self, history: History, home: Path, environ: Mapping[str, str]) -> None:
+        self._history = history
+        self._home = home
+        self._environ = environ
+        self._kept: dict[str, Kept] = {}
+
+    @property
+    def name(self) -> str:
+        return f"{self._history.name}:{self._history.root(self._home, self._environ)}"
+
+    def scan(self) -> Iterator[Sighting]:
+        self._kept = {kept.id: kept for kept in self._history.kept(self._home, self._environ)}
+        return (Sighting(kept.id, kept.revision) for kept in self._kept.values())
+
+    def look(self, id: str) -> Sighting | None:
+        return next((one for one in self.scan() if one.id == id), None)
+
+    def read(self, id: str, *, known: Mark | None = None) -> Record:  # noqa: ARG002 - tools change what they have written
+        if id not in self._kept and self.look(id) is None:
+            raise NotFoundError(f"{self._history.name} has no session {id}")
+        kept = self._kept[id]
+        try:
+            return self._record(kept)
+        except NotFoundError:
+            raise
+        except SegueError as error:
+            changed = datetime.fromtimestamp(kept.changed_at, UTC)
+            return Record(
+                head=Head(id=id, created_at=changed, updated_at=changed, damage=str(error)), tool=self._history.name
+            )
+
+    def is_alive(self, id: str) -> bool:  # noqa: ARG002 - no tool says so
+        return False
+
+    def _record(self, kept: Kept) -> Record:
+        about, steps = self._history.read(kept)
+        branches = Branches()
+        pieces: list[Piece] = []
+        changed = datetime.fromtimestamp(kept.changed_at, UTC)
+        begun, ended, first_words = changed, None, ""
+        with closing(steps):
+            for number, step in enumerate(steps, start=1):
+                turn = step.turn
+                if turn.id in branches:
+                    continue
+                branch, fork = branches.place(step)
+                if fork:
+                    branches.begin(fork.name, fork.at, aside=step.side)
+                branches.add(turn.id, branch)
+                begun = turn.timestamp if ended is None else begun
+                ended = turn.timestamp if ended is None else max(ended, turn.timestamp)
+                first_words = first_words or opening_words(turn)
+                if turn.content:
+                    pieces.append(Piece(kind="turn", text=turn.content, seq=number, branch=branch, role=turn.role))
+        title = about.title or first_words
+        if title:
+            pieces.insert(0, Piece(kind="title", text=title))
+        branch = branches.branch_of(about.tip) or MAIN
+        head = Head(
+            id=kept.id,
+            agent=about.tool,
+            title=title,
+            status="paused",
+            branch=branch,
+            turn_count=branches.turn_count(branch),
+            created_at=begun,
+            updated_at=ended or changed,
+            damage=str(about.damages[0]) if about.damages else "",
+        )
+        return Record(head=head, tool=about.tool, folder=about.cwd, pieces=tuple(pieces))
+
+
+def tool_sources(home: Path, environ: Mapping[str, str]) -> list[Source]:
+    """Of the tools that have kept anything here."""
+    from segue.tools.histories import HISTORIES
+
+    return [ToolSource(history, home, environ) for history in HISTORIES.values() if _has_any(history, home, environ)]
+
+
+def _has_any(history: History, home: Path, environ: Mapping[str, str]) -> bool:
+    try:
+        return next(history.kept(home, environ), None) is not None
+    except SegueError:
+        return True  # whoever scans it hears why it cannot be looked at

@@ -1,0 +1,81 @@
+"""pi: a session in its folder of the project, taken up with `--session`."""
+
+from __future__ import annotations
+
+import os
+import re
+import uuid
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from segue.formats.foreign import pi
+from segue.formats.foreign.preload import iso_ms, preloaded
+from segue.formats.foreign.transcript import nothing
+from segue.tools.histories.pi import PiHistory
+from segue.tools.places import put
+from segue.tools.tool import Context, Launch, Start, argument, instructions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from segue.formats.foreign.transcript import Transcript
+    from segue.tools.histories.history import Kept
+
+
+class Pi(Struct, frozen=True, kw_only=True):
+    name: str = "pi"
+
+    def launch(self, context: Context, start: Start) -> Launch:
+        own, now = str(uuid.uuid4()), start.clock()
+        said = preloaded(context.turns, now=now)
+        if not said:
+            return _ready(["--session-id", own], own, start, context.system)
+        cwd = os.path.realpath(start.cwd)
+        data = pi.write(said, session_id=own, cwd=cwd, title=context.title, now=now)
+        written = put(_folder(cwd, start), f"{iso_ms(now).replace(':', '-').replace('.', '-')}_{own}.jsonl", data)
+        return _ready(["--session", written], own, start, context.system, (written,))
+
+    def resume(self, native_id: str, start: Start, *, system: str) -> Launch | None:
+        found = _find_session(native_id, start)
+        return None if found is None else _ready(["--session", found.path], native_id, start, system)
+
+    def read_back(self, native_id: str, start: Start) -> Transcript:
+        found = _find_session(native_id, start)
+        if found is None:
+            return nothing(self.name, native_id, "pi has kept no such session")
+        about, steps = PiHistory().read(found)
+        return about.transcript(steps)
+
+
+def _ready(session: Sequence[str], own: str, start: Start, system: str, written: tuple[str, ...] = ()) -> Launch:
+    argv = [start.program, *session]
+    if system:  # behind a heading, since pi takes the name of a file for the file
+        argv += ["--append-system-prompt", argument(instructions(Context(system=system)))]
+    if start.model:
+        argv += ["--model", argument(start.model)]
+    argv += start.options
+    if start.headless:
+        argv.append("--print")
+    if first := start.first_words:
+        argv += ["--", f" {first}" if first.startswith("@") else first]  # for pi, @ begins the name of a file
+    return Launch(
+        tool="pi",
+        argv=tuple(argv),
+        cwd=str(start.cwd),
+        native_id=own,
+        stdin=start.stdin,
+        written=written,
+    )
+
+
+def _folder(cwd: str, start: Start) -> Path:
+    """Of the sessions that pi lists for a project."""
+    name = re.sub(r"[/\\:]", "-", cwd.removeprefix("/"))
+    return PiHistory().root(start.home, start.environ) / f"--{name}--"
+
+
+def _find_session(native_id: str, start: Start) -> Kept | None:
+    kept = PiHistory().kept(start.home, start.environ)
+    return next((one for one in kept if one.id == native_id), None)

@@ -1,0 +1,229 @@
+"""What tools keep of their conversations, read in place."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+import zstandard
+
+from segue.catalog import Catalog
+from segue.errors import AmbiguousIdError, NotFoundError
+from segue.tools.histories import HISTORIES, ToolSource, find_kept, tool_sources
+from tests.tools import household
+from tests.tools.household import CLAUDE, CODEX, CORPUS, PLACES, SECRET, move_in, read, snapshot
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TOOLS = list(HISTORIES)
+CALLING = [tool for tool in TOOLS if tool != "aider"]
+AT = "2026-01-05T09:30:00.000Z"
+
+
+@pytest.mark.parametrize("tool", CALLING)
+def test_a_tool_call_its_result_model_and_tokens_are_read_in_place(tool: str, tmp_path: Path) -> None:
+    move_in(tmp_path, tool)
+    about, steps = read(tool, tmp_path)
+    turns = [step.turn for step in steps][-4:]
+    assert about.damages == []
+    assert [turn.role for turn in turns] == ["user", "assistant", "tool", "assistant"]
+    (call,), (result,) = turns[1].parts, turns[2].parts
+    assert (call["type"], result["type"], call["id"]) == ("tool_call", "tool_result", result["id"])
+    assert "from-the-shell" in turns[2].content
+    assert (turns[3].tokens, bool(turns[3].model)) == (7, True)
+    assert all(turn.native for turn in turns)
+    assert about.tip == turns[-1].id
+
+
+def test_every_start_of_aider_is_a_session_with_its_questions_and_answers(tmp_path: Path) -> None:
+    move_in(tmp_path, "aider")
+    about, steps = read("aider", tmp_path)
+    assert len(household.kept("aider", tmp_path)) == 2
+    asked, answered = (step.turn for step in steps)
+    assert (asked.content, answered.content) == ("A second\nline", "You said: A second\nline\n\n[cut]")
+    assert (answered.tokens, answered.model, about.cwd) == (198, "openai/m", str(tmp_path))
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_looking_and_reading_change_nothing(tool: str, tmp_path: Path) -> None:
+    move_in(tmp_path, tool)
+    before = snapshot(tmp_path)
+    read(tool, tmp_path)
+    assert snapshot(tmp_path) == before
+
+
+WRITER = """
+import sqlite3, sys
+made = sqlite3.connect(sys.argv[1])
+made.execute("PRAGMA journal_mode = WAL")
+made.execute(sys.argv[2])
+made.commit()
+print("written", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize(
+    ("tool", "change"),
+    [("opencode", "UPDATE session SET title = 'Renamed'"), ("llm", "UPDATE threads SET name = 'Renamed'")],
+)
+def test_a_database_in_use_is_read_up_to_its_last_change_and_left_as_it_is(
+    tool: str, change: str, tmp_path: Path
+) -> None:
+    move_in(tmp_path, tool)
+    argv = [sys.executable, "-c", WRITER, str(tmp_path / PLACES[tool]), change]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as writer:
+        assert writer.stdin
+        assert writer.stdout
+        assert writer.stdout.readline() == b"written\n"
+        before = snapshot(tmp_path)
+        about, steps = read(tool, tmp_path)
+        assert (about.title, about.damages) == ("Renamed", [])
+        assert len(steps) >= 4
+        assert snapshot(tmp_path) == before
+        writer.stdin.close()
+
+
+def test_credentials_beside_sessions_are_never_read(tmp_path: Path) -> None:
+    move_in(tmp_path, "opencode")
+    _, steps = read("opencode", tmp_path)
+    assert SECRET not in repr(steps)
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_a_session_is_found_by_the_beginning_of_its_id(tool: str, tmp_path: Path) -> None:
+    move_in(tmp_path, tool)
+    *others, last = household.kept(tool, tmp_path)
+    beginning = last.id if others else last.id[:8]
+    assert find_kept(HISTORIES[tool], beginning, tmp_path, {}) == last
+    with pytest.raises(NotFoundError, match=f"{tool} has no session 'nothing'"):
+        find_kept(HISTORIES[tool], "nothing", tmp_path, {})
+
+
+def test_a_beginning_that_two_sessions_share_names_them(tmp_path: Path) -> None:
+    move_in(tmp_path, "llm")
+    with pytest.raises(AmbiguousIdError):
+        find_kept(HISTORIES["llm"], "01m7f", tmp_path, {})
+
+
+def test_a_home_without_tools_has_no_sessions(tmp_path: Path) -> None:
+    assert [kept for tool in TOOLS for kept in household.kept(tool, tmp_path)] == []
+    assert tool_sources(tmp_path, {}) == []
+
+
+def test_the_catalog_lists_and_finds_sessions_where_they_are(tmp_path: Path) -> None:
+    move_in(tmp_path)
+    sources = tool_sources(tmp_path, {})
+    with Catalog(None) as catalog:
+        assert catalog.refresh(sources).read == 9
+        assert catalog.refresh(sources).read == 0
+        entries = {entry.tool: entry for entry in catalog.entries()}
+        assert sorted(entries) == sorted(TOOLS)
+        assert (entries["claude"].title, entries["claude"].turn_count) == ("Use a TOOL, please", 4)
+        assert entries["claude"].folder == "/tmp/corpus/project"
+        assert len(catalog.search("from-the-shell")) == len(CALLING)
+
+
+def test_a_session_that_cannot_be_read_is_listed_with_its_damage(tmp_path: Path) -> None:
+    move_in(tmp_path, "claude")
+    with (tmp_path / PLACES["claude"]).open("ab") as file:
+        file.write(b'{"type":"us')
+    source = ToolSource(HISTORIES["claude"], tmp_path, {})
+    record = source.read(CLAUDE)
+    assert (record.head.turn_count, record.head.damage.partition(": ")[2]) == (4, "it breaks off in the middle")
+
+
+def test_a_compressed_rollout_is_read_like_a_plain_one(tmp_path: Path) -> None:
+    move_in(tmp_path, "codex")
+    plain = read("codex", tmp_path)[1]
+    place = tmp_path / PLACES["codex"]
+    packed = zstandard.ZstdCompressor().compress(place.read_bytes())
+    place.with_name(f"{place.name}.zst").write_bytes(packed)
+    place.unlink()
+    assert read("codex", tmp_path)[1] == plain
+    place.with_name(f"{place.name}.zst").write_bytes(packed[:-100] + b"\xff" * 100)
+    about, steps = read("codex", tmp_path)
+    assert about.damages
+    assert [step.turn.id for step in steps] == [step.turn.id for step in plain][: len(steps)]
+
+
+def test_names_of_codex_threads_are_titles_and_the_last_one_counts(tmp_path: Path) -> None:
+    move_in(tmp_path, "codex")
+    before = household.kept("codex", tmp_path)[0].revision
+    names = [{"id": CODEX, "thread_name": name} for name in ("First", "Login bug")]
+    (tmp_path / ".codex/session_index.jsonl").write_text("".join(json.dumps(name) + "\n" for name in names))
+    assert read("codex", tmp_path)[0].title == "Login bug"
+    assert household.kept("codex", tmp_path)[0].revision != before
+
+
+def test_a_fork_of_codex_begins_with_what_it_shares(tmp_path: Path) -> None:
+    move_in(tmp_path, "codex")
+    whole = read("codex", tmp_path)[1]
+    data = (tmp_path / PLACES["codex"]).read_bytes()
+    end = data.index(b'"function_call_output"')
+    base = {"thread_id": CODEX, "end_byte_offset": data.rindex(b"\n", 0, end) + 1}
+    own = CODEX.replace("8416", "9999")
+    message = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Another way"}]}
+    lines = [
+        {"timestamp": AT, "type": "session_meta", "payload": {"id": own, "cwd": "/x", "history_base": base}},
+        {"timestamp": AT, "type": "response_item", "payload": message},
+    ]
+    place = tmp_path / PLACES["codex"].replace(CODEX, own)
+    place.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    _, steps = read("codex", tmp_path)
+    assert [step.turn.id for step in steps[:2]] == [step.turn.id for step in whole[:2]]
+    assert (steps[2].turn.content, steps[2].after) == ("Another way", whole[1].turn.id)
+    (tmp_path / PLACES["codex"]).unlink()
+    about, steps = read("codex", tmp_path)
+    assert (len(steps), "its beginning is in session" in about.damages[0].reason) == (1, True)
+
+
+def test_an_older_document_of_gemini_is_read_and_of_several_files_the_longest(tmp_path: Path) -> None:
+    folder = tmp_path / ".gemini/tmp/0123/chats"
+    folder.mkdir(parents=True)
+    (folder.parent / ".project_root").write_text("/home/person/project\n")
+    messages = [{"id": "1", "type": "user", "content": "Hello", "timestamp": AT}]
+    document = {"sessionId": "g-1", "projectHash": "0", "messages": messages, "summary": "Greeting"}
+    (folder / "session-1.json").write_text(json.dumps({**document, "messages": []}, indent=2))
+    (folder / "session-2.json").write_text(json.dumps(document, indent=2))
+    (folder / "session-3.json").write_text(json.dumps({**document, "sessionId": "g-0"}) + "\n")
+    assert [step.turn.content for step in read("gemini", tmp_path)[1]] == ["Hello"]
+    about, steps = read("gemini", tmp_path, 0)
+    assert [step.turn.content for step in steps] == ["Hello"]
+    assert (about.native_id, about.title, about.cwd) == ("g-1", "Greeting", "/home/person/project")
+
+
+def test_an_older_database_of_llm_is_read(tmp_path: Path) -> None:
+    place = tmp_path / PLACES["llm"]
+    place.parent.mkdir(parents=True)
+    script = """
+        CREATE TABLE conversations (id TEXT PRIMARY KEY, name TEXT, model TEXT);
+        CREATE TABLE responses (id TEXT PRIMARY KEY, model TEXT, prompt TEXT, system TEXT, response TEXT,
+            conversation_id TEXT, datetime_utc TEXT, output_tokens INTEGER);
+        CREATE TABLE tool_calls (id INTEGER PRIMARY KEY, response_id TEXT, name TEXT, arguments TEXT,
+            tool_call_id TEXT);
+        INSERT INTO conversations VALUES ('c', 'Login', 'm');
+        INSERT INTO responses VALUES ('r1', 'm', 'Why?', 'Be brief.', '', 'c', '2024-05-01T10:00:00', 3);
+        INSERT INTO responses VALUES ('r2', 'm', '', 'Be brief.', 'It expires.', 'c', '2024-05-01T10:00:01', 7);
+        INSERT INTO tool_calls VALUES (1, 'r1', 'grep', '{"words": "token"}', 't1');
+    """
+    household.database(place, script)
+    about, steps = read("llm", tmp_path)
+    assert (about.title, about.damages) == ("Login", [])
+    assert [(step.turn.role, step.turn.content) for step in steps] == [
+        ("system", "Be brief."),
+        ("user", "Why?"),
+        ("assistant", ""),
+        ("assistant", "It expires."),
+    ]
+    assert steps[2].turn.parts[0]["arguments"] == {"words": "token"}
+
+
+def test_the_corpus_holds_no_path_of_a_real_machine() -> None:
+    for tool in TOOLS:
+        for path in (CORPUS / tool).iterdir():
+            assert b"/root/" not in path.read_bytes(), path
