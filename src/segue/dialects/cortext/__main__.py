@@ -1,0 +1,3 @@
+from segue.dialects.cortext import main
+
+main()

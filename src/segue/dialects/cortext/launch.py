@@ -1,0 +1,117 @@
+"""A conversation of a workspace in an AI tool: held there, taken back, and stopped as every other."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from segue.console import output
+from segue.errors import NotFoundError, SegueError, UsageError
+from segue.handover import EVER, hand_over, moment_of, take_back
+from segue.tools import TOOLS, run
+from segue.workspace import CHAT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from segue.dialects.cortext.desk import Desk
+    from segue.handover import How
+    from segue.session import LiveSession
+    from segue.tools import Launch, Tool
+    from segue.workspace import Stopped
+
+_SAYS_ITS_SESSION = {"claude": "CLAUDE_CODE_SESSION_ID", "codex": "CODEX_THREAD_ID"}
+"""Variables by which a command that a tool runs knows in which of its sessions that is."""
+
+
+def find_tool(name: str, environ: Mapping[str, str]) -> Tool:
+    """Raises NotFoundError if there is no such tool here."""
+    tool = TOOLS.get(name)
+    if tool is None:
+        raise NotFoundError(f"there is no tool {name!r:.40}", hint=f"there are {', '.join([CHAT, *TOOLS])}")
+    if tool.find(environ) is None:
+        raise NotFoundError(
+            f"{name} is not on the PATH", hint=f"install it, or say --tool {CHAT} for the built-in chat"
+        )
+    return tool
+
+
+def session_around(tool: str, environ: Mapping[str, str]) -> str:
+    """The tool's own session that this command was called from; empty if it was not, or nobody says."""
+    return environ.get(_SAYS_ITS_SESSION.get(tool, ""), "")
+
+
+def hold(desk: Desk, session: LiveSession, tool: Tool, *, model: str = "", topic: str = "") -> Stopped:
+    """Talk in the tool until it ends, take over what was said there, and stop the conversation."""
+    try:
+        for warning in desk.conversations.drift(session):
+            output.complain(warning)
+        launch = _prepare(desk, session, tool, model=model, prompt=_prompt(tool, topic))
+        desk.conversations.note_tool(session, tool=tool.name, tool_session=launch.native_id, model=model)
+    finally:
+        session.release()
+    code = run(launch, desk.environ)
+    if code != 0:
+        output.warn(f"{tool.name} ended with {code}; what was said there is taken over all the same")
+    session = desk.library.open(session.id)
+    try:
+        _take_over(desk, session, tool, launch.native_id)
+        leave = desk.conversations.complete if session.status == "completed" else desk.conversations.stop
+        is_stopped = session.status in {"paused", "completed"}  # by a slash command in the tool, which said why
+        return leave(session, summary=session.overview.summary if is_stopped else "")
+    finally:
+        session.release()
+
+
+def catch_up(desk: Desk, session: LiveSession) -> None:
+    """Record what was said in the tool since, if nobody has: a terminal may be closed while the tool runs."""
+    known = session.overview.overrides
+    tool, native_id = TOOLS.get(str(known.get("tool") or "")), str(known.get("tool_session") or "")
+    if tool is not None and native_id:
+        _take_over(desk, session, tool, native_id, since=moment_of(known.get("tool_since")))
+
+
+def part(session: LiveSession) -> None:
+    """Where the conversation was only a part of a session of the tool, that session goes on without it."""
+    known = session.overview.overrides
+    if "tool_since" in known:
+        session.override({name: value for name, value in known.items() if name not in {"tool_session", "tool_since"}})
+
+
+def _take_over(desk: Desk, session: LiveSession, tool: Tool, native_id: str, *, since: datetime = EVER) -> None:
+    try:
+        returned = take_back(
+            desk.library, session, tool, native_id, environ=desk.environ, cwd=desk.workspace.root, since=since
+        )
+    except SegueError as error:
+        output.warn(f"what was said in {tool.name} cannot be read: {error}")
+        return
+    for damage in returned.transcript.damages:
+        output.warn(f"what was said in {tool.name} cannot be read whole: {damage}")
+    if returned.transcript.native_id not in {"", native_id}:  # the tool went on under another name
+        desk.conversations.note_tool(session, tool=tool.name, tool_session=returned.transcript.native_id)
+
+
+def _prepare(desk: Desk, session: LiveSession, tool: Tool, *, model: str, prompt: str) -> Launch:
+    how: How = {
+        "cwd": desk.workspace.root,
+        "environ": desk.environ,
+        "prompt": prompt,
+        "headless": not output.can_ask(),
+        "model": model,
+    }
+    handover = hand_over(session, tool, how, system=desk.conversations.instructions_of(session))
+    for loss in handover.losses:
+        output.note(f"for {tool.name}: {loss}")
+    return handover.launch
+
+
+def _prompt(tool: Tool, topic: str) -> str:
+    """What is said first: the topic of a new conversation; without a terminal, all that stands on the input."""
+    if output.can_ask():
+        return topic
+    said = "\n".join(filter(None, [topic, (sys.stdin.read() if sys.stdin is not None else "").strip()]))
+    if not said:
+        raise UsageError(f"there is no terminal to open {tool.name} at", hint="pipe in what you want to say there")
+    return said

@@ -1,0 +1,70 @@
+"""The conversations of a workspace as a table, or as JSON."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from segue.console import output
+from segue.console.columns import fit
+from segue.console.exits import Exit
+from segue.formats.transcript import iso
+from segue.workspace.words import NONE, START_ONE, since
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from segue.console.output import Span
+    from segue.workspace import Card, Conversations
+
+COLUMNS = ("id", "type", "title", "status", "last active")
+
+_TITLE, _TYPE = 2, 1
+_ENDLESS = 1 << 20
+
+
+def show(conversations: Conversations, words: str, *, type: str, status: str, as_json: bool) -> int:
+    if words:
+        cards = conversations.find(words, type=type, status=status)
+    else:
+        cards = conversations.cards(type=type, status=status, summaries=as_json)
+    if as_json:
+        output.data([plain(card) for card in cards])
+    elif cards:
+        _show_table(conversations, cards)
+    else:
+        output.line(NONE)
+        output.line(f"{START_ONE[:1].upper()}{START_ONE[1:]}")
+    return Exit.DONE
+
+
+def plain(card: Card) -> dict[str, object]:
+    return {
+        "id": card.id,
+        "conversation_id": card.conversation_id,
+        "type": card.type,
+        "title": card.title,
+        "status": "damaged" if card.damage else card.status,
+        "last_active": iso(card.last_active),
+        "message_count": card.message_count,
+        "summary": card.summary,
+        "damage": card.damage,
+    }
+
+
+def _show_table(conversations: Conversations, cards: Sequence[Card]) -> None:
+    """With the short id where it is the only one of its name; times in words for people, exact in a pipe."""
+    to_person, now = output.to_person(), conversations.clock()
+    named = Counter(card.conversation_id for card in cards)
+    rows: list[list[Span]] = [
+        [
+            card.conversation_id if named[card.conversation_id] == 1 else card.id,
+            card.type,
+            card.title,
+            "damaged" if card.damage else card.status,
+            since(card.last_active, now) if to_person else iso(card.last_active),
+        ]
+        for card in cards
+    ]
+    width = output.terminal_width() if to_person else _ENDLESS
+    output.lines(fit(COLUMNS, rows, stretch=_TITLE, optional=(_TYPE,), width=width))

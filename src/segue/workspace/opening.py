@@ -1,0 +1,46 @@
+"""The conversations of a workspace, with all that the machine at hand has for them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from segue.git import find_repository
+from segue.tools.mcp import mcp_servers
+from segue.workspace.conversations import Conversations
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from segue.library import Library
+    from segue.model import Turn
+    from segue.workspace.place import Workspace
+
+
+def open_conversations(
+    workspace: Workspace,
+    library: Library,
+    *,
+    environ: Mapping[str, str],
+    home: Path,
+    commit: bool = True,
+    summarise: Callable[[Sequence[Turn]], str],
+    tell: Callable[[str], None],
+) -> Conversations:
+    """Those of a workspace on this machine; `commit` is false where git is to be left alone, whatever it says."""
+
+    def mcp_tools(tool: str) -> Sequence[str]:
+        found = mcp_servers(tool, workspace.root, home, environ)
+        for problem in found.problems:
+            tell(str(problem))
+        return found.names
+
+    wants_commit = commit and workspace.config.commit
+    return Conversations(
+        workspace,
+        library,
+        repository=find_repository(workspace.root, environ=environ) if wants_commit else None,
+        summarise=summarise,
+        mcp_tools=mcp_tools,
+        tell=tell,
+    )
