@@ -1,0 +1,299 @@
+"""The one writer of a session: number, record in the events, acknowledge, then show it in the files people read."""
+
+from __future__ import annotations
+
+import os
+import threading
+from contextlib import suppress
+from copy import deepcopy
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from segue.durable.blobs import put_blob
+from segue.durable.log import Log
+from segue.durable.snapshot import Snapshot, signature_of
+from segue.errors import ConflictError, DamagedError, DiskFullError, SegueError, UsageError, WriterStoppedError
+from segue.formats.gptel.assembly import without_branch
+from segue.formats.gptel.conversation import Conversation
+from segue.formats.gptel.footer import Upto
+from segue.formats.gptel.names import EVENTS, SESSION
+from segue.formats.gptel.settings import variables_of
+from segue.formats.journal import encode_append, encode_event, fingerprint
+from segue.model import BranchCreated, Turn, apply, check_event, fold, overview_of
+from segue.store import Durability, Receipt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from types import TracebackType
+    from typing import Self
+
+    from segue.durable.folder import Folder
+    from segue.durable.lock import WriterLock
+    from segue.model import Event, Overview
+    from segue.stores.gptel.tree import Reading, Signature, Tree
+
+SHOWN_AT_ONCE_BYTES = 1 << 18
+SHOWN_SHARE = 8
+"""A longer conversation is shown again when an eighth of it is new, or when something other than a turn happens."""
+
+
+class GptelWriter:
+    """See store.Writer."""
+
+    def __init__(self, *, tree: Tree, lock: WriterLock, reading: Reading, blobs: Folder) -> None:
+        self._tree = tree
+        self._lock = lock
+        self._blobs = blobs
+        self._mutex = threading.Lock()
+        self._process = os.getpid()
+        self._stopped = ""
+        self._log: Log | None = None
+        self._accounted = 0
+        self._events: list[Event]
+        self._overview: Overview
+        self._recorded: dict[str, tuple[int, int]]  # id -> seq, fingerprint
+        self._signature: Signature
+        self._behind: set[str] = set()
+        """Branches whose files do not show all that is recorded of them."""
+        self._take_in(reading)
+
+    @property
+    def overview(self) -> Overview:
+        return self._overview
+
+    @property
+    def branch(self) -> str:
+        return self._overview.branch
+
+    def append(self, *events: Event, fresh: bool = False) -> Receipt:  # noqa: ARG002 - every id is at hand
+        self._check()  # before the mutex, which a thread of a forked parent may have held
+        with self._mutex:
+            self._check()
+            if self._tree.texts() != self._signature:  # somebody saved the text in an editor
+                self._take_in(self._tree.read(self._overview.id))
+            new, seqs, overview = self._sort_out(events)
+            if new:
+                self._record(new)
+                self._recorded |= {event.id: (event.seq, fingerprint(event)) for event in new}
+                self._events += new
+                self._overview = overview
+                self._show(new)
+            elif self._log is not None:
+                self._log.sync()  # a writer that was killed may have written them without
+            return Receipt(seqs=seqs, durability=Durability.SYNCED)
+
+    def put_blob(self, data: bytes) -> str:
+        self._check()
+        return put_blob(self._blobs, data)
+
+    def settle(self) -> None:
+        """Show what a writer that died had recorded and not shown."""
+        with suppress(SegueError):
+            self._tree.sweep(self._events)
+            if not self._is_pending and (late := self._tree.late(fold(self._events))):
+                self._behind.update(late)
+                self._catch_up()
+
+    def save(self) -> None:
+        """Take in what people wrote, and show every branch whole, also where nothing was said yet.
+
+        Unlike an append this fails where a file cannot be written: nothing is lost, and it can be done again.
+        """
+        self._check()
+        with self._mutex:
+            self._check()
+            if self._tree.texts() != self._signature:
+                self._take_in(self._tree.read(self._overview.id))
+            if self._is_pending:
+                self._record([])
+            self._behind.update(self._overview.branches)
+            self._write_texts(None, is_saved=True)
+            self._write_about()
+
+    def drop_branch(self, name: str) -> None:
+        """Take a branch out of the session, with its folder. Its turns stay among the events, as removed.
+
+        UsageError for the first branch, the active one, and one that others grew from.
+        """
+        branch = self._overview.get_branch(name)
+        children = sorted(one.name for one in self._overview.branches.values() if one.parent == name)
+        if not branch.parent:
+            raise UsageError(f"{name} is the first branch", hint="it stays as long as the session does")
+        if name == self.branch:
+            raise UsageError(f"{name} is the current branch", hint="switch to another one first")
+        if children:
+            raise UsageError(f"{', '.join(children)} grew from {name}", hint="delete what grew from it first")
+        self.save()
+        with self._mutex:
+            before = self._events
+            self._events, self._is_pending = without_branch(before, name), True
+            try:
+                self._record([])
+            except BaseException:
+                self._events, self._is_pending = before, False
+                raise
+            self._overview = overview_of(fold(self._events))
+            self._recorded = {event.id: (event.seq, fingerprint(event)) for event in self._events}
+            self._edits += 1
+            self._behind.discard(name)
+            self._tree.remove_branch(name)
+            self._write_texts(None, is_saved=True)
+            self._write_about()
+
+    def close(self) -> None:
+        if not self._stopped and os.getpid() == self._process:
+            with self._mutex:
+                if self._is_dirty and self._tree.texts() == self._signature:
+                    self._catch_up()
+                self._stopped = "it is closed"
+                if self._log is not None:
+                    self._log.close()
+        self._lock.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _check(self) -> None:
+        if os.getpid() != self._process:
+            self._stopped = "it was opened by the parent of this process, which goes on writing it"
+        if self._stopped:
+            path = self._tree.folder.path
+            hint = "open the session again; whatever was acknowledged is there"
+            raise WriterStoppedError(f"{path} takes nothing more: {self._stopped}", hint=hint, path=path)
+        if self._log is not None:
+            if self._log.size != self._accounted:  # a Ctrl-C came between the file and what we know of it
+                self._log.stop()
+            self._log.check()
+
+    def _take_in(self, reading: Reading) -> None:
+        """Begin from what the files say now."""
+        if reading.damages:
+            raise DamagedError(self._tree.name, reading.damages)
+        self._events = list(reading.events)
+        self._overview = overview_of(fold(self._events))
+        self._recorded = {event.id: (event.seq, fingerprint(event)) for event in self._events}
+        self._signature = reading.texts
+        self._edits = reading.edits
+        self._is_pending = reading.is_changed
+        """Whether our events are to be written anew, since the files say more."""
+        self._is_dirty = False
+        self._texts: dict[str, Conversation] = {}
+        self._shown_bytes: dict[str, int] = {}
+        if self._log is None and not self._is_pending:
+            self._open_log()
+
+    def _open_log(self) -> None:
+        ours = self._tree.ours
+        self._log = Log(ours, EVENTS, ours.open(EVENTS, os.O_RDWR | os.O_APPEND))
+        self._accounted = self._log.size
+
+    def _sort_out(self, events: Iterable[Event]) -> tuple[list[Event], tuple[int, ...], Overview]:
+        """Those of the events that are new, numbered and our own; the seq of each of all; and what comes of them."""
+        overview = self._overview
+        new: dict[str, Event] = {}
+        seqs: list[int] = []
+        coming: dict[str, tuple[int, int]] = {}
+        for event in events:
+            known = self._recorded.get(event.id) or coming.get(event.id)
+            if known is None:
+                check_event(event, overview)
+                new[event.id] = replace(deepcopy(event), seq=overview.seq + 1)
+                coming[event.id] = known = (overview.seq + 1, fingerprint(event))
+                overview = apply(overview, new[event.id])
+            elif known[1] != fingerprint(event):
+                raise ConflictError(f"session {overview.id} holds another event with the id {event.id}")
+            seqs.append(known[0])
+        return list(new.values()), tuple(seqs), overview
+
+    def _record(self, new: list[Event]) -> None:
+        """The one point at which an append is made or not."""
+        if not self._is_pending:
+            assert self._log is not None  # noqa: S101 - it was opened when the session was
+            self._log.append(encode_append(new))
+            self._accounted = self._log.size
+            return
+        ours = self._tree.ours
+        ours.make()
+        data = b"".join([encode_event(event) for event in self._events]) + encode_append(new)
+        events = Snapshot(ours, EVENTS, self._tree.find(ours, EVENTS) or b"", signature_of(ours, EVENTS))
+        try:
+            events.put(data)
+        except DiskFullError:
+            raise
+        except BaseException:
+            self._stopped = "a write failed"
+            raise
+        if self._log is not None:
+            self._log.close()
+        self._open_log()
+        self._is_pending = False
+        self._texts = {}
+        self._behind.update(self._overview.branches)
+
+    def _show(self, new: list[Event]) -> None:
+        """Whatever fails here is no loss: the events say it, and the next time it is shown."""
+        self._is_dirty = True
+        turns = [event for event in new if isinstance(event, Turn)]
+        for name in {turn.branch for turn in turns}:
+            if (text := self._texts.get(name)) is not None:
+                text.extend([turn for turn in turns if turn.branch == name])
+            self._behind.add(name)
+        self._behind.update(event.name for event in new if isinstance(event, BranchCreated))
+        if len(turns) < len(new):
+            self._behind.add(self.branch)
+            self._catch_up(new)
+        elif any(turn.role == "tool" for turn in turns) or any(map(self._is_due, self._behind)):
+            self._show_texts(new)
+
+    def _is_due(self, name: str) -> bool:
+        size = self._text(name).size_bytes
+        return size < SHOWN_AT_ONCE_BYTES or (size - self._shown_bytes.get(name, 0)) * SHOWN_SHARE > size
+
+    def _catch_up(self, new: list[Event] | None = None) -> None:
+        with suppress(SegueError):
+            late = set(self._behind)
+            self._show_texts(new)
+            self._write_about(late)
+        self._look()
+
+    def _write_about(self, late: Iterable[str] | None = None) -> None:
+        for name in self._overview.branches if late is None else {*late, self.branch}:
+            self._tree.write_about(self._overview, name)
+        self._tree.point(self.branch)
+        self._is_dirty = bool(self._behind)
+        self._look()
+
+    def _show_texts(self, new: list[Event] | None) -> None:
+        with suppress(SegueError):
+            self._write_texts(new)
+        self._look()
+
+    def _write_texts(self, new: list[Event] | None, *, is_saved: bool = False) -> None:
+        """`new` is all that may be missing from the logs; everything, if nobody knows."""
+        for name in sorted(self._behind):
+            text = self._text(name)
+            is_kept = is_saved or (not text.size_bytes and self._tree.is_saved(name))
+            upto = Upto(self._overview.seq, self._edits)
+            data = text.encode(upto, variables_of(self._overview), is_saved=is_kept)
+            turns = [event for event in self._events if isinstance(event, Turn)] if new is None else new
+            path = [turn for turn in turns if isinstance(turn, Turn) and turn.branch == name]
+            if not is_saved or self._tree.find(self._tree.branch(name), SESSION) != data:  # an editor may have it open
+                self._tree.write_branch(name, data, self._overview)
+            self._tree.write_logs(name, path, self._events if new is None else new)
+            self._shown_bytes[name] = text.size_bytes
+            self._behind.discard(name)
+
+    def _look(self) -> None:
+        with suppress(SegueError):
+            self._signature = self._tree.texts()
+
+    def _text(self, name: str) -> Conversation:
+        if name not in self._texts:
+            self._texts[name] = Conversation(fold(self._events).path(name))
+        return self._texts[name]
