@@ -1,0 +1,248 @@
+;;; segue-footer.el --- The end of session.md: which preset holds, and what differs  -*- lexical-binding: t; -*-
+
+;; Author: The Segue authors
+;; SPDX-License-Identifier: MIT
+
+;;; Commentary:
+
+;; Behind the last form feed there is a line of Segue's own, which is never
+;; touched here, and the list of file-local variables.  Emacs reads that list only
+;; if it begins within the last 3000 characters, which a long conversation needs
+;; for its bounds alone, and then writes a second one.  So the footer is also read
+;; here, whole, and gptel's way of saving is given an empty one to fill.
+
+;;; Code:
+
+(require 'seq)
+(require 'subr-x)
+(require 'segue-files)
+
+(defvar gptel--bounds)
+(defvar gptel--known-backends)
+(defvar gptel--preset)
+(defvar gptel-backend)
+(defvar gptel-temperature)
+(defvar gptel-tools)
+(declare-function gptel--save-state "gptel")
+(declare-function gptel-backend-name "gptel-request")
+(declare-function gptel-get-preset "gptel")
+(declare-function gptel-get-tool "gptel-request")
+(declare-function gptel-tool-name "gptel-request")
+
+(defconst segue-settings
+  '((gptel-model :model segue--name-p)
+    (gptel--backend-name :backend stringp)
+    (gptel--system-message :system-message stringp)
+    (gptel--tool-names :tools segue--names-p)
+    (gptel-temperature :temperature numberp)
+    (gptel-max-tokens :max-tokens natnump)
+    (gptel--num-messages-to-send :num-messages natnump))
+  "What a session may do otherwise than its preset.
+For each: gptel's variable, the word of the command, and what is a value of it.")
+
+(defconst segue--variables
+  (append segue-settings '((gptel--preset nil symbolp) (gptel--bounds nil segue--bounds-p)))
+  "All variables of a footer that mean anything here.")
+
+(defun segue--name-p (value)
+  "Return whether VALUE can name a model."
+  (or (stringp value) (and value (symbolp value))))
+
+(defun segue--names-p (value)
+  "Return whether VALUE is a list of names."
+  (and (proper-list-p value) (seq-every-p #'stringp value)))
+
+(defun segue--bounds-p (value)
+  "Return whether VALUE can say who said what."
+  (and (proper-list-p value) (seq-every-p #'consp value)))
+
+;; Emacs asks before it sets a variable that nobody called safe, and gptel, which
+;; does, may not be loaded yet.
+(pcase-dolist (`(,variable ,_ ,predicate) segue--variables)
+  (unless (get variable 'safe-local-variable)
+    (put variable 'safe-local-variable predicate)))
+
+;;;; Reading
+
+(defconst segue-footer--begin "<!-- Local Variables: -->")
+(defconst segue-footer--end "<!-- End: -->")
+(defconst segue-footer--variable "<!-- \\([[:alnum:]*+_-]+\\): \\(.*\\) -->$")
+(defconst segue-footer--mark "<!-- segue [^<>\n]* -->$")
+
+(defun segue-footer-start ()
+  "Return where the footer begins, or nil if there is none."
+  (save-excursion
+    (goto-char (point-max))
+    (if (search-backward "\n\f\n" nil t)
+        (1+ (point))
+      (skip-chars-backward " \t\n")
+      (beginning-of-line)
+      (and (looking-at-p (regexp-quote segue-footer--end))
+           (re-search-backward (format "^%s$" (regexp-quote segue-footer--begin)) nil t)))))
+
+(defun segue-footer--walk (visit)
+  "Call VISIT at every line of the footer, with what it is.
+That is a cons of name and text for a variable, a string for Segue's own
+line, `frame' for what holds the list together, and nil for what somebody
+typed.  Where VISIT returns non-nil, the line has been removed."
+  (save-excursion
+    (when-let ((start (segue-footer-start)))
+      (goto-char start)
+      (let ((is-inside nil))
+        (while (not (eobp))
+          (let* ((is-begin (looking-at-p segue-footer--begin))
+                 (is-end (and is-inside (looking-at-p segue-footer--end)))
+                 (line (cond ((or is-begin is-end (looking-at-p "\f$")) 'frame)
+                             ((and is-inside (looking-at segue-footer--variable))
+                              (cons (intern (match-string-no-properties 1)) (match-string-no-properties 2)))
+                             ((looking-at segue-footer--mark) (match-string-no-properties 0)))))
+            (setq is-inside (and (or is-inside is-begin) (not is-end)))
+            (unless (funcall visit line) (forward-line 1))))))))
+
+(defun segue-footer-read ()
+  "Return the variables of the footer that are known and sound, as an alist.
+Nothing is evaluated."
+  (let (found)
+    (segue-footer--walk
+     (lambda (line)
+       (when-let ((known (assq (segue-footer--canonical (car-safe line)) segue--variables)))
+         (let ((value (condition-case nil
+                          (let ((read-circle nil)) (car (read-from-string (cdr line))))
+                        (error 'segue--unreadable))))
+           (when (funcall (nth 2 known) value)
+             (setf (alist-get (car known) found) value))))
+       nil))
+    found))
+
+(defun segue-footer--canonical (variable)
+  "Return the name under which VARIABLE is written here: newer gptels renamed one."
+  (if (eq variable 'gptel-system-prompt) 'gptel--system-message variable))
+
+(defun segue-footer-fitting (bounds)
+  "Return BOUNDS without those that lie outside of the buffer.
+Another editor may have changed the text and left them as they were."
+  (let ((fits (lambda (bound)
+                (pcase bound
+                  ((or `(,(and (pred natnump) beg) ,(and (pred natnump) end) . ,_)
+                       `(,(and (pred natnump) beg) . ,(and (pred natnump) end)))
+                   (<= (point-min) beg end (point-max)))))))
+    (if (symbolp (caar bounds))
+        (mapcar (lambda (entry) (cons (car entry) (seq-filter fits (cdr entry)))) bounds)
+      (seq-filter fits bounds))))
+
+;;;; Writing
+
+(defun segue-footer--take ()
+  "Remove the footer and return it: Segue's own line, then its variables.
+What was typed between and below its lines stays, and is part of the text then."
+  (let (mark variables (start (segue-footer-start)))
+    (segue-footer--walk
+     (lambda (line)
+       (pcase line
+         ((pred consp) (setf (alist-get (segue-footer--canonical (car line)) variables) (cdr line)))
+         ((pred stringp) (setq mark line)))
+       (when line
+         (delete-region (point) (min (point-max) (1+ (line-end-position))))
+         t)))
+    (when (and start (string-blank-p (buffer-substring start (point-max))))
+      (delete-region start (point-max)))
+    (cons mark (nreverse variables))))
+
+(defun segue-footer--put (mark variables)
+  "Write the footer: MARK, which is Segue's own line or nil, and VARIABLES."
+  (goto-char (point-max))
+  (unless (and (bolp) (not (bobp))) (insert "\n"))
+  (insert "\f\n" (if mark (concat mark "\n") "") segue-footer--begin "\n")
+  (pcase-dolist (`(,variable . ,text) variables)
+    (let ((case-fold-search t))         ; a text must not look like the beginning of a list
+      (insert (format "<!-- %s: %s -->\n" variable
+                      (replace-regexp-in-string "\\(local\\) \\(variables\\)" "\\1\\\\s\\2" text)))))
+  (insert segue-footer--end "\n"))
+
+(defvar-local segue--settled nil
+  "The preset and the settings when the file was last read or written.")
+
+(defvar-local segue--has-footer nil
+  "Whether the file had a footer then.
+If not, a text that ends like one was typed by somebody.")
+
+(defun segue-settled ()
+  "Remember the settings: what differs from now on was changed by the user."
+  (setq segue--has-footer (and (segue-footer-start) t)
+        segue--settled
+        (cons gptel--preset (mapcar (lambda (row) (cons (car row) (segue-setting (car row)))) segue-settings))))
+
+(defun segue-footer-save ()
+  "Let gptel write what differs from the preset, into the one footer of the file.
+What this Emacs has not changed stays as it was, even if it does not know it."
+  (save-excursion
+    (save-restriction
+      (widen)
+      (condition-case problem
+          (atomic-change-group
+            (pcase-let ((`(,mark . ,old) (and segue--has-footer (segue-footer--take))))
+              (segue-footer--put mark (segue-footer--others old))
+              (gptel--save-state)
+              (let ((new (cdr (segue-footer--take))))
+                (segue-footer--put mark (segue-footer--merged old new))))
+            (segue-settled))
+        (error (segue--warn "the settings were not saved with the text: %s" (error-message-string problem)))))))
+
+(defun segue-footer--others (variables)
+  "Return those of VARIABLES that are none of gptel's."
+  (seq-remove (lambda (entry) (assq (car entry) segue--variables)) variables))
+
+(defun segue-footer--merged (old new)
+  "Return what to write: the variables of NEW where a setting changed, else OLD."
+  (let ((is-same-preset (eq gptel--preset (car segue--settled))))
+    (append
+     (and gptel--preset (list (cons 'gptel--preset (prin1-to-string gptel--preset))))
+     (delq nil (mapcar (lambda (row)
+                         (let* ((variable (car row))
+                                (before (alist-get variable (cdr segue--settled)))
+                                (is-same (and is-same-preset (equal (segue-setting variable) before))))
+                           (if is-same (assq variable old) (segue-footer--changed variable new))))
+                       segue-settings))
+     (segue-footer--others new)
+     (seq-filter (lambda (entry) (eq (car entry) 'gptel--bounds)) new))))
+
+(defun segue-footer--changed (variable new)
+  "Return VARIABLE as it is in NEW, which is what gptel wrote.
+It leaves out a temperature that is its own default, whatever the preset says."
+  (or (assq variable new)
+      (and (eq variable 'gptel-temperature)
+           (not (equal gptel-temperature (plist-get (gptel-get-preset gptel--preset) :temperature)))
+           (cons variable (prin1-to-string gptel-temperature)))))
+
+;;;; Settings of the buffer
+
+(defun segue-setting (variable)
+  "Return the value that VARIABLE, one of `segue-settings', has in this buffer."
+  (pcase variable
+    ('gptel--backend-name (and gptel-backend (gptel-backend-name gptel-backend)))
+    ('gptel--tool-names (mapcar #'gptel-tool-name gptel-tools))
+    (_ (symbol-value (indirect-variable variable)))))
+
+(defun segue-set (variable value)
+  "Set VARIABLE to VALUE in this buffer, and with gptel what it stands for."
+  (set (make-local-variable (indirect-variable variable)) value)
+  (when (featurep 'gptel)
+    (pcase variable
+      ('gptel--backend-name
+       (if-let ((backend (segue-known-backend value)))
+           (setq-local gptel-backend backend)
+         (segue--warn "gptel has no backend %s here; the file keeps it" value)))
+      ('gptel--tool-names
+       (setq-local gptel-tools (delq nil (mapcar #'segue-known-tool value)))))))
+
+(defun segue-known-backend (name)
+  "Return gptel's backend NAME, or nil."
+  (cdr (assoc name gptel--known-backends)))
+
+(defun segue-known-tool (name)
+  "Return gptel's tool NAME, or nil."
+  (let ((found (ignore-errors (gptel-get-tool name))))
+    (and found (not (listp found)) found)))
+
+(provide 'segue-footer)
+;;; segue-footer.el ends here

@@ -1,0 +1,137 @@
+"""The tests of emacs/test in a real Emacs, each under its own name, and what else Emacs has to say of our Lisp."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+import segue
+from tests.docs.pages import ROOT, environment
+from tests.emacs.sessions import write_sessions
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.needs("emacs")
+
+LISP = ROOT / "emacs"
+SOURCES = sorted(LISP.glob("*.el"))
+
+Results = dict[str, str | None]
+"""By the name of a test, why it failed."""
+
+
+def names(file: str) -> list[str]:
+    return re.findall(r"^\(ert-deftest ([^ ]+)", (LISP / "test" / file).read_text(), re.MULTILINE)
+
+
+def emacs(*arguments: str | Path, cwd: Path, **environ: str | Path) -> str:
+    """What it prints. Without Emacs this fails: nothing here means anything then."""
+    program = shutil.which("emacs")
+    assert program, "these tests need Emacs; Debian has it as emacs-nox"
+    home = cwd / "home"
+    home.mkdir(exist_ok=True)
+    done = subprocess.run(
+        [program, "-Q", "--batch", *map(str, arguments)],
+        cwd=cwd,
+        env={**environment(home), **{key: str(value) for key, value in environ.items()}},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+    )
+    printed = done.stdout.decode(errors="replace")
+    assert done.returncode == 0, printed
+    return printed
+
+
+def load_path(*folders: str | Path) -> list[str]:
+    return [word for folder in folders for word in ("-L", str(folder))]
+
+
+def run(file: str, room: Path, *folders: str) -> Results:
+    sessions, found = room / "sessions", room / "results.json"
+    write_sessions(sessions)
+    emacs(
+        *load_path(LISP, LISP / "test", *folders),
+        *("-l", LISP / "test" / file, "-l", LISP / "test" / "segue-run.el"),
+        cwd=room,
+        SEGUE_TEST_SESSIONS=sessions,
+        SEGUE_TEST_CORPUS=ROOT / "tests" / "corpus" / "gptel",
+        SEGUE_TEST_RESULTS=found,
+        SEGUE_TEST_COMMAND=f"{sys.executable}\n-m\nsegue",
+        TMPDIR=room,
+    )
+    results: Results = json.loads(found.read_bytes())
+    return results
+
+
+@pytest.fixture(scope="session")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    return run("segue-test.el", tmp_path_factory.mktemp("emacs"))
+
+
+@pytest.fixture(scope="session")
+def upstream_results(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Results:
+    folders: str = pytestconfig.getoption("--gptel")
+    return run("segue-gptel-test.el", tmp_path_factory.mktemp("gptel"), *folders.split(os.pathsep))
+
+
+@pytest.mark.parametrize("name", names("segue-test.el"))
+def test_in_emacs(name: str, results: Results) -> None:
+    assert results[name] is None
+
+
+@pytest.mark.upstream_gptel
+@pytest.mark.parametrize("name", names("segue-gptel-test.el"))
+def test_with_upstream_gptel(name: str, upstream_results: Results) -> None:
+    assert upstream_results[name] is None
+
+
+GO_ON = """(progn (segue-mode 1) (find-file "%s")
+    (insert "And ö 😀?\n\n" (propertize "More." 'gptel 'response) "\n\n### ") (save-buffer))"""
+
+
+def said_after_going_on_in_emacs(room: Path, *arguments: str | Path) -> list[tuple[str, str]]:
+    with segue.open(f"gptel:{room / 'sessions'}") as library:
+        with library.create(agent="executor") as live:
+            live.add("user", "Größe?")
+            live.add("assistant", "Ö.")
+            session_id = live.id
+        file = room / "sessions" / session_id / "current" / "session.md"
+        emacs("-L", LISP, *arguments, "-l", "segue", "--eval", GO_ON % file, cwd=room)
+        assert library.verify(session_id).damages == ()
+        return [(turn.role, turn.content) for turn in library.load(session_id).turns]
+
+
+def test_what_is_typed_in_emacs_without_gptel_is_said_by_the_user(tmp_path: Path) -> None:
+    *before, last = said_after_going_on_in_emacs(tmp_path)
+    assert before == [("user", "Größe?"), ("assistant", "Ö.")]
+    assert last == ("user", "And ö 😀?\n\nMore.")
+
+
+@pytest.mark.upstream_gptel
+def test_what_is_answered_in_gptel_is_said_by_the_assistant(tmp_path: Path, pytestconfig: pytest.Config) -> None:
+    folders = load_path(LISP / "test", *pytestconfig.getoption("--gptel").split(os.pathsep))
+    said = said_after_going_on_in_emacs(tmp_path, *folders, "-l", "segue-gptel-test")
+    assert said == [("user", "Größe?"), ("assistant", "Ö."), ("user", "And ö 😀?"), ("assistant", "More.")]
+
+
+def test_our_lisp_compiles_without_a_warning(tmp_path: Path) -> None:
+    copies = [shutil.copy(source, tmp_path) for source in SOURCES]
+    assert emacs("-L", tmp_path, "-f", "batch-byte-compile", *copies, cwd=tmp_path) == ""
+
+
+def test_checkdoc_finds_nothing(tmp_path: Path) -> None:
+    checks = [word for source in SOURCES for word in ("--eval", f'(checkdoc-file "{source}")')]
+    assert emacs("-l", "checkdoc", *checks, cwd=tmp_path) == ""
+
+
+def test_every_file_of_the_package_is_short() -> None:
+    assert {source.name for source in SOURCES if len(source.read_text().splitlines()) > 400} == set()
