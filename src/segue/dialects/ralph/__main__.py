@@ -1,0 +1,3 @@
+from segue.dialects.ralph import main
+
+main()

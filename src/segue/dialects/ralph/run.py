@@ -1,0 +1,136 @@
+"""`ralphtool run`: the orchestrator, at a terminal or without one."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from segue.console import output
+from segue.console.exits import Exit
+from segue.dialects.ralph.app import here
+from segue.errors import UsageError
+from segue.library import open as open_library
+from segue.loop.orchestrator import End, Orchestrator, Order
+from segue.loop.workers import find_worker
+from segue.tools.places import find_program
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FrameType
+
+    from segue.git import Repository
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_BY_SIGNAL = 128
+
+
+def run(options: dict[str, str]) -> int:
+    order = Order(
+        change=options["--change"],
+        verify=options.get("--verify", ""),
+        max_retries=_number(options, "--max-retries", 3),
+        max_stories=_number(options, "--max-stories", 0) or None,
+        takeover="--takeover" in options,
+    )
+    cwd = here()
+    with _stopping() as signals, open_library(options.get("--store") or _usual_store()) as library:
+        orchestrator = Orchestrator(
+            order,
+            environ=os.environ,
+            cwd=cwd,
+            library=library,
+            worker=find_worker(options.get("--with", ""), os.environ, cwd),
+            command=_own_command(),
+            should_stop=lambda: bool(signals),
+            repository=_repository(cwd) if "--commit" in options else None,
+        )
+        if "--dry-run" in options:
+            return _show_plan(orchestrator)
+        from segue.dialects.ralph.screen import showing
+
+        with showing(orchestrator.stories) as show:
+            how = orchestrator.run(show)
+    return _ended(how, order.change, signals)
+
+
+def _ended(how: End, change: str, signals: list[int]) -> int:
+    match how:
+        case End.COMPLETE:
+            output.line(("green", f"change {change} is complete"))
+            return Exit.DONE
+        case End.ENOUGH:
+            output.line(f"enough for now; the same command goes on with change {change}")
+            return Exit.DONE
+        case End.FAILED:
+            output.error("a story was not done", "look into it; the same command tries it again")
+            return Exit.DECLINED
+        case End.STOPPED:
+            output.line("stopped; nothing is lost, and the same command goes on")
+    return _BY_SIGNAL + signals[0] if signals else Exit.INTERRUPTED
+
+
+def _show_plan(orchestrator: Orchestrator) -> int:
+    for story in orchestrator.stories():
+        mark = "x" if story.complete else " "
+        output.line(f"[{mark}] {story.id} {story.title} ({story.done}/{len(story.tasks)})")
+    prompt = orchestrator.next_prompt()
+    output.text(f"\nThe agent would be told:\n\n{prompt}" if prompt else "\nAll is done.")
+    return Exit.DONE
+
+
+@contextmanager
+def _stopping() -> Iterator[list[int]]:
+    """The signals that ask to stop, as they come. They interrupt nothing: whoever works looks at the list in time."""
+    came: list[int] = []
+
+    def note(number: int, _frame: FrameType | None) -> None:
+        came.append(number)
+
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    ours = [number for number, earlier in before.items() if earlier is not signal.SIG_IGN]  # nohup says otherwise
+    for number in ours:
+        signal.signal(number, note)
+    try:
+        yield came
+    finally:
+        for number in ours:
+            signal.signal(number, before[number])
+
+
+def _own_command() -> str:
+    """How an agent calls us: by name where that leads here, else by this interpreter."""
+    found = find_program("ralphtool", os.environ)
+    if found is not None:
+        return "ralphtool"
+    return f"{shlex.quote(sys.executable)} -m segue.dialects.ralph"
+
+
+def _usual_store() -> str:
+    """The one of segue, so that it can list and resume what was said."""
+    if store := os.environ.get("SEGUE_STORE"):
+        return store
+    from platformdirs import user_state_path
+
+    return f"journal:{user_state_path('segue') / 'sessions'}"
+
+
+def _repository(cwd: str) -> Repository:
+    from segue.git import find_repository
+
+    found = find_repository(cwd, environ=os.environ)
+    if found is None:
+        raise UsageError(f"{cwd} is in no git repository", hint="git init makes one; or leave out --commit")
+    return found
+
+
+def _number(options: dict[str, str], name: str, usual: int) -> int:
+    said = options.get(name)
+    if said is None:
+        return usual
+    if not said.isdecimal() or len(said) > 9 or (name == "--max-stories" and not int(said)):  # noqa: PLR2004 - more than anyone needs
+        raise UsageError(f"{name} needs a number, not {said!r:.40}", hint=f"as in {name} 3")
+    return int(said)

@@ -1,0 +1,140 @@
+"""What every step works with: the session, its change, and the claim on it."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from segue.clock import utc_now
+from segue.errors import UsageError
+from segue.ids import check_id
+from segue.stores.ralph import RalphStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime
+
+    from segue.model import Event, Overview
+    from segue.spec import Spec, Story
+    from segue.stores.ralph.claims import Claims
+
+PATIENCE_SECONDS = 60.0
+"""How long a command waits for others that write the same session: each of them takes milliseconds."""
+LASTING = "lasting"
+"""The extra field of a session whose file has a copy in the project."""
+_SIGNS = ("openspec", ".ralph", ".git")
+
+
+class NeedsError(UsageError):
+    """Something that a step cannot do without."""
+
+    def __init__(self, code: str, message: str, *, hint: str) -> None:
+        super().__init__(message, hint=hint)
+        self.code = code
+
+
+class Desk:
+    """One step. Whoever takes several sits down anew for each, since others work on the same session."""
+
+    def __init__(
+        self,
+        *,
+        environ: Mapping[str, str],
+        cwd: str,
+        session: str | None = None,
+        story: str | None = None,
+        clock: Callable[[], datetime] = utc_now,
+    ) -> None:
+        self.clock = clock
+        self.store = RalphStore(f"{environ.get('TMPDIR') or '/tmp'}/ralph/sessions", clock=clock)  # noqa: S108 - as specified; the store refuses what is not ours
+        self._session = session or environ.get("RALPH_SESSION", "")
+        self._story = story or environ.get("RALPH_STORY", "")
+        self._cwd = cwd
+
+    @property
+    def session_id(self) -> str:
+        if not self._session:
+            raise NeedsError(
+                "SESSION_REQUIRED",
+                "RALPH_SESSION is not set: every agent command belongs to a session",
+                hint="let an orchestrator manage sessions: it sets RALPH_SESSION and calls "
+                "'ralphtool agent session init --change NAME'; or name the session with --session ID",
+            )
+        return check_id(self._session)
+
+    @cached_property
+    def overview(self) -> Overview:
+        """The session as it was when the step began."""
+        return self.store.overview(self.session_id)
+
+    @property
+    def change(self) -> str:
+        return str(self.overview.extra.get("change_name", ""))
+
+    @property
+    def project(self) -> str:
+        """Where the session was begun, wherever the agent is now; else the nearest folder that looks like a project."""
+        known = self.overview.extra.get("project")
+        return known if isinstance(known, str) and known.startswith("/") else self.project_here
+
+    @cached_property
+    def project_here(self) -> str:
+        folder = self._cwd
+        while True:
+            if any(os.path.lexists(f"{folder}/{sign}") for sign in _SIGNS):
+                return folder
+            above = os.path.dirname(folder)  # noqa: PTH120 - a text, as the rooms below take it
+            if above == folder:
+                return self._cwd
+            folder = above
+
+    def claims(self, project: str) -> Claims:
+        from segue.stores.ralph.claims import Claims
+
+        return Claims(project, sessions=self.store.folder.path)
+
+    def spec_of(self, project: str, change: str) -> Spec:
+        from segue.spec import open_spec
+
+        return open_spec(project, change, locks=self.claims(project).locks, clock=self.clock)
+
+    @cached_property
+    def spec(self) -> Spec:
+        return self.spec_of(self.project, self.change)
+
+    def check_claim(self) -> None:
+        """ChangeLockedError if another session has taken the change over."""
+        from segue.stores.ralph.claims import ChangeLockedError
+
+        claim = self.claims(self.project).find(self.change)
+        if claim is not None and claim.session != self.session_id:
+            raise ChangeLockedError(claim)
+
+    @property
+    def story_id(self) -> str | None:
+        """The one the agent works on, by name or as next-story set it."""
+        current = self._story or self.overview.overrides.get("story")
+        return current if isinstance(current, str) else None
+
+    def story_in(self, stories: Sequence[Story]) -> Story:
+        from segue.spec import get_story
+
+        if not self.story_id:
+            raise NeedsError(
+                "STORY_REQUIRED",
+                "no story is set in this session",
+                hint="the orchestrator calls 'ralphtool agent session next-story' first; "
+                "or name the story with RALPH_STORY or --story ID",
+            )
+        return get_story(stories, self.story_id)
+
+    def record(self, *events: Event) -> Overview:
+        """Durably; what comes of it. Many processes may do this to one session at once."""
+        with self.store.open(self.session_id, timeout_seconds=PATIENCE_SECONDS) as writer:
+            writer.append(*events)
+            if writer.overview.extra.get(LASTING):
+                from segue.loop.copies import keep_copy
+
+                keep_copy(self, writer.overview)
+            return writer.overview

@@ -1,0 +1,47 @@
+"""What an agent said, learned and did, taken over into the session of the library: each thing once, by its id."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from segue.errors import SegueError
+from segue.loop.news import Noted
+from segue.loop.workers import read_back
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from segue.loop.news import News
+    from segue.model import Event, Overview
+    from segue.session import LiveSession
+
+
+def take_over_turns(
+    session: LiveSession, *, project: str, environ: Mapping[str, str], tell: Callable[[News], None]
+) -> bool:
+    """Record what the transcript of the tool has, and the session has not; whether the tool answered."""
+    known = session.overview.overrides
+    tool, native_id = str(known.get("tool") or ""), str(known.get("tool_session") or "")
+    found = read_back(tool, native_id, cwd=project, environ=environ)
+    if found is None:
+        return False
+    if isinstance(found, SegueError):
+        tell(Noted(words=f"what was said in {tool} cannot be read: {found}"))
+        return False
+    for damage in found.damages:
+        tell(Noted(words=f"what was said in {tool} cannot be read whole: {damage}"))
+    new = [replace(turn, branch=session.branch) for turn in found.after({turn.id for turn in session.turns})]
+    if new and new[0].role == "user":  # the prompt, which was recorded before it was sent
+        del new[0]
+    if new:
+        session.record(*new)
+    return any(turn.role == "assistant" for turn in new)
+
+
+def take_over_notes(session: LiveSession, known: Overview) -> None:
+    """What was learned and done in the session of the change."""
+    notes: list[Event] = [*known.learnings, *known.patterns, *known.tasks_done]
+    if notes:
+        session.record(*notes)

@@ -1,0 +1,25 @@
+"""The ralph store on a disk that forgets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from segue.formats.ralph import begin
+from segue.stores.ralph import RalphStore
+from segue.testing.harness_sealed import SealedHarness
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from segue.model import Event
+    from segue.store import Store
+
+
+class RalphHarness(SealedHarness):
+    store_type = RalphStore
+
+    def make(self) -> Store:
+        return RalphStore(str(self.root), kernel=self.kernel, clock=self.clock)
+
+    def encode(self, session_id: str, events: Sequence[Event]) -> bytes:  # noqa: ARG002 - the metadata names it
+        return begin(events).encode()
