@@ -1,19 +1,16 @@
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import shlex
 from typing import TYPE_CHECKING
 
 import click
 
 from segue.cli import options
+from segue.cli.finding import filters, find_places, open_catalog, plain_entry, wanted
 from segue.console import output
-from segue.console.moments import parse_since
 
 if TYPE_CHECKING:
     from segue.library import Library
-    from segue.model import Status
-
-_STATUSES = ("active", "paused", "completed", "interrupted")
 
 
 @options.verb(
@@ -21,46 +18,41 @@ _STATUSES = ("active", "paused", "completed", "interrupted")
     "segue list --agent qa --since 7d",
     "segue list --status paused --json",
     "segue list --limit 1 | cut -f 1",
+    "segue list --project . --pick",
 )
-@click.option(
-    "--agent", metavar="NAME", type=options.text, shell_complete=options.complete_agents, help="Of one agent."
-)
-@click.option("--status", type=click.Choice(_STATUSES), help="With this status.")
-@click.option("--tag", metavar="TAG", type=options.text, shell_complete=options.complete_tags, help="With this tag.")
-@click.option("--since", metavar="TIME", help="Active since: 7d, 2026-11-01 or an ISO time.")
+@filters
 @click.option("--limit", metavar="N", type=click.IntRange(min=1), help="Not more than so many.")
+@click.option("--pick", is_flag=True, help="Choose one to go on with.")
 @options.library
 @options.as_json
-def command(
-    *,
-    library: Library,
-    agent: str | None,
-    status: Status | None,
-    tag: str | None,
-    since: str | None,
-    limit: int | None,
-    as_json: bool,
-) -> None:
+def command(*, library: Library, limit: int | None, pick: bool, as_json: bool, **given: str | None) -> int | None:
     """Show the sessions, the last active first.
 
     On a terminal a table; elsewhere a line a session, with tabs between id, agent, title, turns, created, last activity
-    and status.
+    and status, and where it is if several places were looked into. Without --store those are the usual store, the
+    stores in your configuration, and the AI tools of this machine.
     """
-    moment = None if since is None else parse_since(since, datetime.now(UTC))
-    heads = library.list(agent=agent, status=status, tag=tag, since=moment, limit=limit)
+    places = find_places(library)
+    chosen = wanted(places, given)
+    if pick:
+        from segue.cli.picking import pick as open_picker
+
+        return open_picker(places, chosen)
+    with open_catalog(places, words=False) as catalog:
+        entries = catalog.entries(chosen, limit=limit)
     if as_json:
-        from segue.formats.transcript import plain
-
-        output.data([plain(head) for head in heads])
-        return
-    if not heads:
-        filtered = any(value is not None for value in (agent, status, tag, since))
-        what = "no session matches" if filtered else f"there are no sessions in {library.store.url}"
+        output.data([plain_entry(entry) for entry in entries])
+        return None
+    if not entries:
+        filtered = any(value is not None for value in given.values())
+        what = "no session matches" if filtered else f"there are no sessions in {' or '.join(places.names)}"
         output.warn(f"{what}; {'segue list shows all' if filtered else 'segue new starts one'}")
-        return
-    from segue.cli.view import show_heads
+        return None
+    from segue.cli.view import show_entries
 
-    show_heads(heads)
-    for head in heads:
-        if head.damage:
-            output.warn(f"{head.id} is damaged ({head.damage}); segue verify {head.id} shows every place")
+    show_entries(entries, with_places=len(places.sources) > 1)
+    for entry in entries:
+        if entry.damage:
+            more = "; segue verify {} shows every place".format(shlex.join(places.words("verify", entry)[1:]))
+            output.warn(f"{entry.id} is damaged ({entry.damage}){more if entry.source in places.libraries else ''}")
+    return None

@@ -1,0 +1,281 @@
+"""The index: follows its sources by reading what has changed, answers from what it knows, and may be lost at any time.
+
+It is never the truth. A catalog that is broken, of another make, or gone is made anew; one that somebody else is
+writing is used as it is; where there is no place for a file, it lives in memory.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from segue.catalog.database import PATIENCE_SECONDS, Database, has_no_place, is_busy
+from segue.catalog.entry import Filters, Hit, conditions, entry_of, to_number
+from segue.catalog.source import Glanced, Mark, Piece
+from segue.catalog.statements import query
+from segue.catalog.words import expression
+from segue.errors import NotFoundError, SegueError, StorageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Sequence
+    from types import TracebackType
+    from typing import Self
+
+    from segue.catalog.entry import Entry
+    from segue.catalog.source import Record, Sighting, Source
+    from segue.durable.folder import Folder
+
+BATCH = 200
+"""Sessions in one transaction: what a crash costs, and how long others wait."""
+_LARGEST = 1 << 62
+_BEGIN, _END = "\x02", "\x03"
+_CLEAN = {0: " ", ord(_BEGIN): " ", ord(_END): " "}
+
+
+class Refreshed(Struct, frozen=True, kw_only=True):
+    """What following the sources came to."""
+
+    seen: int = 0
+    read: int = 0
+    gone: int = 0
+    failed: tuple[tuple[str, SegueError], ...] = ()
+    """Sources that could not be looked at, and why; what was known of them is kept."""
+    is_stale: bool = False
+    """Whether somebody else was writing, so that the answers may be a moment old."""
+
+
+class Catalog:
+    """One file in a cache folder (None for memory alone)."""
+
+    def __init__(self, folder: Folder | None, *, patience_seconds: float = PATIENCE_SECONDS) -> None:
+        self._database = Database(folder, patience_seconds=patience_seconds)
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether another catalog on the same folder sees what this one has read."""
+        return self._database.is_shared
+
+    def refresh(
+        self, sources: Sequence[Source], *, words: bool = True, tell: Callable[[int], None] = lambda _: None
+    ) -> Refreshed:
+        """Read what is new or has changed since, forget what is gone; `tell` hears how many were read so far.
+
+        Without `words` only what a listing shows is read, where a source can do so; a later search reads the rest.
+        """
+        try:
+            return self._refresh(sources, words, tell)
+        except sqlite3.DatabaseError as error:
+            if has_no_place(error):
+                self._database.move_to_memory()
+            else:
+                self._database.make_anew()
+            return self._refresh(sources, words, tell)
+
+    def note(self, source: Source, id: str) -> None:
+        """Take up what a listing shows of a session that was just written; whatever stands in the way, it is no error.
+
+        Whoever refreshes next makes it good.
+        """
+        with suppress(sqlite3.DatabaseError, SegueError):
+            found = source.look(id)
+            if found is None:
+                self._forget(source, [id])
+            else:
+                self._take(source, [found], words=False)
+
+    def entries(self, filters: Filters | None = None, *, limit: int | None = None) -> list[Entry]:
+        """The last active first."""
+        condition, values = conditions(filters or Filters())
+        statement = query("listed").format(filters=condition)
+        most = _LARGEST if limit is None else min(limit, _LARGEST)
+        return [entry_of(row) for row in self._ask(statement, values | {"limit": most})]
+
+    def search(
+        self, text: str, filters: Filters | None = None, *, limit: int = 20, unfinished: bool = False
+    ) -> list[Hit]:
+        """The best first; each session once, with the place that matches best.
+
+        The last word of an `unfinished` text stands for all that begins so. UsageError if there is no word in it.
+        """
+        words = expression(text, unfinished=unfinished)
+        condition, values = conditions(filters or Filters(), pieces=True)
+        statement = query("matches").format(filters=condition)
+        found = self._ask(statement, values | {"words": words, "limit": min(limit, _LARGEST)})
+        return [self._hit(words, row["piece"], row["matches"]) for row in found]
+
+    def said(self, entry: Entry, *, first: int = 0, branch: str = "", limit: int = 6) -> list[Piece]:
+        """The last turns of a session, or those from a place on, as they were when it was read; in order."""
+        statement = query("said").format(order="ASC" if first else "DESC")
+        values = {"source": entry.source, "id": entry.id, "first": first, "branch": branch, "limit": limit}
+        return sorted((Piece(**row) for row in self._ask(statement, values)), key=lambda piece: piece.seq)
+
+    def close(self) -> None:
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def _connection(self) -> sqlite3.Connection:
+        return self._database.connection
+
+    def _refresh(self, sources: Sequence[Source], words: bool, tell: Callable[[int], None]) -> Refreshed:  # noqa: FBT001
+        seen = read = gone = 0
+        failed: list[tuple[str, SegueError]] = []
+        is_stale = False
+        try:
+            for source in sources:
+                rows = self._connection.execute(query("known"), (source.name,))
+                known = {id: (revision, is_read, is_active) for id, revision, is_read, is_active in rows}
+                try:
+                    found = list(source.scan())
+                except SegueError as error:
+                    failed.append((source.name, error))
+                    continue
+                seen += len(found)
+                wanted = words or not isinstance(source, Glanced)
+                changed = [one for one in found if _is_changed(source, one, known.get(one.id), words=wanted)]
+                for at in range(0, len(changed), BATCH):
+                    read += self._take(source, changed[at : at + BATCH], words=wanted)
+                    tell(read)
+                gone += self._forget(source, known.keys() - {one.id for one in found})
+        except sqlite3.OperationalError as error:
+            if not is_busy(error):
+                raise
+            is_stale = True
+        return Refreshed(seen=seen, read=read, gone=gone, failed=tuple(failed), is_stale=is_stale)
+
+    def _take(self, source: Source, found: Sequence[Sighting], *, words: bool) -> int:
+        """Read the sessions first, so that nobody waits for our reading."""
+        records: list[tuple[Sighting, Record]] = []
+        gone: list[str] = []
+        for one in found:
+            try:
+                if not words and isinstance(source, Glanced):
+                    records.append((one, source.glance(one.id)))
+                else:
+                    records.append((one, source.read(one.id, known=self._mark(source, one.id))))
+            except NotFoundError:
+                gone.append(one.id)
+        self._forget(source, gone)
+        is_read = words or not isinstance(source, Glanced)
+        with self._connection:
+            self._connection.execute("BEGIN IMMEDIATE")
+            for one, record in records:
+                self._put(source.name, one, record, is_read=is_read)
+        return len(records)
+
+    def _mark(self, source: Source, id: str) -> Mark | None:
+        row = self._connection.execute(query("find"), (source.name, id)).fetchone()
+        return None if row is None else Mark(row[1], row[2])
+
+    def _put(self, source: str, one: Sighting, record: Record, *, is_read: bool) -> None:
+        head = record.head
+        values = {
+            "source": source,
+            "id": one.id,
+            "revision": one.revision,
+            "is_read": is_read,
+            "seq": record.mark.seq,
+            "mark": record.mark.id,
+            "tool": record.tool,
+            "agent": head.agent,
+            "title": head.title,
+            "status": head.status,
+            "branch": head.branch,
+            "project": record.project,
+            "folder": record.folder,
+            "summary": record.summary,
+            "tags": "".join(f"\n{tag}\n" for tag in head.tags),
+            "turn_count": head.turn_count,
+            "created_at": to_number(head.created_at),
+            "updated_at": to_number(head.updated_at),
+            "damage": head.damage,
+        }
+        cleaned = {name: _clean(value) for name, value in values.items()}
+        (number,) = self._connection.execute(query("put"), cleaned).fetchone()
+        if is_read:
+            self._forget_pieces(number, everything=not record.is_rest)
+            self._add_pieces(number, record.pieces)
+
+    def _add_pieces(self, session: int, pieces: Iterable[Piece]) -> None:
+        last = self._connection.execute(query("last_piece")).fetchone()[0]
+        self._connection.executemany(
+            query("add_piece"),
+            ((session, one.kind, one.seq, _clean(one.branch), _clean(one.role), _clean(one.text)) for one in pieces),
+        )
+        self._connection.execute(query("index_pieces"), (session, last))
+
+    def _forget(self, source: Source, ids: Collection[str]) -> int:
+        if not ids:
+            return 0
+        with self._connection:
+            self._connection.execute("BEGIN IMMEDIATE")
+            for id in ids:
+                row = self._connection.execute(query("find"), (source.name, id)).fetchone()
+                if row is not None:
+                    self._forget_pieces(row[0], everything=True)
+                    self._connection.execute(query("forget_session"), (row[0],))
+        return len(ids)
+
+    def _forget_pieces(self, session: int, *, everything: bool) -> None:
+        for name in ("forget_words", "forget_pieces"):
+            self._connection.execute(query(name), (session, everything))
+
+    def _hit(self, words: str, piece: int, matches: int) -> Hit:
+        values = {"words": words, "piece": piece, "begin": _BEGIN, "end": _END}
+        row = self._ask(query("shown"), values)[0]
+        return Hit(
+            entry=entry_of(row),
+            kind=row["kind"],
+            seq=row["seq"],
+            branch=row["branch"],
+            role=row["role"],
+            snippet=_spans(row["snippet"]),
+            matches=matches,
+        )
+
+    def _ask(self, statement: str, values: dict[str, object]) -> list[sqlite3.Row]:
+        try:
+            cursor = self._connection.cursor()
+            cursor.row_factory = sqlite3.Row
+            return cursor.execute(statement, values).fetchall()
+        except sqlite3.DatabaseError as error:
+            self._database.make_anew()
+            raise StorageError(
+                f"the catalog broke ({error})", hint="try again: it is made anew from the files"
+            ) from None
+
+
+def _is_changed(source: Source, one: Sighting, known: tuple[str, bool, bool] | None, *, words: bool) -> bool:
+    """An active session may have lost its writer, and then nothing in its files says so."""
+    if known is None:
+        return True
+    revision, is_read, is_active = known
+    if revision != one.revision or (words and not is_read):
+        return True
+    return is_active and not source.is_alive(one.id)
+
+
+def _clean(value: object) -> object:
+    """SQLite has no place for halves of characters, and the marks of a snippet must be ours."""
+    if not isinstance(value, str):
+        return value
+    return value.encode("utf-8", "replace").decode().translate(_CLEAN)
+
+
+def _spans(snippet: str) -> tuple[tuple[str, bool], ...]:
+    first, *marked = snippet.split(_BEGIN)
+    spans = [(first, False)]
+    for piece in marked:
+        found, _, rest = piece.partition(_END)
+        spans += [(found, True), (rest, False)]
+    return tuple((text, is_found) for text, is_found in spans if text)

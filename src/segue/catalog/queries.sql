@@ -1,0 +1,77 @@
+-- known: what a source had when it was looked at last
+SELECT id, revision, is_read, status = 'active' FROM sessions WHERE source = ?;
+
+-- find: how far one session was read
+SELECT number, seq, mark FROM sessions WHERE source = ? AND id = ?;
+
+-- put: what a listing needs of a session, as it is now; a glance does not change how far it was read
+INSERT INTO sessions (
+    source, id, revision, is_read, seq, mark, tool, agent, title, status, branch, project, folder, summary, tags,
+    turn_count, created_at, updated_at, damage
+)
+VALUES (
+    :source, :id, :revision, :is_read, :seq, :mark, :tool, :agent, :title, :status, :branch, :project, :folder, :summary,
+    :tags, :turn_count, :created_at, :updated_at, :damage
+)
+ON CONFLICT (source, id) DO UPDATE SET
+    revision = excluded.revision, is_read = excluded.is_read,
+    seq = iif(excluded.is_read, excluded.seq, seq), mark = iif(excluded.is_read, excluded.mark, mark),
+    tool = excluded.tool, agent = excluded.agent, title = excluded.title, status = excluded.status,
+    branch = excluded.branch, project = excluded.project, folder = excluded.folder, summary = excluded.summary,
+    tags = excluded.tags, turn_count = excluded.turn_count, created_at = excluded.created_at,
+    updated_at = excluded.updated_at, damage = excluded.damage
+RETURNING number;
+
+-- add_piece: something to search for
+INSERT INTO pieces (session, kind, seq, branch, role, text) VALUES (?, ?, ?, ?, ?, ?);
+
+-- index_pieces: the words of the pieces of a session beyond a number
+INSERT INTO words (rowid, text) SELECT number, text FROM pieces WHERE session = ? AND number > ?;
+
+-- last_piece: the newest piece of all
+SELECT coalesce(max(number), 0) FROM pieces;
+
+-- forget_words: the words of a session, or of what can change in it
+INSERT INTO words (words, rowid, text)
+SELECT 'delete', number, text FROM pieces WHERE session = ?1 AND (?2 OR kind NOT IN ('turn', 'decision', 'learning'));
+
+-- forget_pieces: the same pieces
+DELETE FROM pieces WHERE session = ?1 AND (?2 OR kind NOT IN ('turn', 'decision', 'learning'));
+
+-- forget_session: a session whose pieces are gone
+DELETE FROM sessions WHERE number = ?;
+
+-- listed: sessions, the last active first
+SELECT s.* FROM sessions AS s WHERE {filters} ORDER BY s.updated_at DESC, s.number DESC LIMIT :limit;
+
+-- matches: the best piece of each session that matches, the best session first
+WITH scored AS MATERIALIZED ( -- for bm25 knows no groups
+    SELECT
+        p.session AS session,
+        p.number AS piece,
+        bm25(words) * CASE p.kind WHEN 'title' THEN 4.0 WHEN 'turn' THEN 1.0 ELSE 2.0 END AS score
+    FROM words
+    JOIN pieces AS p ON p.number = words.rowid
+    JOIN sessions AS s ON s.number = p.session
+    WHERE words MATCH :words AND {filters}
+)
+SELECT session, piece, min(score) AS score, count(*) AS matches
+FROM scored
+GROUP BY session
+ORDER BY score, session DESC
+LIMIT :limit;
+
+-- shown: what is shown of a match
+SELECT p.kind, p.seq, p.branch, p.role, snippet(words, 0, :begin, :end, '…', 24) AS snippet, s.*
+FROM words
+JOIN pieces AS p ON p.number = words.rowid
+JOIN sessions AS s ON s.number = p.session
+WHERE words MATCH :words AND words.rowid = :piece;
+
+-- said: turns of a session beyond a place, in this order
+SELECT p.kind, p.seq, p.branch, p.role, p.text
+FROM pieces AS p
+JOIN sessions AS s ON s.number = p.session
+WHERE s.source = :source AND s.id = :id AND p.kind = 'turn' AND p.seq >= :first AND (:branch = '' OR p.branch = :branch)
+ORDER BY p.seq {order}
+LIMIT :limit;

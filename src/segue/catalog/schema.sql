@@ -1,0 +1,42 @@
+-- What the files say, arranged for finding. Nothing is here that is not in them; `user_version` tells which arrangement.
+
+CREATE TABLE sessions (
+    number INTEGER PRIMARY KEY,
+    source TEXT NOT NULL,
+    id TEXT NOT NULL,
+    revision TEXT NOT NULL,
+    is_read INTEGER NOT NULL,  -- whether the pieces are of this revision, or only what a listing shows
+    seq INTEGER NOT NULL,
+    mark TEXT NOT NULL,        -- the id of the event with this seq: what was read goes up to it
+    tool TEXT NOT NULL,
+    agent TEXT NOT NULL,
+    title TEXT NOT NULL,
+    status TEXT NOT NULL,
+    branch TEXT NOT NULL,
+    project TEXT NOT NULL,
+    folder TEXT NOT NULL,
+    summary TEXT NOT NULL,
+    tags TEXT NOT NULL,        -- each between newlines, so that one is found as '\ntag\n'
+    turn_count INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL, -- microseconds
+    damage TEXT NOT NULL,
+    UNIQUE (source, id)
+);
+CREATE INDEX sessions_by_activity ON sessions (updated_at);
+
+-- What can be searched for.
+CREATE TABLE pieces (
+    number INTEGER PRIMARY KEY,
+    session INTEGER NOT NULL REFERENCES sessions (number),
+    kind TEXT NOT NULL,
+    seq INTEGER NOT NULL,
+    branch TEXT NOT NULL,
+    role TEXT NOT NULL,
+    text TEXT NOT NULL
+);
+CREATE INDEX pieces_by_session ON pieces (session);
+
+CREATE VIRTUAL TABLE words USING fts5 (
+    text, content='pieces', content_rowid='number', tokenize='unicode61 remove_diacritics 2'
+);

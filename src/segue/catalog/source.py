@@ -1,0 +1,83 @@
+"""What can be indexed: anything that names its sessions, tells whether one has changed, and can read it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+
+from msgspec import Struct
+
+from segue.model import Head
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Kind = Literal["title", "summary", "turn", "decision", "learning"]
+
+
+class Sighting(Struct, frozen=True, gc=False):
+    """A session that is there, and a text that changes whenever it does."""
+
+    id: str
+    revision: str
+
+
+class Mark(Struct, frozen=True, gc=False):
+    """How far a session was read: the last event, by its place and its id."""
+
+    seq: int = 0
+    id: str = ""
+
+
+class Piece(Struct, frozen=True, kw_only=True, gc=False):
+    """Something that people search for."""
+
+    kind: Kind
+    text: str
+    seq: int = 0
+    branch: str = ""
+    role: str = ""
+
+
+class Record(Struct, frozen=True, kw_only=True):
+    """All that is indexed of a session, or all that is new in it."""
+
+    head: Head
+    mark: Mark = Mark()
+    is_rest: bool = False
+    """Whether turns, decisions and learnings are only those that were not known."""
+    tool: str = ""
+    project: str = ""
+    folder: str = ""
+    summary: str = ""
+    pieces: tuple[Piece, ...] = ()
+
+
+class Source(Protocol):
+    """Reads alone; never changes, locks or waits."""
+
+    @property
+    def name(self) -> str:
+        """What it is known by for good: the URL of a store, or a tool and where it keeps its sessions."""
+
+    def scan(self) -> Iterator[Sighting]:
+        """Every session there is, at the cost of a look at each."""
+
+    def look(self, id: str) -> Sighting | None:
+        """The same for one session; None if it is not there."""
+
+    def read(self, id: str, *, known: Mark | None = None) -> Record:
+        """A session that is new or has changed; without the turns up to `known`, if it is sure that they are the same.
+
+        NotFoundError if it is gone. One that is damaged is given as far as it can be read, and says so in its head.
+        """
+
+    def is_alive(self, id: str) -> bool:
+        """Whether somebody is writing it now."""
+
+
+@runtime_checkable
+class Glanced(Protocol):
+    """A source that can tell what a listing shows of a session without reading all of it."""
+
+    def glance(self, id: str) -> Record:
+        """A record without pieces. NotFoundError if the session is gone."""
