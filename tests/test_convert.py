@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from itertools import pairwise
+from itertools import pairwise, permutations
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
@@ -13,9 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from segue.convert import convert
+from segue.clock import utc_now
+from segue.convert import Converted, convert, copy, copy_all
 from segue.errors import DamagedError, NotFoundError, SessionExistsError
 from segue.model import Attachment, Decision, Turn, Unknown
+from segue.store import Durability
+from segue.stores import SCHEMES, open_store
+from segue.stores.cortext import CortextStore
 from segue.stores.journal import JournalStore
 from segue.stores.memory import MemoryStore
 from segue.stores.soleur import SoleurStore
@@ -29,6 +33,8 @@ if TYPE_CHECKING:
 
     from segue.model import Event, JsonObject
     from segue.store import Store
+
+DATED = "2026-01-05-001-plan-x"
 
 
 @pytest.fixture
@@ -83,6 +89,41 @@ def test_a_conversion_that_was_cut_short_is_completed(journal: JournalStore, sol
     assert convert(journal, ID, soleur) == journal.load(ID)
 
 
+def test_again_only_what_is_missing_is_added(journal: JournalStore, soleur: SoleurStore, tmp_path: Path) -> None:
+    keep(journal, *turns(1, 3))
+    assert copy(journal, ID, soleur).added == 4
+    before = snapshot_of(tmp_path / "soleur")
+    assert copy(journal, ID, soleur).added == 0
+    assert snapshot_of(tmp_path / "soleur") == before
+    with journal.open(ID) as writer:
+        writer.append(turn(4))
+    assert copy(journal, ID, soleur).added == 1
+
+
+def test_a_session_that_has_gone_on_in_the_target_is_left_alone(journal: JournalStore, soleur: SoleurStore) -> None:
+    keep(journal, *turns(1, 3))
+    convert(journal, ID, soleur)
+    with soleur.open(ID) as writer:
+        writer.append(turn(4))
+    assert copy(journal, ID, soleur).added == 0
+    assert len(soleur.load(ID).turns) == 4
+
+
+def test_an_attachment_whose_bytes_are_gone_is_a_loss_that_is_named(journal: JournalStore, soleur: SoleurStore) -> None:
+    name = f"sha256:{'0' * 64}"
+    keep(journal, Attachment(path="README.md", hash=name, size_bytes=8, timestamp=moment(1), id="attached"))
+    assert copy(journal, ID, soleur).losses == (f"{name} is named, but it was not in {journal.url}",)
+
+
+def test_one_that_cannot_be_converted_costs_only_itself(journal: JournalStore, soleur: SoleurStore) -> None:
+    for name in ("a", "b", "c"):
+        keep(journal, turn(1), session_id=name)
+    keep(soleur, turn(2), session_id="b")
+    found = list(copy_all(journal, soleur, ["a", "b", "c"]))
+    assert [isinstance(one, Converted) for one in found] == [True, False, True]
+    assert [event.id for event in soleur.load("b").turns] == ["turn-2"]
+
+
 def test_a_damaged_session_is_not_converted(tmp_path: Path, soleur: SoleurStore) -> None:
     harness = JournalHarness(tmp_path)
     store = harness.make()
@@ -108,6 +149,34 @@ def test_what_soleur_left_is_the_same_in_a_journal(journal: JournalStore, soleur
     with pytest.raises(NotFoundError):
         journal.get_blob("s1", name)
     assert journal.get_blob("s1", journal.load("s1").attachments[0].hash) == b"# Login\n"
+
+
+def opened(scheme: str, folder: Path | str) -> Store:
+    url = "memory:" if scheme == "memory" else f"{scheme}:{folder}"
+    return open_store(url, clock=utc_now, durability=Durability.WRITTEN)
+
+
+PAIRS = list(permutations(SCHEMES, 2))
+
+
+@pytest.mark.parametrize(("one", "other"), PAIRS)
+def test_from_any_store_to_any_other_and_back_is_the_same_session(tmp_path: Path, one: str, other: str) -> None:
+    source, target, back = (opened(scheme, tmp_path / str(at)) for at, scheme in enumerate((one, other, one)))
+    keep(source, *turns(1, 3), *every_kind(), fork("other", 2), turn(9, branch="other"), session_id=DATED)
+    convert(source, DATED, target)
+    assert convert(target, DATED, back) == source.load(DATED) == target.load(DATED)
+    assert list(back.read(DATED)) == list(source.read(DATED)) == list(target.read(DATED))
+
+
+def test_what_cortext_left_is_the_same_in_a_journal(journal: JournalStore, tmp_path: Path) -> None:
+    hidden = tmp_path / "workspace" / "conversations" / "2026-01-05" / "001-plan-x" / ".session"
+    hidden.mkdir(parents=True)
+    found = {"conversation_id": "001-plan-x", "title": "X", "status": "completed", "mood": 5, "agent_config": []}
+    (hidden / "session.json").write_text(json.dumps(found))
+    (hidden / "messages.jsonl").write_text('{"role": "human", "content": "Hi", "timestamp": "2026-01-05T09:30:00"}\n')
+    cortext = CortextStore(str(tmp_path / "workspace"))
+    assert convert(cortext, DATED, journal) == cortext.load(DATED)
+    assert journal.load(DATED).extra["mood"] == 5
 
 
 # ── Any session ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -167,20 +236,16 @@ def sessions(draw: st.DrawFn) -> list[Event]:
     return events
 
 
-@given(sessions())
-def test_there_and_back_again_is_the_same_session(events: list[Event]) -> None:
+@given(sessions(), st.sampled_from(PAIRS))
+def test_there_and_back_again_is_the_same_session(events: list[Event], pair: tuple[str, str]) -> None:
     with TemporaryDirectory() as place:
         source = MemoryStore()
         source.create(ID, events).close()
-        chain: list[Store] = [
-            source,
-            JournalStore(f"{place}/1"),
-            SoleurStore(f"{place}/2"),
-            JournalStore(f"{place}/3"),
-            SoleurStore(f"{place}/4"),
-        ]
-        for one, other in pairwise(chain):
-            convert(one, ID, other)
-            assert list(other.read(ID)) == list(source.read(ID))
-            assert other.load(ID) == source.load(ID)
-            assert other.examine(ID).damages == ()
+        one, other = pair
+        chain: list[Store] = [source, *(opened(scheme, f"{place}/{at}") for at, scheme in enumerate((one, other, one)))]
+        for here, there in pairwise(chain):
+            found = copy(here, ID, there)
+            assert (found.events, found.added, found.losses) == (len(events), len(events), ())
+            assert list(there.read(ID)) == list(source.read(ID))
+            assert there.load(ID) == source.load(ID)
+            assert there.examine(ID).damages == ()

@@ -6,11 +6,13 @@ import re
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec import Struct
 
-from segue.errors import NotFoundError, SessionExistsError, StorageError
+from segue.errors import NotFoundError, SegueError, SessionExistsError, StorageError
+from segue.model import Attachment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from segue.model import Event, Session
     from segue.store import Store
@@ -18,31 +20,75 @@ if TYPE_CHECKING:
 _BLOB = re.compile(r"sha256:[0-9a-f]{64}")
 
 
-def convert(source: Store, session_id: str, target: Store) -> Session:
-    """Replay a session into another store under the same id, and give it back as it is there; the source stays.
+class Converted(Struct, frozen=True, kw_only=True):
+    """A session that is in the other store now, and has been read back there."""
 
-    Doing it again after a crash half-way completes it. SessionExistsError if the target has another session of this
-    id, DamagedError if the source cannot be read whole.
-    """
-    events = list(source.read(session_id))
-    blobs = {name: data for name in _names(events) if (data := _find_blob(source, session_id, name)) is not None}
-    try:
-        writer = target.create(session_id, events[:1])
-    except SessionExistsError:
-        there = list(target.read(session_id))
-        if there != events[: len(there)]:
-            raise
-        writer = target.open(session_id)
-    with writer:
-        for data in blobs.values():  # before the events that refer to them
-            writer.put_blob(data)
-        writer.append(*events)
-    _verify(target, session_id, events, blobs)
+    session_id: str
+    events: int
+    added: int
+    """How many of the events were not there before."""
+    blobs: int
+    losses: tuple[str, ...] = ()
+    """What could not be carried; empty where nothing was lost."""
+
+
+class Unconverted(Struct, frozen=True, kw_only=True):
+    """A session that is not in the other store, or not whole, and why."""
+
+    session_id: str
+    error: SegueError
+
+
+def convert(source: Store, session_id: str, target: Store) -> Session:
+    """As `copy`; the session as it is in the target."""
+    copy(source, session_id, target)
     return target.load(session_id)
 
 
+def copy(source: Store, session_id: str, target: Store) -> Converted:
+    """Replay a session into another store under the same id, as far as it is not there yet; the source stays.
+
+    Doing it again after a crash half-way completes it, and else adds what is new. SessionExistsError if the target has
+    another session of this id, DamagedError if the source cannot be read whole, StorageError if it came back otherwise.
+    """
+    events = list(source.read(session_id))
+    blobs, missing = _blobs(source, session_id, events)
+    there = _there(target, session_id)[: len(events)]  # it may have gone on there
+    if there != events[: len(there)]:
+        raise SessionExistsError(session_id)
+    if there != events or any(_find_blob(target, session_id, name) != data for name, data in blobs.items()):
+        with target.open(session_id) if there else target.create(session_id, events[:1]) as writer:
+            for data in blobs.values():  # before the events that refer to them
+                writer.put_blob(data)
+            writer.append(*events)
+    _verify(target, session_id, events, blobs)
+    return Converted(
+        session_id=session_id,
+        events=len(events),
+        added=len(events) - len(there),
+        blobs=len(blobs),
+        losses=tuple(f"{name} is named, but it was not in {source.url}" for name in missing),
+    )
+
+
+def copy_all(source: Store, target: Store, ids: Sequence[str]) -> Iterator[Converted | Unconverted]:
+    """One after the other; what cannot be converted costs only itself."""
+    for session_id in ids:
+        try:
+            yield copy(source, session_id, target)
+        except SegueError as error:
+            yield Unconverted(session_id=session_id, error=error)
+
+
+def _there(target: Store, session_id: str) -> list[Event]:
+    try:
+        return list(target.read(session_id))
+    except NotFoundError:
+        return []
+
+
 def _verify(target: Store, session_id: str, events: list[Event], blobs: dict[str, bytes]) -> None:
-    if list(target.read(session_id)) != events:
+    if list(target.read(session_id))[: len(events)] != events:
         raise StorageError(
             f"session {session_id} came back from {target.url} as another",
             hint="the source is untouched; delete what is in the target",
@@ -52,10 +98,18 @@ def _verify(target: Store, session_id: str, events: list[Event], blobs: dict[str
             raise StorageError(f"blob {name} of session {session_id} came back from {target.url} as another")
 
 
-def _find_blob(source: Store, session_id: str, name: str) -> bytes | None:
+def _blobs(source: Store, session_id: str, events: list[Event]) -> tuple[dict[str, bytes], list[str]]:
+    """Those that there are, and the attachments of which only the name is there."""
+    found = {name: _find_blob(source, session_id, name) for name in sorted(_names(events))}
+    attached = {event.hash for event in events if isinstance(event, Attachment)}
+    missing = [name for name, data in found.items() if data is None and name in attached]
+    return {name: data for name, data in found.items() if data is not None}, missing
+
+
+def _find_blob(store: Store, session_id: str, name: str) -> bytes | None:
     """None where there is a hash and no blob: an event may well speak of bytes that nobody kept."""
     try:
-        return source.get_blob(session_id, name)
+        return store.get_blob(session_id, name)
     except NotFoundError:
         return None
 

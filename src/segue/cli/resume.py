@@ -26,31 +26,73 @@ _LOOKED_INTO = 200
     "segue resume qa-2026",
     "segue resume login bug",
     "segue resume login --agent ollama/qwen3",
+    "segue resume login --with codex",
+    "segue resume login --with claude --print",
 )
 @click.argument("words", metavar="[ID|WORDS]...", nargs=-1, type=options.text, shell_complete=options.complete_ids)
 @click.option("--last", is_flag=True, help="The session that was active last.")
+@click.option(
+    "--with",
+    "tool",
+    metavar="TOOL",
+    default="",
+    type=options.text,
+    help="Go on in claude, codex, gemini, opencode, pi or any command.",
+)
+@click.option("--print", "printed", is_flag=True, help="Print the command for that instead of running it.")
+@click.option(
+    "--from", "back", metavar="TOOL", default="", type=options.text, help="Only take back what was said in a tool."
+)
 @options.agent
 @options.model
 @options.yes
 @options.library
-def command(*, library: Library, words: tuple[str, ...], last: bool, agent: str, model: str, yes: bool) -> int:
+def command(
+    *,
+    library: Library,
+    words: tuple[str, ...],
+    last: bool,
+    tool: str,
+    printed: bool,
+    back: str,
+    agent: str,
+    model: str,
+    yes: bool,
+) -> int:
     """Go on with a conversation: by its id, the beginning of it, or words of its title.
 
     The last turns are shown, and where it stopped. A question that was not answered can be asked again. If several
     sessions match, you are asked which one; without a terminal they are listed, and nothing is resumed.
+
+    With --with the conversation goes on in an AI tool, in a new session of the tool that holds all that was said, or in
+    any other command, which is told in words. What could not be carried is said. What is said there comes back when the
+    tool ends, or with the next resume.
     """
+    from segue.chat.consent import AtTerminal
     from segue.chat.start import come_back, find_drift, hold, look_back
     from segue.cli.chat import dialect
+    from segue.cli.handing import catch_up, go_on_in, take_from
     from segue.cli.settings import here, history_path, open_company
     from segue.console.moments import ago
 
     if last and words:
         raise UsageError("--last and words exclude each other", hint="leave one of them out")
+    if printed and not tool:
+        raise UsageError("--print prints the command of a tool", hint="say which one by --with")
+    if bool(tool) + bool(back) + bool(agent) > 1:
+        raise UsageError("--with, --from and --agent exclude each other", hint="leave all but one of them out")
     name = _last(library) if last else _chosen(_matching(library, words), words)
     if name is None:
         return Exit.DECLINED
+    if back:
+        take_from(library, name, back)
+        return Exit.DONE
     terminal = output.conversation(history_path())
-    company = open_company(confirm=lambda question: terminal.ask(question, default=True), tell=terminal.note)
+    company = open_company(
+        confirm=lambda question: terminal.ask(question, default=True),
+        tell=terminal.note,
+        person=AtTerminal(terminal, yes=yes),
+    )
     if (owner := library.store.owner(name)) is not None:  # before anybody is asked anything
         raise SessionLockedError(name, pid=owner.pid, host=owner.host, since=owner.since)
     before = library.overview(name)
@@ -58,6 +100,9 @@ def command(*, library: Library, words: tuple[str, ...], last: bool, agent: str,
     if is_over and not yes and not terminal.ask(f"Session {name} is completed. Go on with it?", default=False):
         output.warn(f"session {name} stays as it is")
         return Exit.DECLINED
+    if tool:
+        return go_on_in(library, name, tool, model=model, printed=printed, override=is_over)
+    catch_up(library, name)
     conversation = come_back(library, company, name, agent=agent, model=model, override=is_over)
     try:
         look_back(conversation.session, terminal, when=ago(before.updated_at, datetime.now(UTC)), was=before.status)
@@ -66,7 +111,7 @@ def command(*, library: Library, words: tuple[str, ...], last: bool, agent: str,
     except BaseException:
         conversation.session.release()
         raise
-    return hold(library, conversation, company, dialect=dialect(library), terminal=terminal, cwd=here())
+    return hold(library, conversation, company, dialect=dialect(library, company), terminal=terminal, cwd=here())
 
 
 def _last(library: Library) -> str:

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from segue.cli import options
+from segue.console import exits, output
+from segue.errors import UsageError
+
+if TYPE_CHECKING:
+    from segue.convert import Converted, Unconverted
+    from segue.library import Library
+
+
+@options.verb(
+    "segue convert login-bug --to soleur:archive",
+    "segue convert --all --to cortext:~/notes",
+    "segue convert --all --store gptel:~/.gptel/sessions --to journal:backup --json",
+)
+@click.argument("id", metavar="[ID]", type=options.text, default="", shell_complete=options.complete_ids)
+@click.option("--to", "url", metavar="URL", required=True, type=options.text, help="The store to copy into.")
+@click.option("--all", "everything", is_flag=True, help="All sessions of the store.")
+@options.library
+@options.as_json
+def command(*, library: Library, id: str, url: str, everything: bool, as_json: bool) -> int:
+    """Copy a session into another store, whole, and read it back there; the source stays as it is.
+
+    Again, it adds what is new since, and completes what was cut short. What could not be carried is said, or that
+    nothing was lost. With --json a line a session.
+    """
+    from segue.convert import Unconverted, copy_all
+
+    if bool(id) == everything:
+        raise UsageError("say which session, or --all", hint=f"as in: segue convert --all --to {url}")
+    if url.partition(":")[0] == "memory":
+        raise UsageError("what is in memory: is gone when this command ends", hint="name a store with a folder")
+    target = options.open_library(url)
+    try:
+        if target.store.url == library.store.url:
+            raise UsageError(f"{url} is the store that the sessions are in", hint="name another one")
+        ids = sorted(library.store.ids()) if everything else [library.resolve(id)]
+        code, added, losses = exits.Exit.DONE, 0, 0
+        for number, found in enumerate(copy_all(library.store, target.store, ids), start=1):
+            output.progress("" if number == len(ids) else f"{number:,} of {len(ids):,} sessions")
+            if isinstance(found, Unconverted):
+                if not everything:
+                    raise found.error
+                output.warn(f"session {found.session_id}: {found.error}")
+                code = exits.exit_of(found.error)
+            else:
+                added += bool(found.added)
+                losses += len(found.losses)
+            _show(found, as_json=as_json)
+        if everything and not as_json:
+            lost = f"{losses:,}, named above" if losses else "none"
+            output.line(f"{added:,} of {len(ids):,} sessions were copied or completed; losses: {lost}")
+    finally:
+        target.close()
+    return code
+
+
+def _show(found: Converted | Unconverted, *, as_json: bool) -> None:
+    from segue.convert import Unconverted
+
+    if isinstance(found, Unconverted):
+        if as_json:
+            output.data_line({"id": found.session_id, "error": str(found.error)})
+        return
+    if as_json:
+        output.data_line(
+            {
+                "id": found.session_id,
+                "events": found.events,
+                "added": found.added,
+                "blobs": found.blobs,
+                "losses": list(found.losses),
+            }
+        )
+        return
+    for loss in found.losses:
+        output.warn(f"session {found.session_id}: {loss}")
+    what = f"{found.added:,} of {found.events:,} events were new" if found.added else "nothing was missing"
+    lost = f"{len(found.losses):,}, named above" if found.losses else "none"
+    output.line(f"{found.session_id}: {what}, all read back; losses: {lost}")

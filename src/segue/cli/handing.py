@@ -1,0 +1,159 @@
+"""`segue resume --with` and `--from`: a session goes on in an AI tool, and what was said there comes back."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from segue.cli.settings import here
+from segue.console import output
+from segue.console.exits import Exit
+from segue.errors import NotFoundError, SegueError, UsageError
+
+if TYPE_CHECKING:
+    from segue.handover import Handover, How, Returned
+    from segue.library import Library
+    from segue.session import LiveSession
+    from segue.tools import Launch, Tool
+
+
+def go_on_in(library: Library, id: str, name: str, *, model: str, printed: bool, override: bool) -> int:
+    """Hand the session over, let the tool run, and take back what was said; or print the command that would."""
+    from segue.tools import TOOLS, run
+
+    tool = TOOLS.get(name)
+    how: How = {
+        "cwd": here(),
+        "environ": os.environ,
+        "prompt": "" if printed or output.can_ask() else _piped(name),
+        "headless": not printed and not output.can_ask(),
+        "model": model,
+    }
+    session = library.open(id)
+    try:
+        _catch_up(library, session)
+        handover = _prepared(session, tool, name, how)
+        session.resume(override=override)
+        session.pause()  # for as long as the tool has it, nobody here does
+    finally:
+        session.release()
+    _report(handover, name)
+    launch = handover.launch
+    if printed:
+        output.exact(f"{_line(launch)}\n")
+        if tool is not None:
+            output.warn(f"what is said there comes back with {_again(library, id, '--from', name)}, or the next resume")
+        return Exit.DONE
+    code = run(launch, os.environ)
+    if code:
+        output.warn(f"{name} ended with {code}")
+    if tool is None:
+        return Exit.NO_ANSWER if code else Exit.DONE
+    count = take_from(library, id, name)
+    return Exit.NO_ANSWER if code and not count else Exit.DONE
+
+
+def take_from(library: Library, id: str, name: str) -> int:
+    """Record what was said in the tool since; how many turns that were."""
+    from segue.handover import handed_to, note, take_back
+    from segue.tools import TOOLS
+
+    tool = TOOLS.get(name)
+    if tool is None:
+        raise NotFoundError(f"Segue does not read what is said in {name!r:.40}", hint=f"it does for {', '.join(TOOLS)}")
+    session = library.open(id)
+    try:
+        native_id = handed_to(session, name)
+        if not native_id:
+            raise NotFoundError(
+                f"session {session.id} was never handed over to {name}",
+                hint=f"{_again(library, id, '--with', name)} does it",
+            )
+        found = take_back(library, session, tool, native_id, cwd=here(), environ=os.environ)
+        if found.transcript.native_id not in {"", native_id}:  # the tool went on under another name
+            note(session, name, found.transcript.native_id)
+    finally:
+        session.release()
+    _tell(found, name)
+    if not found.turns:
+        output.warn(f"nothing new was said in {name}")
+    return len(found.turns)
+
+
+def catch_up(library: Library, id: str) -> None:
+    """Take back what was said in a tool since, before the session goes on here."""
+    if library.store.overview(id).overrides.get("tool_session"):
+        session = library.open(id)
+        try:
+            _catch_up(library, session)
+        finally:
+            session.release()
+
+
+def _catch_up(library: Library, session: LiveSession) -> None:
+    """What cannot be read costs a warning: the conversation goes on without it, and it can be taken back later."""
+    from segue.handover import catch_up
+
+    name = str(session.overview.overrides.get("tool") or "")
+    try:
+        found = catch_up(library, session, cwd=here(), environ=os.environ)
+    except SegueError as error:
+        output.warn(f"what was said in {name} cannot be read: {error}")
+        return
+    if found is not None and found.transcript.native_id:
+        _tell(found, name)
+
+
+def _tell(found: Returned, name: str) -> None:
+    for damage in found.transcript.damages:
+        output.warn(f"what was said in {name} cannot be read whole: {damage}")
+    if count := len(found.turns):
+        output.warn(f"{count:,} turn{'' if count == 1 else 's'} came back from {name}")
+
+
+def _prepared(session: LiveSession, tool: Tool | None, name: str, how: How) -> Handover:
+    from segue.handover import hand_document, hand_over, note
+
+    if tool is None:
+        return hand_document(session, name, how)
+    handover = hand_over(session, tool, how)
+    note(session, tool.name, handover.launch.native_id)
+    return handover
+
+
+def _report(handover: Handover, name: str) -> None:
+    if handover.is_return:
+        output.warn(f"{name} goes on in its own session, where nothing was missed")
+        return
+    for loss in handover.losses:
+        output.warn(f"for {name}: {loss}")
+    output.warn(
+        f"handed over to {name}; losses: {f'{len(handover.losses)}, named above' if handover.losses else 'none'}"
+    )
+    if not handover.launch.native_id:
+        output.warn(f"what is said in {name} does not come back")
+
+
+def _piped(name: str) -> str:
+    said = (sys.stdin.read() if sys.stdin is not None else "").strip()
+    if not said:
+        raise UsageError(
+            f"there is no terminal to open {name} at", hint="pipe in what you want to say there, or say --print"
+        )
+    return said
+
+
+def _line(launch: Launch) -> str:
+    """As one types it; `cd` first, since most tools find their sessions by the folder."""
+    variables = [f"{name}={shlex.quote(value)}" for name, value in launch.environ.items()]
+    return f"cd {shlex.quote(launch.cwd)} && {' '.join([*variables, shlex.join(launch.argv)])}"
+
+
+def _again(library: Library, id: str, *words: str) -> str:
+    """The command, with the store where the call named one."""
+    said = click.get_current_context().get_parameter_source("library") is click.core.ParameterSource.COMMANDLINE
+    return shlex.join(["segue", "resume", id, *words, *(("--store", library.store.url) if said else ())])

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from segue.cli import options
+from segue.console import exits, output
+from segue.errors import UsageError
+
+if TYPE_CHECKING:
+    from segue.library import Library
+
+
+@options.verb("segue relink ~/old/login ~/new/login", "segue relink /mnt/disk/work ~/work --json")
+@click.argument("old", metavar="OLD", type=options.text)
+@click.argument("new", metavar="NEW", type=options.text)
+@options.library
+@options.as_json
+def command(*, library: Library, old: str, new: str, as_json: bool) -> int:
+    """Let the sessions of a folder that has moved belong to where it is now.
+
+    All that began in OLD or below it belong to NEW from now on. Repositories are found again without this, wherever
+    they move. With --json a line a session.
+    """
+    from segue.project import project_of, relink
+
+    before, now = (os.path.realpath(Path(folder).expanduser()) for folder in (old, new))
+    if not Path(now).is_dir():
+        raise UsageError(f"{new} is no folder", hint="say where the folder is now")
+    if before == now:
+        raise UsageError(f"{old} and {new} are the same folder", hint="say where it was, then where it is now")
+    code, count = exits.Exit.DONE, 0
+    for found in relink(library.store, before, now, lambda folder: project_of(folder, os.environ)):
+        if found.error is not None:
+            output.warn(f"session {found.session_id} stays as it is: {found.error}")
+            code = exits.exit_of(found.error)
+            continue
+        count += 1
+        if as_json:
+            output.data_line({"id": found.session_id, "folder": found.cwd})
+        else:
+            output.line(f"{found.session_id}: {found.cwd}")
+    if not count and code == exits.Exit.DONE:
+        output.warn(f"no session of {library.store.url} belongs to {before}; segue list --project {old} shows some")
+    return code
