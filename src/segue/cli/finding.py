@@ -124,7 +124,7 @@ def _is_said() -> bool:
 def open_catalog(places: Places, *, words: bool) -> Catalog:
     """The index, brought up to date; sources that cannot be looked at are named, unless there is no other."""
     from segue.catalog import Catalog
-    from segue.cli.noting import cache_folder
+    from segue.console.places import cache_folder
 
     catalog = Catalog(cache_folder())
     try:

@@ -5,20 +5,13 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from segue.durable.folder import Folder
+from segue.console.places import cache_folder
 from segue.errors import SegueError
 from segue.library import Library
 
 if TYPE_CHECKING:
     from segue.session import LiveSession
     from segue.store import Writer
-
-
-def cache_folder() -> Folder:
-    """Where the index is, as long as nobody deletes it."""
-    from platformdirs import user_cache_path
-
-    return Folder(str(user_cache_path("segue").resolve()))
 
 
 class NotedLibrary(Library):

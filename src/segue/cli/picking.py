@@ -19,7 +19,7 @@ def pick(places: Places, filters: Filters, words: str = "") -> int:
     if not can_pick():
         raise UsageError("the picker needs a terminal", hint="leave --pick out, or say --json")
     from segue.cli.app import invoke
-    from segue.cli.noting import cache_folder
+    from segue.console.places import cache_folder
     from segue.tui import Desk, Picker
 
     desk = Desk(cache_folder(), places.sources, places.libraries, filters=filters)

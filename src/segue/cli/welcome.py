@@ -38,7 +38,7 @@ def welcome() -> int:
 def _is_known(places: Places) -> bool:
     """Whether the index can be shown at once, and brought up to date behind that."""
     from segue.catalog import Catalog
-    from segue.cli.noting import cache_folder
+    from segue.console.places import cache_folder
 
     with Catalog(cache_folder()) as catalog:
         return bool(catalog.entries(wanted(places, {}), limit=1))

@@ -7,16 +7,17 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from segue.errors import SegueError, UsageError
+from segue.catalog import Catalog, Filters, StoreSource
+from segue.errors import UsageError
 from segue.formats.cortext.names import place_of, type_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Sequence
 
+    from segue.catalog import Entry
+    from segue.durable.folder import Folder
     from segue.library import Library
-    from segue.model import Head
 
 STATUSES = ("active", "paused", "completed")
 
@@ -41,71 +42,59 @@ class Card(Struct, frozen=True, kw_only=True):
 
 
 class Cards:
-    """Remembers the summaries it has seen: a search reads only what has changed since the last one."""
+    """What the index of the workspace says, brought up to date: `cache` is its folder, None for none that lasts."""
 
-    def __init__(self, library: Library) -> None:
-        self._library = library
-        self._summaries: dict[str, tuple[datetime, str]] = {}
+    def __init__(self, library: Library, cache: Folder | None) -> None:
+        self._source = StoreSource(library.store)
+        self._cache = cache
 
-    def all(self, *, type: str = "", status: str = "", summaries: bool = True) -> list[Card]:
+    def all(self, *, type: str = "", status: str = "") -> list[Card]:
         if status and status not in STATUSES:
             raise UsageError(f"there is no status {status!r}", hint=f"one of {', '.join(STATUSES)}")
-        cards = (_card(head) for head in self._library.list())
-        chosen = (card for card in cards if type in {"", card.type} and status in {"", card.status})
-        return list(self.told(chosen) if summaries else chosen)
+        # Opened anew each time: what completes a line as it is typed asks from another thread.
+        with Catalog(self._cache) as catalog:
+            for _, error in catalog.refresh([self._source], words=False).failed:
+                raise error
+            cards = [_card(entry) for entry in catalog.entries(Filters(sources=(self._source.name,)))]
+        return [card for card in cards if type in {"", card.type} and status in {"", card.status}]
 
     def find(self, words: str, *, type: str = "", status: str = "") -> list[Card]:
-        cards = self.all(type=type, status=status, summaries=False)
+        cards = self.all(type=type, status=status)
         wanted = words.strip()
         exact = [card for card in cards if wanted in {card.conversation_id, card.id}]
         begun = [card for card in cards if wanted and _begins(card, wanted)]
-        if found := exact or begun:
-            return list(self.told(found))
         parts = wanted.casefold().split()
-        return [
-            card
-            for card in self.told(cards)
-            if parts and all(part in f"{card.title}\n{card.summary}".casefold() for part in parts)
-        ]
+        return exact or begun or [card for card in cards if parts and _has_all(card, parts)]
 
     def last(self) -> Card | None:
-        open_ones = [card for card in self.all(summaries=False) if card.status != "completed" and not card.damage]
+        open_ones = [card for card in self.all() if card.status != "completed" and not card.damage]
         return next(
             (card for card in open_ones if card.status == "active" or card.is_left), next(iter(open_ones), None)
         )
-
-    def told(self, cards: Iterable[Card]) -> Iterator[Card]:
-        """The same with their summaries."""
-        return (replace(card, summary=self._summary(card)) for card in cards)
-
-    def _summary(self, card: Card) -> str:
-        known = self._summaries.get(card.id)
-        if card.damage or (known is not None and known[0] == card.last_active):
-            return known[1] if known else ""
-        try:
-            summary = self._library.store.overview(card.id).summary
-        except SegueError:  # damaged, or gone meanwhile: the listing says so the next time
-            return ""
-        self._summaries[card.id] = card.last_active, summary
-        return summary
 
 
 def _begins(card: Card, wanted: str) -> bool:
     return card.conversation_id.startswith(wanted) or card.id.startswith(wanted)
 
 
-def _card(head: Head) -> Card:
-    _, name = place_of(head.id)
-    is_named_so = head.agent and re.match(rf"\d+-{re.escape(head.agent)}(-|$)", name)
-    type = head.agent if is_named_so else type_of(name)  # a type of several words is the agent's name, too
+def _has_all(card: Card, parts: Sequence[str]) -> bool:
+    text = f"{card.title}\n{card.summary}".casefold()
+    return all(part in text for part in parts)
+
+
+def _card(entry: Entry) -> Card:
+    _, name = place_of(entry.id)
+    is_named_so = entry.agent and re.match(rf"\d+-{re.escape(entry.agent)}(-|$)", name)
+    type = entry.agent if is_named_so else type_of(name)  # a type of several words is the agent's name, too
     return Card(
-        id=head.id,
+        id=entry.id,
         conversation_id=name,
         type=type,
-        title=head.title or name,
-        status="paused" if head.status == "interrupted" else head.status,
-        last_active=head.updated_at,
-        message_count=head.turn_count,
-        damage=head.damage,
-        is_left=head.status == "interrupted" and not head.damage,
+        title=entry.title or name,
+        status="paused" if entry.status == "interrupted" else entry.status,
+        last_active=entry.updated_at,
+        message_count=entry.turn_count,
+        summary=entry.summary,
+        damage=entry.damage,
+        is_left=entry.status == "interrupted" and not entry.damage,
     )

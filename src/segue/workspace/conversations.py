@@ -68,7 +68,7 @@ class Conversations:
 
     `repository` is None where nothing is to be committed. `summarise` says where a conversation stopped, in words of
     its own turns. `mcp_tools` names the MCP servers that a tool has. `tell` is told what went wrong beside what was
-    asked for.
+    asked for. `cache` is where the index of all sessions is.
     """
 
     def __init__(
@@ -81,6 +81,7 @@ class Conversations:
         summarise: Callable[[Sequence[Turn]], str] = lambda _: "",
         mcp_tools: Callable[[str], Sequence[str]] = lambda _: (),
         tell: Callable[[str], None] = lambda _: None,
+        cache: Folder | None = None,
         kernel: Kernel = KERNEL,
     ) -> None:
         self.workspace = workspace
@@ -91,22 +92,18 @@ class Conversations:
         self._mcp_tools = mcp_tools
         self._tell = tell
         self._kernel = kernel
-        self._cards = Cards(library)
+        self._cards = Cards(library, cache)
         self._settled: dict[str, int] = {}
 
     # ── Finding ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def cards(self, *, type: str = "", status: str = "", summaries: bool = True) -> list[Card]:
-        """What there is, the last active first; `summaries` costs a look into each."""
-        return self._cards.all(type=type, status=status, summaries=summaries)
+    def cards(self, *, type: str = "", status: str = "") -> list[Card]:
+        """What there is, the last active first."""
+        return self._cards.all(type=type, status=status)
 
     def find(self, words: str, *, type: str = "", status: str = "") -> list[Card]:
         """By exact id, else by the beginning of one, else by all these words in title or summary."""
         return self._cards.find(words, type=type, status=status)
-
-    def told(self, cards: Sequence[Card]) -> list[Card]:
-        """The same with their summaries."""
-        return list(self._cards.told(cards))
 
     def get_last(self) -> Card:
         """The conversation that is active, or else the one that was active last and is not completed."""

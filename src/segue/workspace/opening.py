@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from segue.durable.folder import Folder
     from segue.library import Library
     from segue.model import Turn
     from segue.workspace.place import Workspace
@@ -24,6 +25,7 @@ def open_conversations(
     environ: Mapping[str, str],
     home: Path,
     commit: bool = True,
+    cache: Folder | None = None,
     summarise: Callable[[Sequence[Turn]], str],
     tell: Callable[[str], None],
 ) -> Conversations:
@@ -43,4 +45,5 @@ def open_conversations(
         summarise=summarise,
         mcp_tools=mcp_tools,
         tell=tell,
+        cache=cache,
     )

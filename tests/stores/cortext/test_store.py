@@ -275,3 +275,9 @@ def test_a_read_only_workspace_can_be_listed_and_read_and_nothing_is_attempted(r
         with pytest.raises(ReadOnlyError):
             refused(ID)
     assert snapshot_of(root) == before
+
+
+def test_all_revisions_in_one_look_are_those_of_each(store: CortextStore) -> None:
+    for name in ("2026-11-15-001-plan-a", "elsewhere"):
+        keep(store, *turns(1, 2), session_id=name)
+    assert dict(store.revisions()) == {name: store.revision(name) for name in store.ids()}

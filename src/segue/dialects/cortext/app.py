@@ -166,7 +166,7 @@ def resume(
         if as_json:
             found = matching(desk.conversations, sought, **only)
             if len(found) > 1:
-                output.data([plain(card) for card in desk.conversations.told(found)])
+                output.data([plain(card) for card in found])
                 return exits.Exit.DECLINED
             card = found[0]
         elif (chosen := choose(desk.conversations, sought, **only)) is not None:

@@ -43,7 +43,7 @@ def matching(conversations: Conversations, words: str, *, type: str = "", status
     if words:
         found = conversations.find(words, type=type, status=status)
     else:
-        found = conversations.cards(type=type, status=status, summaries=False)
+        found = conversations.cards(type=type, status=status)
     if not found:
         what = f"no conversation matches {words!r:.60}" if words else NONE.rstrip(".")
         raise NotFoundError(f"{what[:1].lower()}{what[1:]}", hint=START_ONE)
@@ -62,8 +62,7 @@ def get_one(conversations: Conversations, words: str) -> Card:
 
 
 def _show(conversations: Conversations, cards: list[Card]) -> None:
-    shown = conversations.told(cards[:OFFERED])
-    output.text(printable(listing(shown, conversations.clock())))
+    output.text(printable(listing(cards[:OFFERED], conversations.clock())))
     if len(cards) > OFFERED:
         output.line(f"\nand {len(cards) - OFFERED} more; cortext list shows all")
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from segue.chat.summary import summarize
 from segue.console import output
+from segue.console.places import cache_folder
 from segue.dialects.door import ToolLibrary, here
 from segue.errors import NotFoundError
 from segue.library import open as open_library
@@ -37,6 +38,7 @@ class Desk:
             environ=self.environ,
             home=self.home,
             commit=commit,
+            cache=cache_folder(),
             summarise=summarize,
             tell=output.warn,
         )

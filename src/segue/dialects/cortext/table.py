@@ -27,7 +27,7 @@ def show(conversations: Conversations, words: str, *, type: str, status: str, as
     if words:
         cards = conversations.find(words, type=type, status=status)
     else:
-        cards = conversations.cards(type=type, status=status, summaries=as_json)
+        cards = conversations.cards(type=type, status=status)
     if as_json:
         output.data([plain(card) for card in cards])
     elif cards:

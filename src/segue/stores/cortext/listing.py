@@ -55,6 +55,9 @@ class CortextListing(Listing):
         self._sizes: dict[str, int] = {}  # of messages.jsonl, where session.json alone does not tell what changed
 
     def ids(self) -> Iterator[str]:
+        return (session_id for session_id, _ in self.revisions())
+
+    def revisions(self) -> Iterator[tuple[str, str]]:
         fd = self._open()
         if fd < 0:
             return
@@ -62,7 +65,8 @@ class CortextListing(Listing):
             for day in self._list_days(fd):
                 for name, inside in self._list_folders(day, fd).names:
                     if _is_session(inside, fd) and (session_id := id_of(day, name)):
-                        yield session_id
+                        messages = inside.removesuffix(SESSION) + MESSAGES
+                        yield session_id, revision_of(_signature(inside, fd), _signature(messages, fd))
         finally:
             self._close(fd)
 
@@ -209,3 +213,17 @@ def _is_session(inside: str, fd: int) -> bool:
     except OSError:
         return False
     return stat.S_ISDIR(hidden.st_mode)
+
+
+def revision_of(session: tuple[int, ...], messages: tuple[int, ...]) -> str:
+    """Of the signatures of both files."""
+    return "-".join(map(str, (*session, *messages)))
+
+
+def _signature(path: str, fd: int) -> tuple[int, ...]:
+    """As `signature_of`, where many files are looked at; empty where there is none, or nobody may look."""
+    try:
+        found = os.stat(path, dir_fd=fd, follow_symlinks=False)
+    except OSError:
+        return ()
+    return found.st_ino, found.st_size, found.st_mtime_ns

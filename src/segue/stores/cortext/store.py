@@ -42,7 +42,7 @@ from segue.formats.cortext import (
 from segue.model import Metadata, Turn, check_beginning
 from segue.store import FORMAT_VERSION, WAIT_SECONDS, Capabilities, Durability, Examination, Recovery
 from segue.stores.cortext.conversation import Conversation
-from segue.stores.cortext.listing import CONVERSATIONS, CortextListing
+from segue.stores.cortext.listing import CONVERSATIONS, CortextListing, revision_of
 from segue.stores.cortext.recovery import finish, salvage
 from segue.stores.cortext.writer import CortextWriter
 
@@ -156,10 +156,14 @@ class CortextStore(Shelf):
         signature = signature_of(folder, SESSION)
         if not signature:
             raise self._missing(session_id)
-        return "-".join(map(str, (*signature, *signature_of(folder, MESSAGES))))
+        return revision_of(signature, signature_of(folder, MESSAGES))
 
     def ids(self) -> Iterator[str]:
         return self._listing.ids()
+
+    def revisions(self) -> Iterator[tuple[str, str]]:
+        """Every session with its revision, in one look through the folders."""
+        return self._listing.revisions()
 
     def examine(self, session_id: str) -> Examination:
         conversation = self._conversation(session_id)

@@ -1,0 +1,12 @@
+"""Where the commands of this machine keep what is not a session."""
+
+from __future__ import annotations
+
+from segue.durable.folder import Folder
+
+
+def cache_folder() -> Folder:
+    """Where the index is, as long as nobody deletes it."""
+    from platformdirs import user_cache_path
+
+    return Folder(str(user_cache_path("segue").resolve()))
