@@ -61,6 +61,11 @@ class LiveSession:
         return f"<LiveSession {self.id} {self.status}, {self.overview.turn_count} turns>"
 
     @property
+    def store(self) -> Store:
+        """Where it is kept."""
+        return self._store
+
+    @property
     def overview(self) -> Overview:
         """Everything but the turns."""
         return self._writer.overview

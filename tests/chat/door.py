@@ -8,9 +8,12 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 import segue
 from segue.chat.agent import AgentError, Text
 from segue.chat.dialect import SEGUE
+from segue.chat.drafts import Drafts
 from segue.chat.engine import Conversation
 from segue.chat.repl import Chat
 from segue.chat.screen import open_terminal
@@ -64,18 +67,20 @@ class Actor:
                 yield Text(f"You said: {asked!r}.")
 
 
-def converse(session: LiveSession, _spec: str, _model: str) -> Conversation:
-    return Conversation(session, Actor())
-
-
 def main(root: Path) -> int:
+    def converse(session: LiveSession, _spec: str, _model: str) -> Conversation:
+        return Conversation(session, Actor(), drafts=Drafts(root / "drafts"))
+
     library = segue.open(f"journal:{root / 'sessions'}")
     known = "talk" in library.store.ids()
     session = library.resume("talk") if known else library.create(id="talk")
     terminal = open_terminal(
         sys.stdin, sys.stdout, sys.stderr, environ=os.environ, history=root / "state" / "history.jsonl"
     )
-    return Chat(library, converse(session, "", ""), dialect=SEGUE, terminal=terminal, converse=converse, cwd=root).run()
+    dialect = replace(SEGUE, idle_seconds=float(os.environ.get("IDLE_SECONDS", SEGUE.idle_seconds)))
+    return Chat(
+        library, converse(session, "", ""), dialect=dialect, terminal=terminal, converse=converse, cwd=root
+    ).run()
 
 
 if __name__ == "__main__":

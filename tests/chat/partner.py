@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from segue.abilities import Call
 from segue.chat.agent import Request, Text, Usage
 from segue.chat.engine import Conversation
 from segue.chat.tokens import Estimate
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from segue.presets import Preset
     from segue.session import LiveSession
 
-Step = str | Usage | BaseException
-"""A piece of the answer, what the provider counted, or what goes wrong at this point."""
+Step = str | Usage | Call | BaseException
+"""A piece of the answer, what the provider counted, what is to be done, or what goes wrong at this point."""
 
 
 class Partner:

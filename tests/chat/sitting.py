@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = Path(segue.__file__).resolve().parents[1]
 ROWS, COLUMNS = 24, 120
 
-CTRL_C, CTRL_D, CTRL_R, UP, TAB, ENTER = "\x03", "\x04", "\x12", "\x1b[A", "\t", "\r"
+CTRL_C, CTRL_D, CTRL_R, CTRL_Z, UP, TAB, ENTER = "\x03", "\x04", "\x12", "\x1a", "\x1b[A", "\t", "\r"
 PASTE_BEGIN, PASTE_END = "\x1b[200~", "\x1b[201~"
 
 WHERE_IS_THE_CURSOR = "\x1b[6n"

@@ -17,7 +17,7 @@ from segue.chat.terminal.markdown import Page
 from segue.chat.terminal.typed import KEPT, TypedLines
 from tests.chat.door import MARKDOWN
 from tests.chat.glass import Glass
-from tests.chat.sitting import CTRL_C, CTRL_D, CTRL_R, ENTER, PASTE_BEGIN, PASTE_END, TAB, UP, Sitting
+from tests.chat.sitting import CTRL_C, CTRL_D, CTRL_R, CTRL_Z, ENTER, PASTE_BEGIN, PASTE_END, TAB, UP, Sitting
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -229,6 +229,20 @@ def test_ctrl_c_clears_the_line_and_twice_leaves(tmp_path: Path) -> None:
         at.wait_for("come back with: segue resume talk")
         assert at.end() == 0
     assert at.said == [("user", "sent"), ("assistant", "You said: 'sent'.")]
+
+
+def test_ctrl_z_suspends_and_leaves_no_mark_in_the_line(tmp_path: Path) -> None:
+    with Sitting(tmp_path) as at:
+        at.wait_for_prompt()
+        at.type("hel")
+        at.wait_for_line("actor> hel")
+        at.type(CTRL_Z)  # where no shell could bring it back, the system does not suspend it
+        at.type(f"lo{ENTER}")
+        at.wait_for("You said: 'hello'.")
+        at.wait_for_prompt()
+        at.type(CTRL_D)
+        assert at.end() == 0
+    assert at.said[0] == ("user", "hello")
 
 
 def test_ctrl_c_stops_an_answer_and_keeps_what_had_come(tmp_path: Path) -> None:

@@ -92,6 +92,39 @@ def test_a_closed_input_is_an_empty_one(cli: Segue) -> None:
     assert (done.returncode, cli.library.load("talk").status) == (0, "paused")
 
 
+@pytest.mark.parametrize("lines", [(), ("/exit",), ("/help", "/stats", "/quit"), ("/complete",), ("", " ")])
+def test_a_session_in_which_nothing_was_said_is_not_kept(cli: Segue, lines: tuple[str, ...]) -> None:
+    preset(cli.home / "agents", "reviewer", "You review code.")
+    result = cli.run("chat", "--agent", ECHO, "--preset", "reviewer", stdin=script(*lines))
+    assert (result.code, result.complaint) == (0, "nothing was said, so no session is kept\n")
+    assert cli.files() == {}
+
+
+@pytest.mark.parametrize("line", ["hello", "/title Login bug", "/tag urgent", "/learn Tokens expire", "/fork"])
+def test_a_session_in_which_anything_was_recorded_is_kept(cli: Segue, line: str) -> None:
+    assert "come back with" in cli.run("chat", "--agent", ECHO, stdin=script(line)).complaint
+    assert len(list(cli.library.store.ids())) == 1
+
+
+@pytest.mark.parametrize("args", [("--id", "talk"), ("--title", "A"), ("--tag", "x")])
+def test_a_session_that_was_given_a_name_is_kept(cli: Segue, args: tuple[str, ...]) -> None:
+    assert "come back with" in cli.run("chat", "--agent", ECHO, *args).complaint
+    assert len(list(cli.library.store.ids())) == 1
+
+
+def test_going_to_another_session_leaves_no_empty_one_behind(cli: Segue) -> None:
+    cli.library.create(id="other").close()
+    result = cli.run("chat", "--agent", ECHO, stdin=script("/load other"))
+    assert "now in session other, with 0 turns\n" in result.complaint
+    assert list(cli.library.store.ids()) == ["other"]
+
+
+def test_coming_back_and_saying_nothing_keeps_what_was_there(cli: Segue) -> None:
+    cli.library.create(id="empty").close()
+    assert "come back with" in cli.run("resume", "empty", stdin=script("/exit")).complaint
+    assert list(cli.library.store.ids()) == ["empty"]
+
+
 # ── Who answers ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -200,6 +233,10 @@ def test_the_configuration_can_name_a_preset(cli: Segue) -> None:
         ("agent = 'offline'\nmax_tokens = 'many'\n", "line 2: max_tokens must be a number"),
         ("max_tokens = 0\n", "line 1: max_tokens must be a number"),
         ("max_tokens = true\n", "line 1: max_tokens must be a number"),
+        ("idle_minutes = 'long'\n", "line 1: idle_minutes must be a number of minutes"),
+        ("idle_minutes = -1\n", "line 1: idle_minutes must be a number of minutes"),
+        ("idle_minutes = nan\n", "line 1: idle_minutes must be a number of minutes"),
+        ("idle_minutes = false\n", "line 1: idle_minutes must be a number of minutes"),
         ("[openai]\nbase_url = 7\n", "line 2: openai.base_url must be a text"),
         ("[openai]\nkey = 'x'\n", "line 2: there is no setting 'openai.key'"),
         ("openai = 'x'\n", "line 1: there is no setting 'openai'"),
@@ -266,6 +303,16 @@ def test_the_prompt_shows_the_agent_and_ctrl_d_leaves(cli: Segue, heard: str) ->
         converse_at(seat)
         seat.type(CTRL_D)
         seat.wait_for("segue resume talk")
+        assert seat.end() == 0
+    assert said(cli, "talk") == [("user", "hello"), ("assistant", "I heard.")]
+
+
+def test_a_person_who_falls_silent_is_told_that_the_session_is_paused(cli: Segue, heard: str) -> None:
+    config(cli, "idle_minutes = 0.003\n")
+    with Seat(cli, "chat", "--id", "talk", "--agent", heard) as seat:
+        seat.wait_for("the session is paused; your next message goes on with it")
+        assert cli.library.load("talk").status == "paused"
+        seat.type(f"hello\r{CTRL_D}")
         assert seat.end() == 0
     assert said(cli, "talk") == [("user", "hello"), ("assistant", "I heard.")]
 

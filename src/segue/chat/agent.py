@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from msgspec import Struct
 
+from segue.abilities import Call, Offer
 from segue.errors import SegueError
 from segue.model import JsonObject
 
@@ -32,6 +33,8 @@ class Request(Struct, frozen=True, kw_only=True):
     model: str = ""
     """Empty for the agent's own choice."""
     temperature: float | None = None
+    tools: tuple[Offer, ...] = ()
+    """What the agent may ask for; those that know of no tools pass over it."""
 
 
 class Text(Struct, frozen=True):
@@ -49,7 +52,8 @@ class Usage(Struct, frozen=True, kw_only=True):
     """The model that really answered."""
 
 
-Piece = Text | Usage
+Piece = Text | Usage | Call
+"""Calls come behind the text, and only of an answer that came whole."""
 
 
 class AgentError(SegueError):

@@ -10,6 +10,7 @@ from segue.errors import DamagedError, NotFoundError
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from segue.model import Overview
     from segue.session import LiveSession
 
 
@@ -26,10 +27,10 @@ class Background:
     def text(self, prompt: str, changed: Collection[str]) -> str:
         """With this prompt, and a note at the attachments whose files have changed."""
         overview = self._session.overview
-        made_of = (prompt, overview.summary, overview.decisions, overview.attachments, tuple(changed))
+        made_of = (prompt, overview.title, overview.summary, overview.decisions, overview.attachments, tuple(changed))
         if self._made_of != made_of:
             self._text = assemble(
-                prompt=prompt,
+                prompt="\n\n".join(filter(None, [prompt, _introduction(overview)])),
                 summary=overview.summary,
                 decisions=[decision.content for decision in overview.decisions],
                 attachments=[
@@ -49,3 +50,13 @@ class Background:
             except (NotFoundError, DamagedError):
                 self._blobs[name] = None
         return self._blobs[name]
+
+
+def _introduction(about: Overview) -> str:
+    """Which conversation of a workspace this is; other sessions are not introduced."""
+    facts = {"type": about.extra.get("conversation_type"), "command": about.extra.get("command")}
+    if not all(isinstance(fact, str) for fact in facts.values()):
+        return ""
+    facts = {"title": about.title, **facts, "started": f"{about.created_at:%Y-%m-%d %H:%M} UTC"}
+    lines = [f"- {name}: {' '.join(str(fact).split())}" for name, fact in facts.items()]
+    return "\n".join(["# This conversation", "", *lines])

@@ -14,6 +14,7 @@ from segue.chat.agent import Agent
 from segue.chat.agents import choose_agent, parse_spec
 from segue.chat.agents.choose import GRAMMAR, TOOLS, Choice, Why, find_command
 from segue.chat.agents.command import CommandAgent
+from segue.chat.agents.offline import OfflineAgent
 from segue.chat.engine import MAX_TOKENS
 from segue.errors import MissingExtraError, NotFoundError, UsageError
 from segue.presets import Preset, Presets, load_presets
@@ -21,7 +22,11 @@ from segue.presets import Preset, Presets, load_presets
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
+    from segue.abilities.bench import Bench
+    from segue.chat.drafts import Drafts
+    from segue.chat.toolbox import Toolbox
     from segue.model import Overview
+    from segue.session import LiveSession
 
 PROJECT_FOLDERS = (".segue/agents", ".claude/agents", "agents")
 _HOUSES = ("anthropic", "openai", "google", "ollama")
@@ -34,6 +39,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """A preset, or an agent as `--agent` names it."""
     model: str = ""
     max_tokens: int = MAX_TOKENS
+    idle_minutes: float = 5
+    """After so long at the prompt a session counts as paused; 0 for never."""
     openai_base_url: str = ""
 
 
@@ -64,7 +71,8 @@ class Company:
     `trusted` are those of the folders whose links may lead elsewhere. `confirm` is asked before a command or a server
     is used because a session says so: sessions travel, and whoever made one must not choose what runs here. `tell` is
     told who answers where nobody was named. `titles` calls a session without a title after its first question, so that
-    people find it again.
+    people find it again. `brings` is the preset that a session has by what it is, ahead of those of the folders.
+    `drafts` keeps what has come of an answer, in case of a crash. `toolbox` has the tools that presets may name.
     """
 
     def __init__(
@@ -77,9 +85,14 @@ class Company:
         confirm: Callable[[str], bool] = lambda _: False,
         tell: Callable[[str], None] = lambda _: None,
         titles: bool = False,
+        brings: Callable[[Overview], Preset | None] = lambda _: None,
+        drafts: Drafts | None = None,
+        toolbox: Toolbox | None = None,
     ) -> None:
         self.tell = tell
         self.titles = titles
+        self.drafts = drafts
+        self._toolbox = toolbox
         self.settings = settings or Settings()
         self._environ = dict(environ)
         if self.settings.openai_base_url:
@@ -87,10 +100,24 @@ class Company:
         self._folders = folders
         self._trusted = trusted
         self._confirm = confirm
+        self._brings = brings
 
     @cached_property
     def presets(self) -> Presets:
         return load_presets(self._folders, trusted=self._trusted)
+
+    def bench(self, session: LiveSession, cast: Cast) -> Bench | None:
+        """The tools of a conversation; None where there are none, or nobody who could use them."""
+        preset = cast.preset
+        if self._toolbox is None or preset is None or isinstance(cast.agent, CommandAgent | OfflineAgent):
+            return None
+        trusted = self.presets.is_from(preset, self._trusted)
+        return self._toolbox.bench(session, preset, trusted=trusted, budget=self.settings.max_tokens)
+
+    def close(self) -> None:
+        """End what was started for tools."""
+        if self._toolbox is not None:
+            self._toolbox.close()
 
     def names(self) -> tuple[str, ...]:
         """What can be asked for by name: presets first, then the agents that need nothing more than a key."""
@@ -122,7 +149,7 @@ class Company:
             self._check_recorded(said)
         self._check(said)
         name = about.preset.name if about.preset is not None else about.agent
-        found = self._find(name)
+        found = self._brings(about) or self._find(name)
         cast = self._cast(said, found, model)
         if about.preset is not None and found is None:
             lost = f"the preset {name} is not here any more, so its prompt is missing"

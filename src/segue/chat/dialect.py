@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from msgspec import Struct
 
 from segue.chat.commands.table import Command
+from segue.chat.engine import Conversation
 from segue.model import Status
 
 
@@ -21,6 +24,12 @@ class Dialect(Struct, frozen=True, kw_only=True):
     farewell: str = "session {id} is kept in {store}\ncome back with: {resume}"
     exit_status: Status = "paused"
     """What leaving by /exit, Ctrl-D or the end of input records."""
+    settle: Callable[[Conversation, Status], None] = lambda _conversation, _status: None
+    """What leaving takes beyond the record of it: told the conversation, still open, and the status it leaves with."""
+    idle_seconds: float = 300
+    """After so long without a key at the prompt the session is recorded as paused; 0 for never."""
+    keeps_blank: bool = False
+    """Whether a new session stays in which nothing was said or recorded."""
     autorecord: bool = False
     """Whether decisions found in answers are recorded, unless a person says otherwise."""
     offers: tuple[str, ...] = ()

@@ -2,6 +2,9 @@
 
 The question is on record before the agent hears of it, and the answer before control returns. So whatever is killed
 whenever, nothing that was said is lost, and nothing is recorded twice.
+
+An answer may want something done. That it does is on record before it is begun, and what came of it before the agent
+is told, and the answer goes on. A call that was cut off is on record as unknown, and nobody makes it again unasked.
 """
 
 from __future__ import annotations
@@ -10,51 +13,47 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from segue.abilities import Call, Outcome
+from segue.abilities.call import CUT_OFF, INTERRUPTED, NOT_BEGUN, refused
 from segue.chat.agent import AgentError, Request, Text, Usage
-from segue.chat.background import Background
+from segue.chat.asking import Requests
+from segue.chat.calls import calls_of, line_of, part_of, recordable, result_of, unanswered
 from segue.chat.decisions import find_decisions
-from segue.chat.history import History
-from segue.chat.tokens import best_counter
-from segue.chat.window import OVERHEAD_TOKENS
-from segue.clock import utc_now
+from segue.chat.drafts import Drafts
+from segue.chat.spending import Spending, Stats
 from segue.errors import SegueError, UsageError
-from segue.model import Turn
+from segue.model import JsonObject, Turn
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Generator, Iterator
+    from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 
+    from segue.abilities.bench import Bench
     from segue.chat.agent import Agent, Piece
     from segue.chat.tokens import Counter
-    from segue.chat.window import Window
+    from segue.model import Overview
     from segue.presets import Preset
     from segue.session import LiveSession
 
 MAX_TOKENS = 100_000
+ROUNDS = 25
+"""So often an answer may have something done; then it has to end in words."""
 
 
-class Stats(Struct, frozen=True, kw_only=True):
-    """How long the conversation is, and what it cost since it was opened here."""
+class _Said(Struct, frozen=True, kw_only=True):
+    """What is to be recorded."""
 
-    turns: int
-    """On the active branch."""
-    tokens_in: int
-    tokens_out: int
-    budget: int
-    window_used: int
-    """What the next question carries along, the system prompt included."""
-    tokens_by: str
-    """Who counted what was sent and received: `provider`, `tokenizer`, `estimate`, or `mixed`; empty if nothing was."""
-
-
-class _Answer(Struct, frozen=True, kw_only=True):
     place: tuple[str, int]
     """The branch, and how many turns it has before this one."""
+    role: str = "assistant"
     content: str
     tokens: int
     tokens_by: str
-    model: str
-    partial: bool
+    model: str = ""
+    partial: bool = False
+    parts: tuple[JsonObject, ...] = ()
+    calls: tuple[Call, ...] = ()
 
 
 class Conversation:
@@ -71,6 +70,8 @@ class Conversation:
         counter: Counter | None = None,
         autorecord: bool = False,
         changed: Collection[str] = (),
+        drafts: Drafts | None = None,
+        bench: Bench | None = None,
     ) -> None:
         if max_tokens < 1:
             raise UsageError(f"max_tokens is a number of tokens, not {max_tokens}")
@@ -83,34 +84,70 @@ class Conversation:
         """Whether a `[DECISION: …]` in an answer is recorded as one."""
         self.changed = changed
         """Paths of attachments whose files have changed since."""
+        self.began: Overview | None = None
+        """What a session was made of that exists for this conversation alone; None for any other."""
         self.found: tuple[str, ...] = ()
         """The decisions recorded of the last answer."""
-        self._max_tokens = max_tokens
-        self._given_counter = counter
-        self._known_history: History | None = None
-        self._background = Background(session, budget=max_tokens)
-        self._unsaved: _Answer | None = None
-        self._is_streaming = False
-        self._spent = {"in": 0, "out": 0}
-        self._counted_by: set[str] = set()
+        self._requests = Requests(session, budget=max_tokens, counter=counter)
+        self._unsaved: _Said | None = None
+        self._drafts = drafts or Drafts()
+        self._bench = bench
+        self._calls: tuple[Call, ...] = ()
+        self._calls_place = ("", 0)
+        self._rounds = 0
+        self._performed: dict[str, int] = {}
+        self._is_streaming = self._is_working = False
+        self._spending = Spending()
 
     @property
     def pending(self) -> Turn | None:
-        """The user's turn at the end of the branch that nobody has answered, also after a crash."""
-        if self._has_unsaved:
-            return None
-        newest = self._known_history.newest if self._known_history is not None else _newest(self.session)
-        return newest if newest is not None and newest.role == "user" else None
+        """The user's turn at the end of the branch that nobody has answered to the end, also after a crash."""
+        return None if self._has_unsaved else self._unanswered[0]
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """What the last answer wants done: `perform` each, then `go_on`."""
+        return self._calls if self._calls_place == self._place else ()
+
+    @property
+    def lost_calls(self) -> tuple[Call, ...]:
+        """What the last answer wanted done when a crash came: whether it was done, nobody knows."""
+        return () if self.calls or self._has_unsaved else self._unanswered[1]
+
+    @property
+    def cut_off(self) -> str:
+        """What had come of the answer to the pending question when a crash came, where that is kept."""
+        return self._drafts.find(self.session.overview) if self.pending is not None else ""
+
+    def keep_cut_off(self) -> None:
+        """Record what a crash left of an answer, marked as partial."""
+        if text := self.cut_off:
+            counter = self._counter
+            self._unsaved = _Said(
+                place=self._place, content=text, tokens=counter.count(text), tokens_by=counter.kind, partial=True
+            )
+            self.save()
 
     @property
     def unsaved(self) -> str:
         """An answer that came and could not be recorded; `save` tries again, and so does the next question."""
-        return self._unsaved.content if self._unsaved is not None and self._has_unsaved else ""
+        said = self._unsaved
+        if said is None or not self._has_unsaved:
+            return ""
+        return said.content or "\n".join(line_of(call) for call in said.calls)
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether the session was begun for this conversation and holds nothing that anybody would miss."""
+        began, now = self.began, self.session.overview
+        return began is not None and began == replace(
+            now, seq=began.seq, status=began.status, updated_at=began.updated_at
+        )
 
     @property
     def is_streaming(self) -> bool:
-        """Whether an answer is coming: while it is, there is something to stop, and nothing is being recorded."""
-        return self._is_streaming
+        """Whether an answer is coming, or something is being done: that can be stopped, and nothing is recorded."""
+        return self._is_streaming or self._is_working
 
     def ask(self, text: str) -> Generator[str, None, None]:
         """Record the user's turn and give the answer as it comes; when it has come, it is recorded.
@@ -120,9 +157,7 @@ class Conversation:
         """
         if not text.strip():
             raise UsageError("there is nothing to ask", hint="type a question")
-        self._check_idle()
-        self.save()
-        pending = self.pending
+        pending = self._begin()
         is_recorded = pending is not None and pending.content == text
         request = self._request(None if is_recorded else text)
         self._record_preset()
@@ -133,44 +168,74 @@ class Conversation:
     def retry(self) -> Generator[str, None, None]:
         """Ask again what is pending, without recording it again; an unsaved answer is saved instead."""
         self._check_idle()
-        if self._has_unsaved:
+        if (said := self._unsaved) is not None and self._has_unsaved:
             self.save()
-            return _nothing()
-        if self.pending is None:
+            if said.role == "assistant" or self.calls:
+                return _nothing()
+        if self._begin() is None:
             raise UsageError("there is no question without an answer", hint="ask one")
         request = self._request()
         self._record_preset()
         return self._answer(request)
+
+    def perform(self, call: Call) -> Outcome:
+        """Do what the last answer wants, if the scope and the person allow it, and record what came of it.
+
+        Whoever stops it (KeyboardInterrupt, SystemExit) stops the calls behind it as well: all of that is recorded.
+        """
+        try:
+            job = self._bench.take(call) if self._bench is not None else refused("there are no tools here")
+            outcome = job if isinstance(job, Outcome) else self._work(job)
+        except (KeyboardInterrupt, SystemExit):
+            self._record_outcome(call, INTERRUPTED)
+            for other in self.calls:
+                self._record_outcome(other, NOT_BEGUN)
+            raise
+        self._record_outcome(call, outcome)
+        return outcome
+
+    def go_on(self) -> Generator[str, None, None]:
+        """The answer from where it wanted something done; that is on record, and the agent is told."""
+        self._check_idle()
+        self.save()
+        if self.calls:
+            raise UsageError("something is still to be done", hint="perform every call first")
+        self._rounds += 1
+        return self._answer(self._request())
 
     def save(self) -> None:
         """Record the answer that could not be recorded when it came; does nothing if there is none.
 
         Nor if the conversation has gone on elsewhere since: an answer is never recorded behind another question.
         """
-        answer = self._unsaved
-        if answer is None or not self._has_unsaved:
+        said = self._unsaved
+        if said is None or not self._has_unsaved:
             return
+        asked = self.session.overview
         self.session.add(
-            "assistant",
-            answer.content,
-            tokens=answer.tokens,
-            tokens_by=answer.tokens_by,
-            model=answer.model,
-            partial=answer.partial,
+            said.role,
+            said.content,
+            tokens=said.tokens,
+            tokens_by=said.tokens_by,
+            model=said.model,
+            partial=said.partial,
+            parts=said.parts,
         )
         self._unsaved = None
-        self._record_decisions(answer)
+        self._calls = said.calls
+        self._calls_place = self._place
+        self._drafts.drop(asked)
+        self._record_decisions(said)
 
     def stats(self) -> Stats:
-        reserved = self._counter.count(self._system)
-        window = self._history.window(reserved=reserved)
         return Stats(
             turns=self.session.overview.turn_count,
-            tokens_in=self._spent["in"],
-            tokens_out=self._spent["out"],
-            budget=self._max_tokens,
-            window_used=window.tokens + reserved,
-            tokens_by="mixed" if len(self._counted_by) > 1 else next(iter(self._counted_by), ""),
+            tokens_in=self._spending.tokens_in,
+            tokens_out=self._spending.tokens_out,
+            budget=self._requests.budget,
+            window_used=self._requests.used(self.preset, self.changed),
+            tokens_by=self._spending.by,
+            calls=dict(self._performed),
         )
 
     @property
@@ -186,57 +251,34 @@ class Conversation:
         return self._unsaved is not None and self._unsaved.place == self._place
 
     @property
+    def _unanswered(self) -> tuple[Turn | None, tuple[Call, ...]]:
+        """The user's turn at the end, and the calls at the end; mostly the last turn alone has to be looked at."""
+        newest = self._requests.newest
+        if newest is None or newest.role == "user":
+            return newest, ()
+        return unanswered(self.session) if newest.role == "tool" or calls_of(newest) else (None, ())
+
+    @property
     def _counter(self) -> Counter:
-        if self._given_counter is None:
-            self._given_counter = best_counter()  # when first needed: a tokenizer takes a moment to load
-        return self._given_counter
+        return self._requests.counter
 
-    @property
-    def _history(self) -> History:
-        if self._known_history is None:
-            self._known_history = History(self.session, budget=self._max_tokens, counter=self._counter)
-        return self._known_history
-
-    @property
-    def _system(self) -> str:
-        return self._background.text(self.preset.system_prompt if self.preset is not None else "", self.changed)
+    def _begin(self) -> Turn | None:
+        """Settle an answer that could not be recorded and calls that were cut off; the question that is pending."""
+        self._check_idle()
+        self.save()
+        self._rounds, self.found = 0, ()
+        pending, lost = self._unanswered
+        for call, outcome in [(call, NOT_BEGUN) for call in self.calls] or [(call, CUT_OFF) for call in lost]:
+            self._record_outcome(call, outcome)
+        return pending
 
     def _check_idle(self) -> None:
         if self._is_streaming:
             raise UsageError("an answer is still coming", hint="take all of it, or close it, before the next question")
 
     def _request(self, text: str | None = None) -> Request:
-        """The window as it will be with this question."""
-        asked: tuple[Turn, ...] = ()
-        if text is not None:
-            asked = (Turn(role="user", content=text, timestamp=utc_now(), tokens=None, id=""),)
-        reserved = self._counter.count(self._system)
-        window = self._history.window(*asked, reserved=reserved)
-        self._check_size(window, reserved)
-        overrides = self.session.overview.overrides
-        temperature = overrides.get("temperature", self.preset.temperature if self.preset is not None else None)
-        return Request(
-            system=self._system,
-            messages=window.messages,
-            model=self.model,
-            temperature=float(temperature) if isinstance(temperature, int | float) else None,
-        )
-
-    def _check_size(self, window: Window, reserved: int) -> None:
-        """Refuse what cannot fit before anything is recorded or sent.
-
-        A budget is a promise about cost, and some servers cut what is too long without a word instead of refusing it.
-        """
-        needed = window.tokens + reserved
-        if needed <= self._max_tokens:
-            return
-        what, advice = "this message", "shorten it, attach the text as a file"
-        if reserved > window.tokens:
-            what, advice = "the system prompt", "shorten the preset, attach less"
-        raise UsageError(
-            f"{what} does not fit: {needed:,} tokens are needed and the budget is {self._max_tokens:,}",
-            hint=f"{advice}, or raise max_tokens",
-        )
+        tools = self._bench.offers if self._bench is not None and self._rounds < ROUNDS else ()
+        return self._requests.make(text, preset=self.preset, changed=self.changed, model=self.model, tools=tools)
 
     def _answer(self, request: Request) -> Generator[str, None, None]:
         return self._stream(request, self._place)
@@ -246,9 +288,12 @@ class Conversation:
         if place != self._place:
             raise UsageError("the conversation has gone on since this question", hint="ask again")
         texts: list[str] = []
+        calls: list[Call] = []
         usage: Usage | None = None
         is_finished = has_failed = False
         pieces: Iterator[Piece] = iter(())
+        asked = self.session.overview
+        draft = self._drafts.begin(asked)
         self._is_streaming = True
         try:
             pieces = self.agent.answer(request)
@@ -256,10 +301,13 @@ class Conversation:
                 match piece:
                     case Usage():
                         usage = piece
+                    case Call() if request.tools:
+                        calls.append(piece)
                     case Text() if piece.text:
                         texts.append(piece.text)
+                        draft.add(piece.text)
                         yield piece.text
-            if not "".join(texts).strip():
+            if not calls and not "".join(texts).strip():
                 raise AgentError(f"{self.agent.name} gave no answer", hint="ask again", can_retry=True)
             is_finished = True
         except SegueError:
@@ -270,26 +318,50 @@ class Conversation:
             raise AgentError(f"{self.agent.name} failed: {error}", hint="ask again, or let another answer") from error
         finally:
             self._is_streaming = False
+            draft.close()
             try:
-                if not has_failed and "".join(texts).strip():
-                    self._keep("".join(texts), usage, request, partial=not is_finished)
+                if not has_failed and ("".join(texts).strip() or (calls and is_finished)):
+                    self._keep("".join(texts), calls if is_finished else (), usage, request, partial=not is_finished)
+                else:
+                    self._drafts.drop(asked)
             finally:
                 _close(pieces)
 
-    def _keep(self, content: str, usage: Usage | None, request: Request, *, partial: bool) -> None:
-        counter, by = self._counter, "provider"
-        tokens_in, tokens_out = (usage.input_tokens, usage.output_tokens) if usage is not None else (-1, -1)
-        if tokens_in < 0 or tokens_out < 0:
-            tokens_in = counter.count(request.system) + sum(
-                OVERHEAD_TOKENS + counter.count(message.content) for message in request.messages
-            )
-            tokens_out, by = counter.count(content), counter.kind
-        self._spent["in"] += tokens_in
-        self._spent["out"] += tokens_out
-        self._counted_by.add(by)
-        model = (usage.model if usage is not None else "") or request.model or self.agent.name
-        self._unsaved = _Answer(
-            place=self._place, content=content, tokens=tokens_out, tokens_by=by, model=model, partial=partial
+    def _keep(
+        self, content: str, calls: Iterable[Call], usage: Usage | None, request: Request, *, partial: bool
+    ) -> None:
+        counted = self._spending.add(content, usage, request, self._counter)
+        calls = recordable(calls)
+        self._unsaved = _Said(
+            place=self._place,
+            content=content,
+            tokens=counted.tokens,
+            tokens_by=counted.by,
+            model=(usage.model if usage is not None else "") or request.model or self.agent.name,
+            partial=partial,
+            parts=tuple(part_of(call) for call in calls),
+            calls=calls,
+        )
+        self.save()
+
+    def _work(self, job: Callable[[], Outcome]) -> Outcome:
+        self._is_working = True
+        try:
+            return job()
+        finally:
+            self._is_working = False
+
+    def _record_outcome(self, call: Call, outcome: Outcome) -> None:
+        counter = self._counter
+        self._performed[outcome.status] = self._performed.get(outcome.status, 0) + 1
+        self._unsaved = _Said(
+            place=self._place,
+            role="tool",
+            content=outcome.content,
+            tokens=counter.count(outcome.content),
+            tokens_by=counter.kind,
+            parts=(result_of(call, outcome),),
+            calls=tuple(other for other in self.calls if other.id != call.id),
         )
         self.save()
 
@@ -301,12 +373,11 @@ class Conversation:
         if recorded is None or (recorded.name, recorded.hash) != (name, now):
             self.session.use_preset(name, hash=now)
 
-    def _record_decisions(self, answer: _Answer) -> None:
-        self.found = ()
-        if not self.autorecord or answer.partial:
+    def _record_decisions(self, said: _Said) -> None:
+        if not self.autorecord or said.partial or said.role != "assistant":
             return
         known = {decision.content for decision in self.session.overview.decisions}
-        for content in find_decisions(answer.content):
+        for content in find_decisions(said.content):
             if content not in known:
                 self.session.decide(content, source="answer")
                 self.found = (*self.found, content)
@@ -318,11 +389,6 @@ def _close(pieces: Iterator[Piece]) -> None:
     if close is not None:
         with suppress(Exception):
             close()
-
-
-def _newest(session: LiveSession) -> Turn | None:
-    """For those who only look: neither a window nor a counter is needed."""
-    return next(iter(session.tail(1)), None)
 
 
 def _nothing() -> Generator[str, None, None]:

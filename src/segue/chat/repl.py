@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING
 
+from segue.abilities.call import CUT_OFF
 from segue.chat.agent import AgentError
+from segue.chat.calls import line_of
 from segue.chat.commands import Called, Leave, Said, Unknown, table_of
 from segue.chat.commands.attachments import attach, changes
 from segue.chat.commands.completion import suggestions
 from segue.chat.commands.going import preview
+from segue.chat.screen import Idle
 from segue.chat.stopping import stopping_only
+from segue.chat.working import carry_out
 from segue.clock import utc_now
 from segue.errors import SegueError
 
@@ -62,6 +65,8 @@ class Chat:
         self._converse = converse
         self._failures = 0
         conversation.autorecord = conversation.autorecord or dialect.autorecord
+        if dialect.keeps_blank:
+            conversation.began = None
 
     @property
     def session(self) -> LiveSession:
@@ -90,19 +95,37 @@ class Chat:
         """Ask what was not answered, without recording it once more."""
         self._answer(lambda: self.conversation.retry())  # noqa: PLW0108 - of whichever conversation it is then
 
-    def go_to(self, session: LiveSession) -> None:
-        """Go on in another session; the one at hand is left cleanly."""
+    def go_to(
+        self,
+        session: LiveSession,
+        *,
+        agent: str = "",
+        model: str = "",
+        library: Library | None = None,
+        dialect: Dialect | None = None,
+        look_back: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Go on in another session, after a look back; the one at hand is left cleanly.
+
+        Who is named answers there, or else who answered before. A session of another library brings that library along,
+        and the dialect that is spoken there.
+        """
         try:
             self.conversation.save()
-            conversation = self._converse(session, "", "")
+            conversation = self._converse(session, agent, model)
         except BaseException:
-            session.release()
+            session.close()  # nothing came of it
             raise
-        left = self.session
-        conversation.autorecord = self.conversation.autorecord
-        self.conversation = conversation
-        left.close()
-        self.terminal.note(self._text("now in session {id}, with {turns} turns; ") + f"{left.id} is {left.status}")
+        left, shelf, way_back = self.conversation, self.library, self._text("{resume}")
+        conversation.autorecord = left.autorecord
+        self._settle("paused")
+        self.conversation, self.library, self.dialect = conversation, library or shelf, dialect or self.dialect
+        where = ""
+        if _close(left, shelf):
+            elsewhere = f", and {way_back} comes back to it" if self.library is not shelf else ""
+            where = f"; {left.session.id} is {left.session.status}{elsewhere}"
+        self.terminal.note(self._text("now in session {id}, with {turns} turns") + where)
+        look_back()
         self._look_at_what_is_there()
 
     def change_agent(self, spec: str) -> None:
@@ -117,6 +140,7 @@ class Chat:
         changed = self._converse(self.session, spec, model)
         changed.autorecord = self.conversation.autorecord
         changed.changed = self.conversation.changed
+        changed.began = self.conversation.began
         preset = changed.preset
         recorded = self.session.overview
         known = (recorded.preset.name, recorded.preset.hash) if recorded.preset is not None else None
@@ -169,15 +193,22 @@ class Chat:
         for one, how in changed:
             again = f"; /context {one.path} attaches it anew" if how == "has changed" else ""
             self.terminal.note(f"{one.path} {how} since it was attached{again}")
+        for call in self.conversation.lost_calls:
+            self.terminal.note(f"{line_of(call)}\n  {CUT_OFF.content}")
         pending = self.conversation.pending
         if pending is not None:
             self.terminal.note(f"your last message was not answered: {preview(pending.content)}")
+            cut_off = self.conversation.cut_off
+            if cut_off:
+                self.terminal.note(f"{len(cut_off):,} characters of an answer had come: {preview(cut_off)}")
             if self.terminal.ask("Ask again?", default=True):
                 self.ask_again()
+            elif cut_off and self.terminal.ask("Keep what had come, marked as cut off?", default=True):
+                self.conversation.keep_cut_off()
 
     def _step(self) -> Leave | None:
-        """One line, and what comes of it. The one place where the conversation waits: for idleness, see `read_line`."""
-        line = self.terminal.read_line(self._text(self.dialect.prompt), status=self._status())
+        """One line, and what comes of it. The one place where the conversation waits."""
+        line = self.terminal.read_line(self._text(self.dialect.prompt), status=self._status(), idle=self._idle())
         if line is None:
             return Leave(self.dialect.exit_status)
         if not line.strip():
@@ -192,6 +223,19 @@ class Chat:
                 self._fail(f"there is no command /{name}", f"{meant} //{name} says it as text")
         return None
 
+    def _idle(self) -> Idle | None:
+        """None where nobody is waited for, or where it is recorded already that the conversation rests."""
+        seconds = self.dialect.idle_seconds
+        return Idle(seconds=seconds, act=self._rest) if seconds > 0 and self.session.status == "active" else None
+
+    def _rest(self) -> str:
+        try:
+            self.conversation.save()
+            self.session.pause()
+        except SegueError as error:
+            return f"idle, but that cannot be recorded: {error}"
+        return "idle for a while: everything is saved and the session is paused; your next message goes on with it"
+
     def _try(self, call: Callable[[], Leave | None]) -> Leave | None:
         try:
             return call()
@@ -201,10 +245,12 @@ class Chat:
 
     def _answer(self, ask: Callable[[], Generator[str, None, None]]) -> None:
         """Show an answer; after an error offer to ask once more, as often as the person likes."""
+        if self.session.status == "paused":
+            self.session.resume()
         while True:
             try:
-                with stopping_only(lambda: self.conversation.is_streaming), closing(ask()) as pieces:
-                    self.terminal.show(pieces, waiting=f"waiting for {self.conversation.agent.name}")
+                with stopping_only(lambda: self.conversation.is_streaming):
+                    carry_out(self.conversation, ask(), show=self._show, tell=self.terminal.note)
             except KeyboardInterrupt:
                 self._say_what_is_kept()
                 if not self.terminal.is_interactive:
@@ -225,9 +271,14 @@ class Chat:
                     self.terminal.note(f"decision recorded: {decision}")
             return
 
+    def _show(self, pieces: Iterable[str]) -> None:
+        self.terminal.show(pieces, waiting=f"waiting for {self.conversation.agent.name}")
+
     def _say_what_is_kept(self) -> None:
         if self.conversation.pending is None:
             self.terminal.note("stopped; what had come is kept, marked as cut off")
+        elif self.session.tail(1)[-1].role == "tool":
+            self.terminal.note("stopped; what the tools did is on record, and /retry goes on from there")
         else:
             self.terminal.note("stopped before anything came; your message is kept, and /retry asks again")
 
@@ -238,10 +289,15 @@ class Chat:
     def _leave(self, status: Status) -> None:
         farewell = self._text(self.dialect.farewell)
         self._try(self.conversation.save)
+        self._settle(status)
         if status == "completed":
             self.session.complete()
-        self.session.close()
-        self.terminal.note(farewell)
+        is_kept = _close(self.conversation, self.library)
+        self.terminal.note(farewell if is_kept else "nothing was said, so no session is kept")
+
+    def _settle(self, status: Status) -> None:
+        if not self.conversation.is_blank:
+            self._try(partial(self.dialect.settle, self.conversation, status))
 
     def _text(self, template: str) -> str:
         words = {
@@ -264,3 +320,20 @@ class Chat:
 
     def _suggest(self, line: str) -> Iterable[Suggestion]:
         return suggestions(self, line)
+
+
+def _close(conversation: Conversation, library: Library) -> bool:
+    """Leave the session cleanly; one that nobody would miss goes. Whether it is kept."""
+    session = conversation.session
+    if not conversation.is_blank:
+        session.close()
+        return True
+    if session.status == "active":
+        session.pause()
+    revision = library.store.revision(session.id)
+    session.close()
+    try:
+        library.store.delete(session.id, revision=revision)
+    except SegueError:
+        return True  # somebody is at it already, or nothing can be deleted here: it stays, as any other
+    return False

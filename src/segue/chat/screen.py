@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
     from typing import TextIO
 
@@ -21,6 +22,14 @@ class Suggestion(Struct, frozen=True, kw_only=True):
     about: str = ""
 
 
+class Idle(Struct, frozen=True, kw_only=True):
+    """What happens, once, when a person at the prompt does nothing for a while."""
+
+    seconds: float
+    act: Callable[[], str]
+    """Does it, and gives back what the person is told."""
+
+
 class Terminal(Protocol):
     """What a conversation needs of a terminal. All text may be a stranger's: whoever shows it makes it printable."""
 
@@ -28,14 +37,17 @@ class Terminal(Protocol):
     def is_interactive(self) -> bool:
         """Whether a person sits there, who can be asked twice and who can press Ctrl-C."""
 
-    def read_line(self, prompt: str, *, status: str = "") -> str | None:
+    def read_line(self, prompt: str, *, status: str = "", idle: Idle | None = None) -> str | None:
         """What was typed (several lines, if it was continued or pasted), or None at the end of all input.
 
-        The one place where a conversation waits for a person: a limit on that waiting belongs here.
+        A person who falls idle is told so above the prompt; what was typed so far stays. Scripts are never idle.
         """
 
     def ask(self, question: str, *, default: bool, safe: bool = False) -> bool:
         """Yes or no: `default` for an empty line, `safe` if nobody answers."""
+
+    def answer(self, question: str) -> str | None:
+        """A line in answer to a question; None if nobody answers."""
 
     def show(self, pieces: Iterable[str], *, waiting: str = "") -> None:
         """Show an answer as it comes. What the pieces raise passes through, after all that came before is shown."""

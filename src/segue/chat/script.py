@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import BinaryIO, TextIO
 
-    from segue.chat.screen import Suggestion
+    from segue.chat.screen import Idle, Suggestion
 
 YES, NO = frozenset({"y", "yes"}), frozenset({"n", "no"})
 _BYTE_ORDER_MARK = "\ufeff"
@@ -37,8 +37,8 @@ class ScriptTerminal:
         self._held_back: str | None = None
         self._has_written = False
 
-    def read_line(self, prompt: str, *, status: str = "") -> str | None:
-        del status
+    def read_line(self, prompt: str, *, status: str = "", idle: Idle | None = None) -> str | None:
+        del status, idle
         lines: list[str] = []
         while (line := self._next(prompt if not lines else "… ")) is not None:
             if not continues(line):
@@ -48,8 +48,7 @@ class ScriptTerminal:
 
     def ask(self, question: str, *, default: bool, safe: bool = False) -> bool:
         """Take the next line as the answer; one that is neither a yes nor a no answers nothing and is read again."""
-        self._beside(f"{one_line(question)} {choices(default=default)}{' ' if self._prompts else chr(10)}")
-        line = self._next("")
+        line = self.answer(f"{question} {choices(default=default)}")
         if line is None:
             return safe
         answer = answer_of(line, default=default)
@@ -57,6 +56,10 @@ class ScriptTerminal:
             self._held_back = line
             return safe
         return answer
+
+    def answer(self, question: str) -> str | None:
+        self._beside(f"{one_line(question)}{' ' if self._prompts else chr(10)}")
+        return self._next("")
 
     def show(self, pieces: Iterable[str], *, waiting: str = "") -> None:
         del waiting

@@ -6,10 +6,11 @@ order: `begin` or `come_back`, then `hold`.
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import closing, suppress
 from threading import Thread
 from typing import TYPE_CHECKING
 
+from segue.chat.calls import text_of
 from segue.chat.engine import Conversation
 from segue.chat.hangup import ending_in_order
 from segue.chat.repl import Chat
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from segue.chat.dialect import Dialect
     from segue.chat.screen import Terminal
     from segue.library import Library
-    from segue.model import Turn
+    from segue.model import JsonObject, Turn
     from segue.session import LiveSession
 
 LAST_TURNS = 4
@@ -46,10 +47,17 @@ def begin(
     title: str = "",
     tags: Iterable[str] = (),
     id: str | None = None,
+    extra: JsonObject | None = None,
 ) -> Conversation:
-    """A new session that records who answers, and the conversation in it."""
-    session = library.create(agent=cast.label, title=title, tags=tags, id=id)
-    return _open(session, company, cast, record=True)
+    """A new session that records who answers, and the conversation in it.
+
+    One without a name, a title or tags is not kept if nothing comes of it.
+    """
+    tags = tuple(tags)
+    session = library.create(agent=cast.label, title=title, tags=tags, id=id, extra=extra)
+    conversation = _open(session, company, cast, record=True)
+    conversation.began = None if id or title or tags else session.overview
+    return conversation
 
 
 def come_back(
@@ -132,7 +140,7 @@ def hold(
     )
     if terminal.is_interactive:
         Thread(target=_prepare, args=(conversation.agent,), daemon=True).start()
-    with ending_in_order():
+    with ending_in_order(), closing(company):
         return chat.run()
 
 
@@ -173,7 +181,14 @@ def _conversation(session: LiveSession, company: Company, cast: Cast) -> Convers
     if preset is not None and (recorded is None or recorded.hash != preset.hash):
         # Its name is the hash that the session is going to refer to, so that a later change can be shown.
         session.put_blob(normalise(preset.system_prompt).encode("utf-8", "surrogatepass"))
-    return kind(session, cast.agent, preset=preset, max_tokens=company.settings.max_tokens)
+    return kind(
+        session,
+        cast.agent,
+        preset=preset,
+        max_tokens=company.settings.max_tokens,
+        drafts=company.drafts,
+        bench=company.bench(session, cast),
+    )
 
 
 def _record(session: LiveSession, cast: Cast) -> None:
@@ -187,9 +202,10 @@ def _record(session: LiveSession, cast: Cast) -> None:
 
 def _show(turn: Turn, terminal: Terminal) -> None:
     """As an answer where a person sees it; beside the answers elsewhere."""
-    lines = turn.content[:_SHOWN_LENGTH].split("\n")
+    whole = text_of(turn)
+    lines = whole[:_SHOWN_LENGTH].split("\n")
     text = "\n".join(lines[:_SHOWN_LINES])
-    facts = [turn.role, *(["cut off"] if turn.partial else []), *(["shortened"] if text != turn.content else [])]
+    facts = [turn.role, *(["cut off"] if turn.partial else []), *(["shortened"] if text != whole else [])]
     terminal.note(f"{' · '.join(facts)}")
     if terminal.is_interactive:
         terminal.show([text])

@@ -94,7 +94,14 @@ def cost_of(message: Message, counter: Counter) -> int:
 
 def message_of(turn: Turn) -> Message:
     role: Role = turn.role if turn.role in ROLES else "user"  # type: ignore[assignment]  # one of them, as it says
-    return Message(role=role, content=turn.content, parts=turn.parts)
+    return Message(role=role, content=turn.content, parts=tuple(map(_lean, turn.parts)) if turn.parts else ())
+
+
+def _lean(part: JsonObject) -> JsonObject:
+    """Without what a result repeats of its call, which is sent beside it."""
+    if part.get("type") != "tool_result" or "arguments" not in part:
+        return part
+    return {name: value for name, value in part.items() if name != "arguments"}
 
 
 def marker_of(count: int) -> str:

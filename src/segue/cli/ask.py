@@ -3,7 +3,6 @@ from __future__ import annotations
 import os
 import select
 import sys
-from contextlib import closing
 from typing import TYPE_CHECKING
 
 import click
@@ -13,7 +12,7 @@ from segue.console import output
 from segue.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Iterable
 
     from segue.chat.engine import Conversation
     from segue.library import Library
@@ -40,16 +39,21 @@ _PATIENCE_SECONDS = 3.0
 )
 @options.agent
 @options.model
+@options.yes_to_tools
 @options.library
 @options.as_json
-def command(*, library: Library, question: str | None, id: str | None, agent: str, model: str, as_json: bool) -> None:
+def command(
+    *, library: Library, question: str | None, id: str | None, agent: str, model: str, yes: bool, as_json: bool
+) -> None:
     """Ask one question; the answer, and nothing else, goes to standard output as it comes.
 
     Standard input that is no terminal is attached as context; without QUESTION it is the question. The question and the
     answer are recorded, so that segue resume can go on from there.
     """
+    from segue.chat.consent import AtTerminal
     from segue.chat.start import begin, come_back
-    from segue.cli.settings import open_company
+    from segue.cli.settings import here, open_company
+    from segue.project import origin_of
 
     given = _read_stdin()
     if question is None:
@@ -59,9 +63,10 @@ def command(*, library: Library, question: str | None, id: str | None, agent: st
     company = open_company(
         confirm=lambda text: output.can_ask() and output.confirm(text, yes=False),
         tell=output.warn,
+        person=AtTerminal(_Beside(), yes=yes),
     )
     if id is None:
-        conversation = begin(library, company, company.choose(agent, model=model))
+        conversation = begin(library, company, company.choose(agent, model=model), extra=origin_of(here(), os.environ))
     else:
         conversation = come_back(library, company, library.resolve(id), agent=agent, model=model)
     session = conversation.session
@@ -76,19 +81,31 @@ def command(*, library: Library, question: str | None, id: str | None, agent: st
             _take(conversation, question, show=True)
     finally:
         session.close()
+        company.close()
+
+
+class _Beside:
+    """Where a person is asked while the answer goes to standard output."""
+
+    @property
+    def is_interactive(self) -> bool:
+        return output.can_ask()
+
+    def note(self, text: str) -> None:
+        output.complain(text)
+
+    def answer(self, question: str) -> str | None:
+        return output.question(f"{question} ")
 
 
 def _take(conversation: Conversation, question: str, *, show: bool = False) -> None:
     """The whole answer; Ctrl-C keeps what had come of it."""
     from segue.chat.hangup import ending_in_order
     from segue.chat.stopping import stopping_only
+    from segue.chat.working import carry_out
 
-    ended = True
-    with (
-        ending_in_order(),
-        stopping_only(lambda: conversation.is_streaming),
-        closing(conversation.ask(question)) as pieces,
-    ):
+    def take(pieces: Iterable[str]) -> None:
+        ended = True
         try:
             for piece in pieces:
                 if show:
@@ -97,6 +114,9 @@ def _take(conversation: Conversation, question: str, *, show: bool = False) -> N
         finally:
             if not ended:
                 output.exact("\n")
+
+    with ending_in_order(), stopping_only(lambda: conversation.is_streaming):
+        carry_out(conversation, conversation.ask(question), show=take, tell=output.warn)
 
 
 def _facts(conversation: Conversation) -> dict[str, object]:

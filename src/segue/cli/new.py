@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import click
@@ -24,7 +25,11 @@ if TYPE_CHECKING:
 @options.as_json
 def command(*, library: Library, agent: str, title: str, tags: tuple[str, ...], id: str | None, as_json: bool) -> None:
     """Start a session and print its id."""
-    with library.create(agent=agent, title=title, tags=tags, id=id) as live:
+    from segue.cli.settings import here
+    from segue.project import origin_of
+
+    began = origin_of(here(), os.environ)
+    with library.create(agent=agent, title=title, tags=tags, id=id, extra=began) as live:
         name = live.id
     if as_json:
         from segue.formats.transcript import plain

@@ -4,23 +4,34 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from segue.chat.company import Company, Settings, preset_folders
 from segue.durable.kernel import explain
 from segue.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import UnionType
 
-_KEYS: dict[str, tuple[type, str]] = {
+    from segue.abilities.bench import Person
+    from segue.abilities.mcp import Server
+    from segue.chat.company import Company, Settings
+    from segue.workspace import Conversations
+
+_KEYS: dict[str, tuple[type | UnionType, str]] = {
     "agent": (str, "a text"),
     "model": (str, "a text"),
     "max_tokens": (int, "a number of tokens"),
+    "idle_minutes": (int | float, "a number of minutes, or 0 for never"),
     "openai.base_url": (str, "a text"),
+    "stores": (list, 'a list of stores, as in ["cortext:~/notes"]'),
+    "mcp": (dict, "tables of servers, as in [mcp.notes]"),
 }
+
+_LEAST = {"max_tokens": 1}
+_LISTS = ("stores", "mcp")
 
 
 def config_path() -> Path:
@@ -37,11 +48,48 @@ def history_path() -> Path:
 
 
 def read_settings(path: Path) -> Settings:
+    """What the file says of conversations."""
+    from segue.chat.company import Settings
+
+    values = {name.replace(".", "_"): value for name, value in _read(path).items() if name not in _LISTS}
+    return Settings(**values)  # type: ignore[arg-type]  # checked
+
+
+def read_stores(path: Path) -> list[str]:
+    """The stores that it names, to be looked into beside the usual one."""
+    from segue.stores import SCHEMES
+
+    stores = _read(path).get("stores", [])
+    assert isinstance(stores, list)  # noqa: S101 - checked
+    for url in stores:
+        if not isinstance(url, str) or url.partition(":")[0] not in SCHEMES:
+            known = ", ".join(f"{scheme}:" for scheme in SCHEMES)
+            raise UsageError(f"{path}: {url!r:.60} in stores does not name a store", hint=f"begin with one of {known}")
+    return stores
+
+
+def read_servers(path: Path) -> dict[str, Server]:
+    """The MCP servers that it names."""
+    tables = _read(path).get("mcp", {})
+    assert isinstance(tables, dict)  # noqa: S101 - checked
+    if not tables:
+        return {}
+    from segue.abilities.mcp import server_of
+
+    try:
+        return {name: server_of(name, table) for name, table in tables.items()}
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}", hint=error.hint) from None
+
+
+def _read(path: Path) -> dict[str, object]:
     """What the file says; a file that is not there says nothing, and one that is wrong says where."""
+    import tomllib
+
     try:
         text = path.read_bytes().decode()
     except (FileNotFoundError, NotADirectoryError):
-        return Settings()
+        return {}
     except OSError as error:
         raise explain(error, str(path), "read") from None
     except UnicodeDecodeError as error:
@@ -60,12 +108,37 @@ def read_settings(path: Path) -> Settings:
     }
     for name, value in values.items():
         _check(path, text, name, value)
-    return Settings(**{name.replace(".", "_"): value for name, value in values.items()})  # type: ignore[arg-type]  # checked
+    return values
 
 
-def open_company(*, confirm: Callable[[str], bool], tell: Callable[[str], None]) -> Company:
-    """Whoever can answer here: the presets of the project and of the user, the agents of this machine."""
-    own = (config_path().parent / "agents", Path.home() / ".claude" / "agents")
+def open_company(
+    *, confirm: Callable[[str], bool], tell: Callable[[str], None], person: Person | None = None
+) -> Company:
+    """Whoever can answer here: the presets of the project, of the user and of Segue, the agents of this machine.
+
+    The `person` is asked about tools; without one, whatever would need a yes is not done.
+    """
+    from platformdirs import user_state_path
+
+    from segue.chat.company import Company, preset_folders
+    from segue.chat.consent import Nobody
+    from segue.chat.drafts import Drafts
+    from segue.chat.toolbox import Toolbox
+    from segue.chat.workspace import preset_by_type
+    from segue.presets import SHIPPED
+
+    own = (config_path().parent / "agents", Path.home() / ".claude" / "agents", SHIPPED)
+    toolbox = Toolbox(
+        cwd=here(),
+        root=project_root(here()),
+        home=Path.home(),
+        state=user_state_path("segue") / "scope",
+        profiles=[config_path().parent / "scopes"],
+        environ=os.environ,
+        servers=read_servers(config_path()),
+        person=person or Nobody(),
+        tell=tell,
+    )
     return Company(
         environ=os.environ,
         folders=[*preset_folders(here()), *own],
@@ -74,7 +147,37 @@ def open_company(*, confirm: Callable[[str], bool], tell: Callable[[str], None])
         confirm=confirm,
         tell=tell,
         titles=True,
+        brings=preset_by_type(here),
+        drafts=Drafts(user_state_path("segue") / "drafts"),
+        toolbox=toolbox,
     )
+
+
+def find_conversations(tell: Callable[[str], None]) -> Conversations | None:
+    """Those of the workspace that this folder is in."""
+    from segue.chat.summary import summarize
+    from segue.console.places import cache_folder
+    from segue.library import open as open_library
+    from segue.workspace import find_workspace, open_conversations
+
+    workspace = find_workspace(here())
+    if workspace is None:
+        return None
+    library = open_library(workspace.url)
+    return open_conversations(
+        workspace,
+        library,
+        environ=os.environ,
+        home=Path.home(),
+        cache=cache_folder(),
+        summarise=summarize,
+        tell=tell,
+    )
+
+
+def project_root(cwd: Path) -> Path:
+    """The repository that one is in, or else the folder."""
+    return next((folder for folder in (cwd, *cwd.parents) if (folder / ".git").exists()), cwd)
 
 
 def here() -> Path:
@@ -101,7 +204,7 @@ def _check(path: Path, text: str, name: str, value: object) -> None:
     kind, words = _KEYS[name]
     if not isinstance(value, kind) or isinstance(value, bool):
         raise _wrong(path, line, f"{name} must be {words}")
-    if name == "max_tokens" and isinstance(value, int) and value < 1:
+    if isinstance(value, int | float) and not _LEAST.get(name, 0) <= value < inf:
         raise _wrong(path, line, f"{name} must be {words}, not {value}")
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from segue.abilities import Call
 from segue.chat.agent import Message, Request, Text
-from segue.chat.agents.exchange import Call, Result, take_turns
+from segue.chat.agents.exchange import Result, take_turns
 from tests.chat.loopback.houses import HOUSES
 from tests.chat.loopback.server import Asked, Server
 
@@ -90,11 +91,14 @@ def test_google_gets_parts_and_calls_its_assistant_model() -> None:
     assert sent.body["systemInstruction"] == {"parts": [{"text": "Be brief."}], "role": "user"}
     assert sent.body["contents"] == [
         {"role": "user", "parts": [{"text": "Read x"}]},
-        {"role": "model", "parts": [{"text": "I will."}, {"functionCall": {"name": "read", "args": {"path": "x"}}}]},
+        {
+            "role": "model",
+            "parts": [{"text": "I will."}, {"functionCall": {"id": "toolu_1", "name": "read", "args": {"path": "x"}}}],
+        },
         {
             "role": "user",
             "parts": [
-                {"functionResponse": {"name": "read", "response": {"result": "forty-two"}}},
+                {"functionResponse": {"id": "toolu_1", "name": "read", "response": {"result": "forty-two"}}},
                 {"text": "And now?"},
             ],
         },

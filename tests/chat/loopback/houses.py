@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, NamedTuple
 
 from segue.chat.agent import Message, Request, Text
@@ -10,12 +11,12 @@ from segue.chat.agents.attempts import Patience
 from segue.chat.agents.google import GoogleAgent
 from segue.chat.agents.openai import OpenAIAgent
 from tests.chat.loopback import wires
+from tests.chat.loopback.server import Reply
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from segue.chat.agent import Agent, Piece
-    from tests.chat.loopback.server import Reply
 
 
 class House(NamedTuple):
@@ -24,8 +25,12 @@ class House(NamedTuple):
     begin: Callable[[], bytes]
     text: Callable[[str], bytes]
     end: Callable[[str], bytes]
+    call: Callable[[int, str, str], bytes]
+    """A call with this number, of this tool, with these arguments."""
     good: str
     """The word for an answer that is whole."""
+    wants: str
+    """The word for an answer that wants something done."""
     full: str
     """The word for an answer that reached its limit."""
     refusal: Callable[[int, str], object]
@@ -43,6 +48,12 @@ class House(NamedTuple):
 
     def answers(self, *words: str, reason: str = "") -> Reply:
         return wires.stream(self.begin, self.text, self.end(reason or self.good), words)
+
+    def calls(self, *made: tuple[str, Mapping[str, object]], words: str = "", reason: str = "") -> Reply:
+        """An answer that wants these things done."""
+        calls = [self.call(number, name, json.dumps(given)) for number, (name, given) in enumerate(made, start=1)]
+        said = [self.text(words)] if words else []
+        return Reply(body=(self.begin(), *said, *calls, self.end(reason or self.wants)))
 
     def refuses(self, status: str, message: str, *headers: tuple[str, str]) -> Reply:
         return wires.refusal(status, self.refusal(int(status[:3]), message), *headers)
@@ -68,7 +79,9 @@ HOUSES = (
         begin=wires.anthropic_begin,
         text=wires.anthropic_text,
         end=wires.anthropic_end,
+        call=wires.anthropic_call,
         good="end_turn",
+        wants="tool_use",
         full="max_tokens",
         refusal=lambda _, message: {"type": "error", "error": {"type": "some_error", "message": message}},
         model="claude-real-1",
@@ -82,7 +95,9 @@ HOUSES = (
         begin=wires.openai_begin,
         text=wires.openai_text,
         end=wires.openai_end,
+        call=wires.openai_call,
         good="stop",
+        wants="tool_calls",
         full="length",
         refusal=lambda _, message: {"error": {"message": message, "type": "some_error", "param": None, "code": None}},
         model="gpt-real-1",
@@ -96,7 +111,9 @@ HOUSES = (
         begin=wires.google_begin,
         text=wires.google_text,
         end=wires.google_end,
+        call=wires.google_call,
         good="STOP",
+        wants="STOP",
         full="MAX_TOKENS",
         refusal=lambda status, message: {"error": {"code": status, "message": message, "status": "SOME_STATUS"}},
         model="gemini-real-1",

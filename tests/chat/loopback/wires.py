@@ -48,6 +48,17 @@ def anthropic_text(text: str) -> bytes:
     return anthropic_event(type="content_block_delta", index=0, delta={"type": "text_delta", "text": text})
 
 
+def anthropic_call(number: int, name: str, arguments: str) -> bytes:
+    block = {"type": "tool_use", "id": f"call_{number}", "name": name, "input": {}}
+    half = len(arguments) // 2
+    deltas = [{"type": "input_json_delta", "partial_json": part} for part in (arguments[:half], arguments[half:])]
+    return (
+        anthropic_event(type="content_block_start", index=number, content_block=block)
+        + b"".join(anthropic_event(type="content_block_delta", index=number, delta=delta) for delta in deltas)
+        + anthropic_event(type="content_block_stop", index=number)
+    )
+
+
 def anthropic_end(reason: str = "end_turn") -> bytes:
     delta = {"stop_reason": reason, "stop_sequence": None}
     return (
@@ -81,6 +92,20 @@ def openai_text(text: str) -> bytes:
     return openai_chunk([{"index": 0, "delta": {"content": text}, "finish_reason": None}])
 
 
+def openai_call(number: int, name: str, arguments: str) -> bytes:
+    half = len(arguments) // 2
+    first = {
+        "index": number - 1,
+        "id": f"call_{number}",
+        "type": "function",
+        "function": {"name": name, "arguments": arguments[:half]},
+    }
+    rest = {"index": number - 1, "function": {"arguments": arguments[half:]}}
+    return b"".join(
+        openai_chunk([{"index": 0, "delta": {"tool_calls": [made]}, "finish_reason": None}]) for made in (first, rest)
+    )
+
+
 def openai_end(reason: str = "stop", *, counted: bool = True) -> bytes:
     usage = {"prompt_tokens": 15, "completion_tokens": 7, "total_tokens": 22}
     last = openai_chunk([], usage=usage) if counted else b""
@@ -92,6 +117,13 @@ def openai_end(reason: str = "stop", *, counted: bool = True) -> bytes:
 
 def google_text(text: str) -> bytes:
     content = {"role": "model", "parts": [{"text": text}]}
+    return event({"candidates": [{"content": content, "index": 0}], "modelVersion": "gemini-real-1"})
+
+
+def google_call(number: int, name: str, arguments: str) -> bytes:
+    made = {"id": f"call_{number}", "name": name, "args": json.loads(arguments)}
+    part = {"functionCall": made, "thoughtSignature": "c2lnbmVk"}
+    content = {"role": "model", "parts": [part]}
     return event({"candidates": [{"content": content, "index": 0}], "modelVersion": "gemini-real-1"})
 
 

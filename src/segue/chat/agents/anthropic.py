@@ -7,9 +7,10 @@ from functools import cached_property
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, cast
 
+from segue.abilities import Call
 from segue.chat.agent import AgentError, Text, Usage
 from segue.chat.agents.attempts import Patience, persist
-from segue.chat.agents.exchange import Call, Result, Turn, called_names, sendable, take_turns
+from segue.chat.agents.exchange import Calls, Result, Turn, called_names, sendable, take_turns
 from segue.chat.agents.failures import CutOffError, Provider
 from segue.errors import MissingExtraError, UsageError
 
@@ -96,23 +97,17 @@ class AnthropicAgent:
 
     def _stream(self, request: Request, model: str, optional: Mapping[str, object]) -> Generator[Piece, None, None]:
         turns = take_turns(request.messages)
-        body: dict[str, object] = dict(optional)
-        if request.system:
-            body["system"] = sendable(request.system)
-        if names := called_names(turns):
-            # Calls in the history are accepted only beside the tools they call; none is to be called now.
-            body["tools"] = [{"name": name, "input_schema": {"type": "object"}} for name in names]
-            body["tool_choice"] = {"type": "none"}
         events = self._client.messages.create(
             model=model,
             max_tokens=ANSWER_TOKENS,
             messages=cast("Iterable[MessageParam]", [_message(turn) for turn in turns]),
-            extra_body=body,
+            extra_body=_body(request, turns, optional),
             stream=True,
         )
         input_tokens = output_tokens = 0
         stop: str | None = None
         shown = False
+        calls = Calls()
         with closing(events):
             for event in events:
                 match event.type:
@@ -127,6 +122,10 @@ class AnthropicAgent:
                     case "content_block_delta" if event.delta.type == "text_delta" and event.delta.text:
                         shown = True
                         yield Text(event.delta.text)
+                    case "content_block_start" if event.content_block.type == "tool_use":
+                        calls.add(event.index, id=event.content_block.id, name=event.content_block.name)
+                    case "content_block_delta" if event.delta.type == "input_json_delta":
+                        calls.add(event.index, arguments=event.delta.partial_json)
                     case "message_delta":
                         stop = event.delta.stop_reason or stop
                         output_tokens = event.usage.output_tokens
@@ -136,6 +135,8 @@ class AnthropicAgent:
             if not shown:
                 raise AgentError(f"{model} gave no answer ({stop})", hint="say it otherwise, or use another model")
             yield Text(f"\n\n{_STOPS[stop]}")
+        else:
+            yield from calls
         yield Usage(input_tokens=input_tokens, output_tokens=output_tokens, model=model)
 
 
@@ -148,6 +149,24 @@ def _full_name(model: str) -> str:
     return SHORT_NAMES.get(name, name)
 
 
+def _body(request: Request, turns: Iterable[Turn], optional: Mapping[str, object]) -> JsonObject:
+    body: JsonObject = dict(optional)
+    if request.system:
+        body["system"] = sendable(request.system)
+    tools: dict[str, JsonObject] = {
+        offer.name: {"name": offer.name, "description": offer.description, "input_schema": offer.parameters}
+        for offer in request.tools
+    }
+    # Calls in the history are accepted only beside the tools they call.
+    for name in called_names(turns):
+        tools.setdefault(name, {"name": name, "input_schema": {"type": "object"}})
+    if tools:
+        body["tools"] = list(tools.values())
+    if tools and not request.tools:
+        body["tool_choice"] = {"type": "none"}
+    return body
+
+
 def _message(turn: Turn) -> JsonObject:
     content: list[JsonObject] = []
     for block in turn.blocks:
@@ -157,5 +176,6 @@ def _message(turn: Turn) -> JsonObject:
             case Call():
                 content.append({"type": "tool_use", "id": block.id, "name": block.name, "input": block.arguments})
             case Result():
-                content.append({"type": "tool_result", "tool_use_id": block.id, "content": block.content})
+                result: JsonObject = {"type": "tool_result", "tool_use_id": block.id, "content": block.content}
+                content.append(result | ({"is_error": True} if block.is_error else {}))
     return {"role": turn.role, "content": content}

@@ -11,7 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from segue.chat.agent import AgentError, Piece, Text
+from segue.chat.agent import AgentError, Piece, Usage
 from segue.chat.agents.failures import REPEATED, CutOffError, Failure, Provider, read_failure, tell
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def persist(
         try:
             with closing(ask(optional)) as pieces:
                 for piece in pieces:
-                    shown = shown or isinstance(piece, Text)
+                    shown = shown or not isinstance(piece, Usage)
                     yield piece
             if not shown:
                 raise CutOffError("the answer is empty")

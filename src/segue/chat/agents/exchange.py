@@ -12,29 +12,26 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
+from segue.abilities import Call
 from segue.chat.agent import Text
-from segue.model import JsonObject
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from segue.chat.agent import Message
+    from segue.model import JsonObject
 
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
-
-
-class Call(Struct, frozen=True, kw_only=True):
-    id: str
-    name: str
-    arguments: JsonObject
 
 
 class Result(Struct, frozen=True, kw_only=True):
     id: str
     name: str
     content: str
+    is_error: bool = False
 
 
 Block = Text | Call | Result
@@ -45,6 +42,25 @@ class Turn(Struct, frozen=True):
 
     role: Literal["user", "assistant"]
     blocks: tuple[Block, ...]
+
+
+class Calls:
+    """Calls as they stream: the first piece of each has its id and name, and every piece some of its arguments."""
+
+    def __init__(self) -> None:
+        self._found: list[tuple[Call, list[str]]] = []
+        self._by_index: dict[int, tuple[Call, list[str]]] = {}
+
+    def add(self, index: int, *, id: str | None = None, name: str | None = None, arguments: str | None = None) -> None:
+        known = self._by_index.get(index)
+        if known is None or (id and id != known[0].id):  # some servers give every call the same index
+            known = (Call(id=id or "", name=name or "", arguments={}), [])
+            self._by_index[index] = known
+            self._found.append(known)
+        known[1].append(arguments or "")
+
+    def __iter__(self) -> Iterator[Call]:
+        return (replace(call, arguments=arguments_of("".join(pieces) or None)) for call, pieces in self._found)
 
 
 def take_turns(messages: Iterable[Message]) -> list[Turn]:
@@ -85,9 +101,11 @@ def _blocks(message: Message) -> Iterable[Block]:
     for part in message.parts:
         match part.get("type"):
             case "tool_call":
-                structured.append(Call(id=_id(part), name=_name(part), arguments=_arguments(part.get("arguments"))))
+                arguments, signature = arguments_of(part.get("arguments")), _as_text(part.get("signature"))
+                structured.append(Call(id=_id(part), name=_name(part), arguments=arguments, signature=signature))
             case "tool_result":
-                structured.append(Result(id=_id(part), name=_name(part), content=_as_text(part.get("content"))))
+                content, is_error = part.get("content", message.content), part.get("is_error") is True
+                structured.append(Result(id=_id(part), name=_name(part), content=_as_text(content), is_error=is_error))
             case "image":
                 structured.append(Text(f"[an image that is not sent: {part.get('hash', 'without a name')}]"))
     # The text of a message that brings results is what people read of the same results.
@@ -109,7 +127,7 @@ def _paired(turns: list[Turn]) -> list[Turn]:
             match block:
                 case Result() if block.id in calls:
                     # A second result of the same call would be refused.
-                    results.append(Result(id=block.id, name=calls.pop(block.id), content=block.content))
+                    results.append(replace(block, name=calls.pop(block.id)))
                 case Call() if block.id in answered:
                     others.append(block)
                 case _:
@@ -137,12 +155,13 @@ def _name(part: JsonObject) -> str:
     return re.sub(r"[^A-Za-z0-9_-]", "_", str(part.get("name") or "tool"))[:64]
 
 
-def _arguments(value: object) -> JsonObject:
+def arguments_of(value: object) -> JsonObject:
+    """An object, whatever was given: what is none stands under `input`."""
     if not isinstance(value, str):
         value = _as_text(value) or "{}"
     try:
         decoded: object = msgspec.json.decode(sendable(value))
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         decoded = sendable(value)
     return decoded if isinstance(decoded, dict) else {"input": decoded}
 

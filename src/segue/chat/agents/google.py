@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
 from contextlib import suppress
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, cast
 
+from segue.abilities import Call
 from segue.chat.agent import AgentError, Text, Usage
 from segue.chat.agents.attempts import Patience, persist
-from segue.chat.agents.exchange import Call, Result, Turn, sendable, take_turns
+from segue.chat.agents.exchange import Result, Turn, arguments_of, sendable, take_turns
 from segue.chat.agents.failures import CutOffError, Provider
 from segue.errors import MissingExtraError, UsageError
 
@@ -16,7 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping
 
     from google.genai import Client
-    from google.genai.types import ContentListUnionDict, GenerateContentConfigDict, GenerateContentResponse
+    from google.genai.types import (
+        ContentListUnionDict,
+        FunctionCall,
+        GenerateContentConfigDict,
+        GenerateContentResponse,
+    )
 
     from segue.chat.agent import Piece, Request
     from segue.model import JsonObject
@@ -84,6 +91,12 @@ class GoogleAgent:
         config: dict[str, object] = {"automatic_function_calling": {"disable": True}, **optional}
         if request.system:
             config["system_instruction"] = sendable(request.system)
+        if request.tools:
+            declared = [
+                {"name": offer.name, "description": offer.description, "parameters_json_schema": offer.parameters}
+                for offer in request.tools
+            ]
+            config["tools"] = [{"function_declarations": declared}]
         chunks = client.models.generate_content_stream(
             model=model,
             contents=cast("ContentListUnionDict", [_content(turn) for turn in take_turns(request.messages)]),
@@ -111,6 +124,7 @@ def _pieces(chunks: Iterator[GenerateContentResponse], model: str) -> Iterator[P
     usage: Usage | None = None
     stop = ""
     shown = False
+    calls: list[Call] = []
     for chunk in chunks:
         model = chunk.model_version or model
         if (counted := chunk.usage_metadata) is not None:
@@ -127,14 +141,32 @@ def _pieces(chunks: Iterator[GenerateContentResponse], model: str) -> Iterator[P
                 if part.text and not part.thought:
                     shown = True
                     yield Text(part.text)
+                if part.function_call is not None:
+                    calls.append(_call(part.function_call, part.thought_signature))
     if not stop:
         raise CutOffError("the stream ended too early")
     if stop != "STOP":
         if not shown:
             raise _declined(model, stop)
         yield Text(f"\n\n[The answer ends here: {stop.lower().replace('_', ' ')}.]")
+    else:
+        yield from calls
     if usage is not None:
         yield usage
+
+
+def _call(made: FunctionCall, signature: bytes | None) -> Call:
+    kept = b64encode(signature).decode() if signature else ""
+    return Call(id=made.id or "", name=made.name or "", arguments=arguments_of(made.args), signature=kept)
+
+
+def _signed(call: Call) -> JsonObject:
+    """What it wants to see again with a call of its own; of anybody else's it is left out."""
+    try:
+        signature = b64decode(call.signature, validate=True)
+    except ValueError:
+        return {}
+    return {"thought_signature": signature} if signature else {}
 
 
 def _declined(model: str, reason: str) -> AgentError:
@@ -148,8 +180,9 @@ def _content(turn: Turn) -> JsonObject:
             case Text():
                 parts.append({"text": block.text})
             case Call():
-                parts.append({"function_call": {"name": block.name, "args": block.arguments}})
+                called = {"id": block.id, "name": block.name, "args": block.arguments}
+                parts.append({"function_call": called, **_signed(block)})
             case Result():
-                response = {"name": block.name, "response": {"result": block.content}}
-                parts.append({"function_response": response})
+                said = {"error" if block.is_error else "result": block.content}
+                parts.append({"function_response": {"id": block.id, "name": block.name, "response": said}})
     return {"role": "user" if turn.role == "user" else "model", "parts": parts}

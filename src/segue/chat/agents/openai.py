@@ -11,10 +11,12 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, cast
 
 import msgspec
+from msgspec import to_builtins
 
+from segue.abilities import Call
 from segue.chat.agent import AgentError, Text, Usage
 from segue.chat.agents.attempts import Patience, persist
-from segue.chat.agents.exchange import Call, Result, Turn, sendable, take_turns
+from segue.chat.agents.exchange import Calls, Result, Turn, sendable, take_turns
 from segue.chat.agents.failures import CutOffError, Provider
 from segue.errors import MissingExtraError, UsageError
 
@@ -124,15 +126,19 @@ class OpenAIAgent:
         messages = [message for turn in take_turns(request.messages) for message in _messages(turn)]
         if request.system:
             messages.insert(0, {"role": "system", "content": sendable(request.system)})
+        fields = dict(optional)
+        if request.tools:
+            fields["tools"] = [{"type": "function", "function": to_builtins(offer)} for offer in request.tools]
         chunks = self._client.chat.completions.create(
             model=model,
             messages=cast("Iterable[ChatCompletionMessageParam]", messages),
-            extra_body=dict(optional),
+            extra_body=fields,
             stream=True,
         )
         usage: CompletionUsage | None = None
         stop: str | None = None
         shown = False
+        calls = Calls()
         with closing(chunks):
             for chunk in chunks:
                 model = chunk.model or model
@@ -142,12 +148,18 @@ class OpenAIAgent:
                     if text := choice.delta.content or choice.delta.refusal:
                         shown = True
                         yield Text(text)
+                    for made in choice.delta.tool_calls or ():
+                        function = made.function
+                        name, given = (function.name, function.arguments) if function is not None else (None, None)
+                        calls.add(made.index, id=made.id, name=name, arguments=given)
         if stop is None:
             raise CutOffError("the stream ended too early")
         if stop in _STOPS:
             if not shown:
                 raise AgentError(f"{model} gave no answer ({stop})", hint="say it otherwise, or use another model")
             yield Text(f"\n\n{_STOPS[stop]}")
+        else:
+            yield from calls
         if usage is not None:
             yield Usage(input_tokens=usage.prompt_tokens, output_tokens=usage.completion_tokens, model=model)
 

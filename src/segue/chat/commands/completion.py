@@ -11,8 +11,9 @@ from segue.chat.screen import Suggestion
 from segue.errors import SegueError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
+    from segue.chat.commands.table import Command
     from segue.chat.repl import Chat
 
 _MOST = 100
@@ -26,8 +27,9 @@ def suggestions(chat: Chat, line: str) -> Iterator[Suggestion]:
     name, blank, argument = line.partition(" ")
     if not blank:
         for command in chat.table:
-            if command.name.startswith(name[1:].casefold()):
-                yield Suggestion(text=f"/{command.name}", replaces=len(name), about=command.help)
+            for one in _names(chat, command):
+                if one.startswith(name[1:].casefold()):
+                    yield Suggestion(text=f"/{one}", replaces=len(name), about=command.help)
         return
     command_called = chat.table.find(name)
     if command_called is None:
@@ -36,9 +38,22 @@ def suggestions(chat: Chat, line: str) -> Iterator[Suggestion]:
     if command_called.completes == "path":
         yield from _paths(chat, argument)
         return
-    found = _words(chat, command_called.completes)
+    found = _asked(chat, command_called.words) or _words(chat, command_called.completes)
     for word in islice((word for word in found if word.startswith(argument)), _MOST):
         yield Suggestion(text=word, replaces=len(argument))
+
+
+def _names(chat: Chat, command: Command) -> Iterable[str]:
+    if command.members is None:
+        return [command.name]
+    return [f"{command.family}.{member}" for member in _asked(chat, command.members)]
+
+
+def _asked(chat: Chat, words: Callable[[Chat], Iterable[str]] | None) -> list[str]:
+    try:
+        return list(words(chat)) if words is not None else []
+    except SegueError:
+        return []  # who completes a line has no place for complaints
 
 
 def _words(chat: Chat, kind: str) -> Iterable[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from segue.chat.calls import text_of
 from segue.chat.commands.table import Command, Leave
 from segue.errors import NotFoundError, UsageError
 
@@ -28,7 +29,7 @@ def turn_lines(turns: Iterable[Turn], *, first: int) -> Iterator[str]:
     for number, turn in enumerate(turns, start=first):
         facts = [turn.role, *([turn.model] if turn.model else []), *(["cut off"] if turn.partial else [])]
         yield f"{number} {' · '.join(facts)}"
-        yield turn.content
+        yield text_of(turn)
         yield ""
 
 
@@ -93,6 +94,8 @@ def _stats(chat: Chat, _: str) -> None:
         "window": f"{found.window_used:,} of {found.budget:,} tokens",
         "kept": ", ".join(f"{len(things)} {name}{'' if len(things) == 1 else 's'}" for name, things in kept.items()),
     }
+    if found.calls:
+        facts["tools"] = ", ".join(f"{count:,} {status}" for status, count in found.calls.items())
     chat.terminal.say("\n".join(f"{name:<8} {fact}" for name, fact in facts.items()))
 
 
@@ -118,6 +121,6 @@ COMMANDS = (
     Command(name="complete", help="leave, and record that it is done", run=lambda _chat, _: Leave("completed")),
     Command(name="history", usage="[N]", help=f"show the last N turns ({_LAST_TURNS})", run=_history),
     Command(name="clear", help="clear the screen, not the session", run=_clear),
-    Command(name="stats", help="count turns and tokens", run=_stats),
+    Command(name="stats", help="count turns, tokens and calls of tools", run=_stats),
     Command(name="retry", help="ask again what was not answered", run=_retry),
 )

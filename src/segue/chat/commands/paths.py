@@ -10,9 +10,13 @@ from segue.errors import TransitionError, UsageError
 
 if TYPE_CHECKING:
     from segue.chat.repl import Chat
+    from segue.library import Library
     from segue.model import Turn
+    from segue.session import LiveSession
 
 _LOOK_BACK = 16
+_PATIENCE_SECONDS = 0.5
+"""With another writer, who mostly is a conversation, and will not go away in a moment."""
 
 
 def _fork(chat: Chat, argument: str) -> None:
@@ -80,13 +84,19 @@ def _load(chat: Chat, argument: str) -> None:
     wanted = chat.library.resolve(argument)
     if wanted == chat.session.id:
         raise UsageError(f"this is session {wanted}", hint="/load ID goes to another one")
+    session = resume(chat, chat.library, wanted, f"Session {wanted}")
+    if session is not None:
+        chat.go_to(session)
+
+
+def resume(chat: Chat, library: Library, id: str, called: str) -> LiveSession | None:
+    """Become the writer of another session; None if it is completed, and the person leaves it at that."""
     try:
-        session = chat.library.resume(wanted)
+        return library.resume(id, timeout_seconds=_PATIENCE_SECONDS)
     except TransitionError:
-        if not chat.terminal.ask(f"Session {wanted} is completed. Go on with it?", default=False):
-            return
-        session = chat.library.resume(wanted, override=True)
-    chat.go_to(session)
+        if not chat.terminal.ask(f"{called} is completed. Go on with it?", default=False):
+            return None
+        return library.resume(id, override=True, timeout_seconds=_PATIENCE_SECONDS)
 
 
 def _turns(count: int) -> str:

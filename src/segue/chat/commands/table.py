@@ -14,7 +14,7 @@ from segue.model import Status
 if TYPE_CHECKING:
     from segue.chat.repl import Chat  # noqa: TC004 - a circle, and never read at run time
 
-_WORD = re.compile(r"/([A-Za-z?][\w-]*)(?=\s|$)")
+_WORD = re.compile(r"/([A-Za-z?][\w-]*(?:\.[\w-]+)?)(?=\s|$)")
 _NEAR = 0.7
 
 Completes = Literal["", "path", "session", "branch", "agent", "command", "switch"]
@@ -38,6 +38,15 @@ class Command(Struct, frozen=True, kw_only=True):
     aliases: tuple[str, ...] = ()
     completes: Completes = ""
     """What its argument is, for completion."""
+    words: Callable[[Chat], Iterable[str]] | None = None
+    """What its argument may be, where only the command knows."""
+    members: Callable[[Chat], Iterable[str]] | None = None
+    """Of a family such as `/workspace.TYPE`: what TYPE may stand for. `run` is told it in front of the argument."""
+
+    @property
+    def family(self) -> str:
+        """What stands before the dot."""
+        return self.name.partition(".")[0]
 
 
 class Called(Struct, frozen=True):
@@ -64,13 +73,16 @@ class Table:
     def __init__(self, commands: Iterable[Command]) -> None:
         found = {command.name: command for command in commands}
         self._by_name = {name: command for command in found.values() for name in (command.name, *command.aliases)}
+        self._families = {command.family: command for command in found.values() if command.members is not None}
         self._commands = tuple(found.values())
 
     def __iter__(self) -> Iterator[Command]:
         return iter(self._commands)
 
     def find(self, name: str) -> Command | None:
-        return self._by_name.get(name.removeprefix("/").casefold())
+        name = name.removeprefix("/").casefold()
+        family, dot, _ = name.partition(".")
+        return self._by_name.get(name) or (self._families.get(family) if dot else None)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -82,8 +94,8 @@ class Table:
     def parse(self, line: str) -> Called | Unknown | Said:
         """What a line means.
 
-        A command is `/word` and nothing else before the first blank: `/usr/bin is missing` is said, and so is
-        `/tmp is full`, since no command is called like that. `//` says a text that begins with one slash.
+        A command is `/word` or `/word.word` and nothing else before the first blank: `/usr/bin is missing` is said, and
+        so is `/tmp is full`, since no command is called like that. `//` says a text that begins with one slash.
         """
         text = line.strip()
         if text.startswith("//"):
@@ -94,6 +106,7 @@ class Table:
         name, rest = match[1], text[match.end() :].strip()
         command = self.find(name)
         if command is not None:
-            return Called(command, rest)
+            member = name.partition(".")[2] if command.members is not None else ""
+            return Called(command, f"{member} {rest}".strip())
         near = self.near(name)
-        return Unknown(name, near) if near or not rest else Said(line)
+        return Unknown(name, near) if near or not (rest or "." in name) else Said(line)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import TextIO
 
-    from segue.chat.screen import Suggestion
+    from segue.chat.screen import Idle, Suggestion
     from segue.chat.terminal.prompt import Prompt
 
 _BOLD_RED, _DIM, _OFF = "\x1b[1;31m", "\x1b[2m", "\x1b[0m"
@@ -37,24 +37,27 @@ class PersonTerminal:
         self._complete: Callable[[str], Iterable[Suggestion]] = _nothing
         self._prompt: Prompt | None = None
 
-    def read_line(self, prompt: str, *, status: str = "") -> str | None:
+    def read_line(self, prompt: str, *, status: str = "", idle: Idle | None = None) -> str | None:
         if self._prompt is None:
             from segue.chat.terminal.prompt import Prompt
 
-            self._prompt = Prompt(self._history, self._suggest, is_plain=self._is_plain)
-        return self._prompt.read(one_line(prompt), one_line(status))
+            self._prompt = Prompt(self._history, self._suggest, note=self.note, is_plain=self._is_plain)
+        return self._prompt.read(one_line(prompt), one_line(status), idle)
 
     def ask(self, question: str, *, default: bool, safe: bool = False) -> bool:
         """Ask until the answer is a yes or a no; Ctrl-C and Ctrl-D do not answer."""
-        from segue.chat.terminal.prompt import read_answer
-
         while True:
-            line = read_answer(f"{one_line(question)} {choices(default=default)} ")
+            line = self.answer(f"{question} {choices(default=default)}")
             if line is None:
                 return safe
             answer = answer_of(line, default=default)
             if answer is not None:
                 return answer
+
+    def answer(self, question: str) -> str | None:
+        from segue.chat.terminal.prompt import read_answer
+
+        return read_answer(f"{one_line(question)} ")
 
     def show(self, pieces: Iterable[str], *, waiting: str = "") -> None:
         with self._no_echo():

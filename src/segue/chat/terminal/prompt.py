@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.application.current import get_app
+from prompt_toolkit.application import get_app, run_in_terminal
 from prompt_toolkit.completion import Completer, Completion
 from prompt_toolkit.enums import DEFAULT_BUFFER
 from prompt_toolkit.filters import Condition, has_focus
@@ -15,6 +17,7 @@ from prompt_toolkit.key_binding import KeyBindings
 from prompt_toolkit.keys import Keys
 from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.styles import Style
+from prompt_toolkit.utils import is_dumb_terminal
 
 from segue.chat.script import continues
 from segue.chat.terminal.typed import TypedLines
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
     from prompt_toolkit.document import Document
     from prompt_toolkit.key_binding import KeyPressEvent
 
-    from segue.chat.screen import Suggestion
+    from segue.chat.screen import Idle, Suggestion
 
 _STYLE = Style.from_dict({"prompt": "bold", "bottom-toolbar": "noreverse fg:ansibrightblack"})
 _AGAIN = "Ctrl-C once more leaves"
@@ -39,9 +42,16 @@ class Prompt:
     """Reads what is typed: Enter sends, a backslash before it or Alt-Enter goes on in the next line."""
 
     def __init__(
-        self, history: Path | None, suggest: Callable[[str], Iterable[Suggestion]], *, is_plain: bool = False
+        self,
+        history: Path | None,
+        suggest: Callable[[str], Iterable[Suggestion]],
+        *,
+        note: Callable[[str], None],
+        is_plain: bool = False,
     ) -> None:
+        self._note = note
         self._status = ""
+        self._touched = asyncio.Event()
         self._is_leaving = False  # Ctrl-C was the last key, and there is nothing left to clear
         self._session: PromptSession[str | None] = PromptSession(
             multiline=True,
@@ -52,26 +62,59 @@ class Prompt:
             complete_in_thread=True,
             bottom_toolbar=self._toolbar,
             prompt_continuation="… ",
+            enable_suspend=True,
             style=_STYLE,
             color_depth=ColorDepth.DEPTH_1_BIT if is_plain else None,
             reserve_space_for_menu=5,
         )
         self._session.default_buffer.on_text_changed += self._on_change
+        self._session.default_buffer.on_cursor_position_changed += self._on_touch
 
-    def read(self, prompt: str, status: str) -> str | None:
+    def read(self, prompt: str, status: str, idle: Idle | None = None) -> str | None:
         """The text, or None if the person leaves: by Ctrl-D, or by Ctrl-C twice."""
         self._status = status
         self._is_leaving = False
         try:
-            return self._session.prompt(FormattedText([("class:prompt", prompt)]))
+            return asyncio.run(self._read(prompt, idle))
         except EOFError:
             return None
+
+    async def _read(self, prompt: str, idle: Idle | None) -> str | None:
+        self._touched = asyncio.Event()  # of the loop at hand
+        watch = asyncio.ensure_future(self._watch(prompt, idle)) if idle is not None else None
+        try:
+            return await self._session.prompt_async(FormattedText([("class:prompt", prompt)]))
+        finally:
+            if watch is not None:
+                watch.cancel()
+                with suppress(asyncio.CancelledError):
+                    await watch
+
+    async def _watch(self, prompt: str, idle: Idle) -> None:
+        """Wait until nothing was done for so long, then say what came of it above the line."""
+        with suppress(TimeoutError):
+            while True:
+                await asyncio.wait_for(self._touched.wait(), idle.seconds)
+                self._touched.clear()
+        told = idle.act()
+        if not is_dumb_terminal():
+            await run_in_terminal(lambda: self._note(told))
+            return
+        self._session.output.write("\n")  # nothing can be drawn above: the line is begun anew below
+        self._session.output.flush()
+        self._note(told)
+        self._session.output.write(prompt + self._session.default_buffer.text)
+        self._session.output.flush()
 
     def _toolbar(self) -> str:
         return _AGAIN if self._is_leaving else self._status
 
     def _on_change(self, _: Buffer) -> None:
         self._is_leaving = False
+        self._on_touch(_)
+
+    def _on_touch(self, _: Buffer) -> None:
+        self._touched.set()
 
     def _keys(self) -> KeyBindings:
         keys = KeyBindings()

@@ -95,4 +95,6 @@ def dialect_of(sessions: Path) -> Dialect:
         resume="aur spawn --resume {id}",
         farewell=f"Session saved: {folder}/{{id}}.jsonl\nCome back with: {{resume}}",
         exit_status="completed",
+        idle_seconds=0,
+        keeps_blank=True,
     )

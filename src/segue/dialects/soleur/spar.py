@@ -112,6 +112,8 @@ class Spar:
         return Dialect(
             name="soleur",
             greeting=f"session {{id}} · project {project}\n/help lists the commands, /quit leaves",
+            idle_seconds=0,
+            keeps_blank=True,
             resume="soleur load {id}",
             farewell=f"Session saved: {folder}/{{id}}.json\nCome back with: {{resume}}",
             autorecord=True,

@@ -1,0 +1,11 @@
+"""What an agent can do besides talking: read and write files, search them, run commands, call MCP servers.
+
+Read `call` (what passes to and fro), `ability` (what one is), `files`, `search` and `shell` (those that come along),
+`mcp` (those of servers), then `bench` (whether a call may be done, and the doing of it).
+"""
+
+from __future__ import annotations
+
+from segue.abilities.call import Call, Offer, Outcome
+
+__all__ = ["Call", "Offer", "Outcome"]

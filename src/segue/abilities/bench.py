@@ -1,0 +1,203 @@
+"""Whether a call may be done, and the doing of it: the scope is asked just before, and a person where it says no."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+
+from segue.abilities.ability import Room, ability_of
+from segue.abilities.call import FailedError, Outcome, refused
+from segue.abilities.files import ListDir, ReadFile, WriteFile
+from segue.abilities.search import SearchFiles
+from segue.abilities.shell import RunShell
+from segue.abilities.widening import patterns_for
+from segue.errors import SegueError
+from segue.formats.scope import write_scope
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from segue.abilities.ability import Ability, Job, Wish
+    from segue.abilities.call import Call, Offer
+    from segue.scope import Action, Permissions, Resolved
+
+OWN = {
+    name: ability_of(name, kind)
+    for name, kind in (
+        ("read_file", ReadFile),
+        ("write_file", WriteFile),
+        ("list_dir", ListDir),
+        ("search_files", SearchFiles),
+        ("run_shell", RunShell),
+    )
+}
+"""The abilities that come along, under the names by which a preset asks for them."""
+
+OUTPUT_CHARACTERS = 50_000
+TIMEOUT_SECONDS = 120.0
+MCP_FIELD = "mcp_tools"
+"""Of a scope: names of tools of MCP servers that need no question, with `*` and `?`."""
+
+Confirm = Literal["always", "changes", "never"]
+"""Before which of the calls that the scope allows a person is asked."""
+
+
+class Person(Protocol):
+    """Whoever can be asked. What is shown of a call is for them to judge, so all of it that matters is shown."""
+
+    def widen(self, call: Call, why: str, *, can_add: bool) -> Literal["deny", "once", "add"]:
+        """The scope does not allow a call: is it to be done all the same?"""
+
+    def confirm(self, call: Call) -> Literal["no", "yes", "always"]:
+        """The scope allows it. `always` is for this ability, as long as the conversation lasts."""
+
+    def grant(self, who: str, scope: str) -> bool:
+        """Somebody who is not trusted wants this scope for the session."""
+
+
+class Ruling(NamedTuple):
+    """What the scope says about a call."""
+
+    allowed: bool
+    why: str
+    place: str = ""
+    is_once: bool = False
+    is_final: bool = False
+
+
+class Bench:
+    """The abilities of one conversation. Nothing is done without the scope, and it is read again for every call.
+
+    `wanted` is a scope that the preset asks for and does not have yet: the person is asked about it once, before the
+    first call, and from then on it is the session's own.
+    """
+
+    def __init__(
+        self,
+        abilities: Callable[[], Iterable[Ability]],
+        *,
+        permissions: Permissions,
+        person: Person,
+        confirm: Confirm,
+        cwd: str,
+        root: str,
+        home: str,
+        environ: Mapping[str, str],
+        limit: int = OUTPUT_CHARACTERS,
+        timeout_seconds: float = TIMEOUT_SECONDS,
+        wanted: tuple[str, Callable[[], Resolved]] | None = None,
+    ) -> None:
+        self._find = abilities
+        self._permissions = permissions
+        self._person = person
+        self._confirm = confirm
+        self._cwd = cwd
+        self._root = root
+        self._home = home
+        self._environ = environ
+        self._limit = limit
+        self._timeout_seconds = timeout_seconds
+        self._wanted = wanted
+        self._always: set[str] = set()
+
+    @property
+    def offers(self) -> tuple[Offer, ...]:
+        """What the model is told of. Asked for the first time, servers may have to be started."""
+        return tuple(ability.offer for ability in self._abilities.values())
+
+    def take(self, call: Call) -> Outcome | Callable[[], Outcome]:
+        """What is to be run now, or why it is not; people may be asked. Between the two nothing is to happen."""
+        ability = self._abilities.get(call.name)
+        try:
+            if ability is None:
+                raise FailedError(f"there is no tool {call.name}, only {', '.join(self._abilities)}")
+            job = ability.read(call.arguments)
+            self._settle_wanted()
+            return self._judge(call, ability, job)
+        except FailedError as error:
+            return Outcome(status="failed", content=str(error))
+        except SegueError as error:  # a scope that makes no sense allows nothing
+            return refused(str(error))
+
+    @cached_property
+    def _abilities(self) -> dict[str, Ability]:
+        return {ability.offer.name: ability for ability in self._find()}
+
+    def _settle_wanted(self) -> None:
+        if self._wanted is None:
+            return
+        (who, resolve), self._wanted = self._wanted, None
+        if self._permissions.current().source == "explicit" or (asked := resolve()).source == "none":
+            return
+        text = write_scope(asked.scope)
+        if self._person.grant(who, text):
+            self._permissions.put(text)
+
+    def _judge(self, call: Call, ability: Ability, job: Job) -> Outcome | Callable[[], Outcome]:
+        is_confirmed, wish = not self._must_confirm(ability), job.wish
+        while True:
+            ruling = self._rule(call, wish)
+            if ruling.allowed and (is_confirmed or ruling.is_once):
+                return partial(self._run, job, ruling)
+            if ruling.allowed:
+                answer = self._person.confirm(call)
+                if answer == "no":
+                    return refused("nobody confirmed it")
+                if answer == "always":
+                    self._always.add(call.name)
+                is_confirmed = True  # and the scope is asked once more: it may have changed while they were thinking
+                continue
+            if ruling.is_final:
+                return refused(ruling.why)
+            patterns = () if wish is None else self._patterns(wish)
+            match self._person.widen(call, ruling.why, can_add=bool(patterns)):
+                case "deny":
+                    return refused(ruling.why)
+                case "once":
+                    if wish is None:
+                        return partial(self._run, job, ruling)
+                    self._permissions.allow_once(wish.action, wish.target, cwd=self._cwd)
+                case "add":
+                    for action, pattern in patterns:
+                        self._permissions.add(action, pattern)
+                    is_confirmed = True
+
+    def _rule(self, call: Call, wish: Wish | None) -> Ruling:
+        if wish is not None:
+            verdict = self._permissions.check(wish.action, wish.target, cwd=self._cwd)
+            why = f"it is out of scope: {verdict.reason}"
+            return Ruling(verdict.allowed, why, verdict.place, is_once=verdict.is_once, is_final=verdict.is_final)
+        named = self._permissions.current().scope.extra.get(MCP_FIELD)
+        patterns = [one for one in named if isinstance(one, str)] if isinstance(named, list) else []
+        allowed = any(fnmatchcase(call.name, pattern) for pattern in patterns)
+        return Ruling(allowed, f"it is out of scope: {MCP_FIELD} does not name {call.name}")
+
+    def _patterns(self, wish: Wish) -> tuple[tuple[Action, str], ...]:
+        return patterns_for(wish, cwd=self._cwd, root=self._root, home=self._home)
+
+    def _must_confirm(self, ability: Ability) -> bool:
+        if self._confirm == "never" or ability.offer.name in self._always:
+            return False
+        return self._confirm == "always" or ability.changes
+
+    def _run(self, job: Job, ruling: Ruling) -> Outcome:
+        try:
+            guard = self._permissions.guard()
+
+            def may_read(path: str) -> bool:
+                verdict = guard.read(path)
+                return verdict.allowed or (ruling.is_once and not verdict.is_final)
+
+            room = Room(
+                cwd=self._cwd,
+                environ=self._environ,
+                may_read=may_read,
+                limit=self._limit,
+                timeout_seconds=self._timeout_seconds,
+            )
+            return Outcome(content=job.run(room, ruling.place))
+        except (FailedError, SegueError) as error:
+            return Outcome(status="failed", content=str(error))
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with a tool, the conversation goes on
+            return Outcome(status="failed", content=f"{type(error).__name__}: {error}")

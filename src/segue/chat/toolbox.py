@@ -1,0 +1,109 @@
+"""The tools of a conversation: those that its preset names, in the scope that the session has or the preset brings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from segue.abilities.ability import Ability
+    from segue.abilities.bench import Bench, Confirm, Person
+    from segue.abilities.mcp import Server, Servers
+    from segue.presets import Preset
+    from segue.scope import Resolved
+    from segue.session import LiveSession
+
+_CONFIRM: dict[object, Confirm] = {True: "always", False: "never"}
+
+
+class Toolbox:
+    """What a surface knows of this machine that tools need.
+
+    `root` is that of the project, `profiles` are folders of scopes with a name, `state` is for what is allowed once.
+    """
+
+    def __init__(
+        self,
+        *,
+        cwd: Path,
+        root: Path,
+        home: Path,
+        state: Path,
+        profiles: Sequence[Path],
+        environ: Mapping[str, str],
+        servers: Mapping[str, Server],
+        person: Person,
+        tell: Callable[[str], None],
+    ) -> None:
+        self._cwd = cwd
+        self._root = root
+        self._home = home
+        self._state = state
+        self._profiles = profiles
+        self._environ = environ
+        self._configured = servers
+        self._servers: Servers | None = None
+        self._person = person
+        self._tell = tell
+
+    def bench(self, session: LiveSession, preset: Preset | None, *, trusted: bool, budget: int) -> Bench | None:
+        """For a conversation with this preset; None where it names no tool.
+
+        A preset that is not `trusted` has no scope until the person gives it one, and cannot switch the questions off.
+        """
+        if preset is None:
+            return None
+        said = session.overview.overrides.get("tools")
+        names = [name for name in (said if isinstance(said, list) else preset.tools) if isinstance(name, str)]
+        if not names:
+            return None
+        from segue.abilities.bench import OUTPUT_CHARACTERS, Bench
+        from segue.scope import DENY_ALL, Permissions, own_scope, resolve_scope
+
+        def resolve() -> Resolved:
+            own = own_scope(preset.extra, preset.path)
+            return resolve_scope(profile=preset.scope_profile, folders=self._profiles, own=own)
+
+        confirm = _CONFIRM.get(preset.confirm_tool_calls, "changes")
+        permissions = Permissions(
+            session.store,
+            session.id,
+            project_root=str(self._root),
+            home=str(self._home),
+            state=str(self._state),
+            fallback=resolve if trusted else lambda: DENY_ALL,
+            record=session.set_scope,
+        )
+        return Bench(
+            lambda: self._abilities(names),
+            permissions=permissions,
+            person=self._person,
+            confirm="changes" if confirm == "never" and not trusted else confirm,
+            cwd=str(self._cwd),
+            root=str(self._root),
+            home=str(self._home),
+            environ=self._environ,
+            limit=min(OUTPUT_CHARACTERS, budget // 2),
+            wanted=None if trusted else (f"the preset {preset.name}", resolve),
+        )
+
+    def close(self) -> None:
+        if self._servers is not None:
+            self._servers.close()
+
+    def _abilities(self, names: Sequence[str]) -> Iterator[Ability]:
+        from segue.abilities.bench import OWN
+
+        yield from (OWN[name] for name in names if name in OWN)
+        if not any(name.startswith("mcp__") for name in names):
+            return
+        from segue.abilities.mcp import Servers
+
+        self._servers = self._servers or Servers(self._configured, cwd=str(self._cwd))
+        for found in self._servers.abilities(names):
+            if isinstance(found, str):
+                self._tell(found)
+            else:
+                yield found

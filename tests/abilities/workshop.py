@@ -1,0 +1,107 @@
+"""A project with a session beside it, a bench in front of it, and somebody who answers as they were told to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+import segue
+from segue.abilities import Call, Outcome
+from segue.abilities.bench import OWN, Bench
+from segue.scope import Permissions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from segue.abilities.ability import Ability
+    from segue.abilities.bench import Confirm
+    from segue.library import Library
+    from segue.scope import Resolved
+
+EVERYTHING = {
+    "paths": {"read": ["${project_root}/**"], "write": ["${project_root}/**"], "deny": ["**/.env"]},
+    "shell_commands": {"allow": ["*"], "deny": ["sudo"]},
+}
+
+
+@dataclass
+class Somebody:
+    """Says what was laid out for them; of what they were asked, they remember all."""
+
+    widens: Literal["deny", "once", "add"] = "deny"
+    confirms: Literal["no", "yes", "always"] = "yes"
+    grants: bool = False
+    asked: list[str] = field(default_factory=list)
+    meanwhile: Callable[[], object] = lambda: None
+
+    def widen(self, call: Call, why: str, *, can_add: bool) -> Literal["deny", "once", "add"]:
+        self.asked.append(f"widen {call.name}: {why}{' (can add)' if can_add else ''}")
+        return self.widens
+
+    def confirm(self, call: Call) -> Literal["no", "yes", "always"]:
+        self.asked.append(f"confirm {call.name}")
+        self.meanwhile()
+        return self.confirms
+
+    def grant(self, who: str, scope: str) -> bool:
+        self.asked.append(f"grant {who}: {scope}")
+        return self.grants
+
+
+class Workshop:
+    def __init__(self, root: Path, library: Library | None = None) -> None:
+        self.project = root / "project"
+        self.outside = root / "outside"
+        self.home = root / "home"
+        for folder in (self.project, self.outside, self.home):
+            folder.mkdir()
+        self.library = library or segue.open(f"journal:{root / 'sessions'}")
+        self.session = self.library.create(agent="work")
+        self.somebody = Somebody()
+        self.permissions = Permissions(
+            self.library.store,
+            self.session.id,
+            project_root=str(self.project),
+            home=str(self.home),
+            state=str(self.home / "state"),
+            record=self.session.set_scope,
+        )
+
+    def allow(self, **scope: object) -> None:
+        self.session.set_scope(scope or EVERYTHING)
+
+    def bench(
+        self,
+        *abilities: Ability,
+        confirm: Confirm = "never",
+        limit: int = 10_000,
+        timeout_seconds: float = 20.0,
+        environ: dict[str, str] | None = None,
+        wanted: tuple[str, Callable[[], Resolved]] | None = None,
+    ) -> Bench:
+        return Bench(
+            lambda: abilities or OWN.values(),
+            permissions=self.permissions,
+            person=self.somebody,
+            confirm=confirm,
+            cwd=str(self.project),
+            root=str(self.project),
+            home=str(self.home),
+            environ=environ or {"PATH": "/usr/bin:/bin"},
+            limit=limit,
+            timeout_seconds=timeout_seconds,
+            wanted=wanted,
+        )
+
+    def do(self, name: str, bench: Bench | None = None, /, **arguments: object) -> Outcome:
+        return run(bench or self.bench(), name, **arguments)
+
+
+def call(name: str, /, **arguments: object) -> Call:
+    return Call(id="c1", name=name, arguments=arguments)
+
+
+def run(bench: Bench, name: str, /, **arguments: object) -> Outcome:
+    job = bench.take(call(name, **arguments))
+    return job if isinstance(job, Outcome) else job()

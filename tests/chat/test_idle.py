@@ -1,0 +1,135 @@
+"""A person who falls silent: the session is paused, the line stays, and the next message goes on."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+import pytest
+from msgspec.structs import replace
+
+import segue
+from segue.chat.dialect import SEGUE
+from segue.chat.engine import Conversation
+from segue.chat.repl import Chat
+from segue.chat.script import ScriptTerminal
+from segue.errors import StorageError
+from segue.model import StatusChanged
+from tests.chat.company import Desk
+from tests.chat.sitting import CTRL_D, ENTER, Sitting
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from segue.chat.screen import Idle
+
+LEFT = "\x1b[D"
+
+
+class Dozing(ScriptTerminal):
+    """Falls idle before every line that is read, where it is told what to do then."""
+
+    def __init__(self, desk: Desk, *lines: str) -> None:
+        super().__init__(BytesIO("".join(f"{line}\n" for line in lines).encode()), desk.stream(), desk.stream())
+        self.told: list[str] = []
+
+    def read_line(self, prompt: str, *, status: str = "", idle: Idle | None = None) -> str | None:
+        self.told.append(idle.act() if idle is not None else "")
+        return super().read_line(prompt, status=status)
+
+
+def doze(desk: Desk, *lines: str, seconds: float = 300) -> list[str]:
+    """What a person was told at each prompt."""
+    library = desk.library
+    terminal = Dozing(desk, *lines)
+    Chat(
+        library,
+        Conversation(library.create(id="talk"), desk.agent),
+        dialect=replace(SEGUE, idle_seconds=seconds),
+        terminal=terminal,
+        converse=desk.cast,
+        cwd=desk.root,
+    ).run()
+    return terminal.told
+
+
+def statuses(folder: Path) -> list[str]:
+    events = segue.open(f"journal:{folder / 'sessions'}").store.read("talk")
+    return [event.status for event in events if isinstance(event, StatusChanged)]
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+def test_the_next_message_makes_it_active_again(desk: Desk) -> None:
+    told = doze(desk, "one", "two")
+    assert all("the session is paused" in one for one in told)
+    assert statuses(desk.root) == ["paused", "active", "paused", "active", "paused"]
+
+
+def test_a_command_does_not_wake_it_and_it_is_not_paused_twice(desk: Desk) -> None:
+    told = doze(desk, "/title Login bug", "/exit")
+    assert [bool(one) for one in told] == [True, False]
+    assert statuses(desk.root) == ["paused"]
+
+
+def test_zero_is_never(desk: Desk) -> None:
+    assert doze(desk, "one", seconds=0) == ["", ""]
+    assert statuses(desk.root) == ["paused"]
+
+
+def test_a_script_is_never_idle(desk: Desk) -> None:
+    desk.dialect = replace(SEGUE, idle_seconds=1e-9)
+    desk.talk("one", "two")
+    assert statuses(desk.root) == ["paused"]
+
+
+def test_a_pause_that_cannot_be_recorded_is_told_and_costs_nothing(desk: Desk) -> None:
+    class Full(Dozing):
+        def read_line(self, prompt: str, *, status: str = "", idle: Idle | None = None) -> str | None:
+            session._writer.close()  # as a failed disk would
+            return super().read_line(prompt, status=status, idle=idle)
+
+    library = desk.library
+    session = library.create(id="talk")
+    terminal = Full(desk, "/stats")
+    chat = Chat(
+        library,
+        Conversation(session, desk.agent),
+        dialect=SEGUE,
+        terminal=terminal,
+        converse=desk.cast,
+        cwd=desk.root,
+    )
+    with pytest.raises(StorageError):
+        chat.run()
+    assert terminal.told[0].startswith("idle, but that cannot be recorded: ")
+
+
+def test_what_is_typed_stays_in_the_line_with_the_cursor(tmp_path: Path) -> None:
+    with Sitting(tmp_path, IDLE_SECONDS="0.2") as at:
+        at.wait_for_prompt()
+        at.type(f"hllo{LEFT * 3}")
+        at.wait_for("the session is paused; your next message goes on with it")
+        at.wait_for_line("actor> hllo")
+        at.type(f"e{ENTER}")
+        at.wait_for("You said: 'hello'.")
+        at.wait_for("the session is paused")
+        at.wait_for_prompt()
+        at.type(CTRL_D)
+        assert at.end() == 0
+    assert statuses(tmp_path) == ["paused", "active", "paused"]
+
+
+def test_a_terminal_that_can_do_nothing_shows_the_line_once_more(tmp_path: Path) -> None:
+    with Sitting(tmp_path, IDLE_SECONDS="0.2", TERM="dumb") as at:
+        at.wait_for("actor>")
+        at.type("hel")
+        at.wait_for("the session is paused")
+        at.wait_for("actor> hel")
+        at.type(f"lo{ENTER}")
+        at.wait_for("You said: 'hello'.")
+        at.type(CTRL_D)
+        assert at.end() == 0

@@ -1,0 +1,99 @@
+"""What tools did, in every store, and on a disk that is full at the wrong moment."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+import segue
+from segue.abilities import Call
+from segue.chat.engine import Conversation
+from segue.chat.tokens import Estimate
+from segue.chat.working import carry_out
+from segue.errors import DiskFullError
+from segue.library import Library
+from segue.stores.journal import JournalStore
+from tests.abilities.workshop import EVERYTHING, Workshop
+from tests.chat.partner import Partner
+from tests.chat.test_engine_disk import FillingKernel
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from segue.model import JsonObject
+
+APPEND = Call(id="c1", name="run_shell", arguments={"command": "echo once >> effect"})
+SCHEMES = ("journal", "memory", "soleur", "cortext", "gptel")
+
+
+def converse(workshop: Workshop, partner: Partner) -> Conversation:
+    return Conversation(workshop.session, partner, counter=Estimate(), bench=workshop.bench())
+
+
+def finish(conversation: Conversation, *, again: bool = False) -> str:
+    shown: list[str] = []
+    pieces = conversation.retry() if again else conversation.ask("Go.")
+    carry_out(conversation, pieces, show=shown.extend, tell=lambda _: None)
+    return "".join(shown)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_every_store_keeps_intent_and_result(tmp_path: Path, scheme: str) -> None:
+    workshop = Workshop(tmp_path, segue.open(f"{scheme}:{tmp_path / 'kept'}" if scheme != "memory" else "memory:"))
+    workshop.permissions.put(json.dumps(EVERYTHING))
+    assert finish(converse(workshop, Partner(("I do.", APPEND), ("Done.",)))) == "I do.Done."
+    turns = workshop.library.load(workshop.session.id).turns
+    given: JsonObject = {"id": "c1", "name": "run_shell", "arguments": {"command": "echo once >> effect"}}
+    assert [(turn.role, turn.parts) for turn in turns] == [
+        ("user", ()),
+        ("assistant", ({"type": "tool_call", **given},)),
+        ("tool", ({"type": "tool_result", **given},)),
+        ("assistant", ()),
+    ]
+    workshop.session.close()
+
+
+def disk(root: Path) -> tuple[Workshop, FillingKernel]:
+    kernel = FillingKernel()
+    workshop = Workshop(root, Library(JournalStore(str(root / "sessions"), kernel=kernel)))
+    workshop.allow()
+    return workshop, kernel
+
+
+def effect(workshop: Workshop) -> str:
+    path = workshop.project / "effect"
+    return path.read_text() if path.exists() else ""
+
+
+def test_an_intent_that_cannot_be_recorded_is_not_carried_out_until_it_is(tmp_path: Path) -> None:
+    workshop, kernel = disk(tmp_path)
+    conversation = converse(workshop, Partner(("I do.", APPEND), ("Done.",)))
+    pieces = conversation.ask("Go.")
+    next(pieces)
+    kernel.is_full = True
+    with pytest.raises(DiskFullError):
+        list(pieces)
+    assert (conversation.calls, effect(workshop)) == ((), "")
+    kernel.is_full = False
+    assert conversation.unsaved == "I do."
+    assert finish(conversation, again=True) == "Done."
+    assert effect(workshop) == "once\n"
+
+
+def test_a_result_that_cannot_be_recorded_is_recorded_later_and_the_deed_is_not_done_again(tmp_path: Path) -> None:
+    workshop, kernel = disk(tmp_path)
+    partner = Partner((APPEND,), ("Done.",))
+    conversation = converse(workshop, partner)
+    list(conversation.ask("Go."))
+    kernel.is_full = True
+    with pytest.raises(DiskFullError):
+        conversation.perform(conversation.calls[0])
+    assert effect(workshop) == "once\n"
+    kernel.is_full = False
+    assert finish(conversation, again=True) == "Done."
+    assert effect(workshop) == "once\n"
+    turns = workshop.library.load(workshop.session.id).turns
+    assert [turn.role for turn in turns] == ["user", "assistant", "tool", "assistant"]
+    assert "unknown" not in turns[2].content
