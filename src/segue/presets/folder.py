@@ -51,15 +51,30 @@ class Presets:
     def names(self) -> tuple[str, ...]:
         return tuple(sorted(self._found))
 
-    def get(self, name: str) -> Preset:
-        """Raises NotFoundError, which says what there is."""
+    def get(self, name: str, *, what: str = "agent") -> Preset:
+        """Raises NotFoundError, which says what there is; `what` is the word for a preset where this is asked."""
         try:
             return self._found[name]
         except KeyError:
-            raise self._missing(name) from None
+            raise self._missing(name, what) from None
 
     def find(self, name: str) -> Preset | None:
         return self._found.get(name)
+
+    def is_from(self, preset: Preset, folders: Collection[Path | str]) -> bool:
+        """Whether it, and all that it builds on, comes from these folders: what a project brings is a stranger's."""
+        places = {os.fspath(folder) for folder in folders}
+        seen: set[str] = set()
+        ahead: list[Preset | None] = [preset]
+        while ahead:
+            one = ahead.pop()
+            if one is None or one.name in seen:
+                continue
+            if one.path.rpartition("/")[0] not in places:
+                return False
+            seen.add(one.name)
+            ahead += map(self.find, one.parents)
+        return True
 
     def __iter__(self) -> Iterator[Preset]:
         """In the order of their names."""
@@ -71,14 +86,14 @@ class Presets:
     def __contains__(self, name: object) -> bool:
         return name in self._found
 
-    def _missing(self, name: str) -> NotFoundError:
+    def _missing(self, name: str, what: str) -> NotFoundError:
         by_lower = {known.lower(): known for known in self.names}
         near = [by_lower[word] for word in difflib.get_close_matches(name.lower(), by_lower, n=3, cutoff=0.6)]
         there = f"there are {', '.join(self.names)}" if self._found else "there is none at all"
         meant = f"did you mean {' or '.join(near)}? " if near else ""
         broken = [problem for problem in self.problems if os.path.basename(problem.path) == f"{name}{SUFFIX}"]  # noqa: PTH119
         because = f"; {broken[0]}" if broken else ""
-        return NotFoundError(f"there is no agent {name!r}{because}", hint=f"{meant}{there}", near=near)
+        return NotFoundError(f"there is no {what} {name!r}{because}", hint=f"{meant}{there}", near=near)
 
 
 def load_presets(folders: Sequence[Path | str], *, trusted: Collection[Path | str] = ()) -> Presets:
