@@ -13,7 +13,21 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench import append, chat, comparison, forking, listing, opening, startup, table
+from bench import (
+    append,
+    chat,
+    comparison,
+    finding,
+    forking,
+    gptel,
+    importing,
+    listing,
+    opening,
+    ralph,
+    scope,
+    startup,
+    table,
+)
 from bench.measure import settle
 from bench.workload import FULL, QUICK, Workplace
 
@@ -28,9 +42,14 @@ SECTIONS: dict[str, Callable[[Workplace], list[Row]]] = {
     "open": opening.measure,
     "load": opening.measure_load,
     "list": listing.measure,
+    "find": finding.measure,
+    "import": importing.measure,
     "fork": forking.measure,
     "start": startup.measure,
     "chat": chat.measure,
+    "scope": scope.measure,
+    "ralph": ralph.measure,
+    "gptel": gptel.measure,
 }
 PEERS = "peers"
 

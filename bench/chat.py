@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from openai.types.chat import ChatCompletionMessageParam
 
     from bench.workload import Workplace
-    from segue.chat.screen import Suggestion
+    from segue.chat.screen import Idle, Suggestion
 
 TURNS, LONG, SHORT = 1_000, 10_000, 10
 ALLOWED_NS, GROWTH = 20e6, 1.5
@@ -138,7 +138,8 @@ class _Typist:
         self._ask_bare = ask_bare
         self._began = 0
 
-    def read_line(self, prompt: str, *, status: str = "") -> str | None:
+    def read_line(self, prompt: str, *, status: str = "", idle: Idle | None = None) -> str | None:
+        del idle
         assert prompt
         assert status
         if not self._left:
@@ -157,6 +158,9 @@ class _Typist:
 
     def ask(self, question: str, *, default: bool, safe: bool = False) -> bool:
         raise AssertionError(f"{question} {default} {safe}")
+
+    def answer(self, question: str) -> str | None:
+        raise AssertionError(question)
 
     def error(self, message: str, hint: str = "") -> None:
         raise AssertionError(f"{message}; {hint}")

@@ -6,19 +6,27 @@ import os
 import random
 import signal
 from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 import segue
 from segue import Durability
+from segue.formats.cortext import begin, encode_turns
+from segue.model import Metadata, Turn, fold, overview_of
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from segue.model import Event
 
 SEED = 7
 CONTENT_BYTES = 250
 """Of a turn, on average: 200 to 300."""
 TURNS_OF_A_SMALL_SESSION = 20
+TURNS_OF_A_CONVERSATION = 6
 
 _SAMPLE = (
     "the token expires before refresh so login fails and retry waits while cache holds stale keys because clock drifts "
@@ -34,6 +42,8 @@ class Sizes:
     """Turns already there when the appends are measured."""
     appends: int
     sessions: int
+    conversations: int
+    """In a workspace, ten a day."""
     rounds: int
     starts: int
     peer_prior: tuple[int, ...]
@@ -47,6 +57,7 @@ FULL = Sizes(
     prior=(0, 1_000, 10_000, 100_000),
     appends=1_000,
     sessions=10_000,
+    conversations=5_000,
     rounds=7,
     starts=30,
     peer_prior=(0, 1_000, 10_000),
@@ -58,6 +69,7 @@ QUICK = Sizes(
     prior=(0, 1_000, 10_000, 100_000),
     appends=200,
     sessions=1_000,
+    conversations=5_000,
     rounds=3,
     starts=10,
     peer_prior=(0, 1_000),
@@ -94,6 +106,15 @@ class Workplace:
             os.sync()
         return root
 
+    def workspace(self) -> Path:
+        """Conversations in folders by the day, each of a few turns."""
+        root = self.folder / "workspace"
+        if not root.exists():
+            for number in range(self.sizes.conversations):
+                build_conversation(root, number)
+            os.sync()
+        return root
+
 
 @cache
 def texts() -> tuple[str, ...]:
@@ -127,6 +148,23 @@ def build_session(root: Path, session_id: str, turns: int, *, sync: bool = True)
     if sync:
         sync_file(path)
     return path
+
+
+def build_conversation(root: Path, number: int) -> None:
+    day = date(2026, 1, 1) + timedelta(days=number // 10)
+    name = f"{number % 10 + 1:03}-plan-{number}"
+    moment = datetime(day.year, day.month, day.day, tzinfo=UTC)
+    first = Metadata(session_id=f"{day}-{name}", agent="bench", created_at=moment, status="paused", version=1, id="m")
+    turns = [
+        Turn(role=role(turn), content=text(number + turn), timestamp=moment, tokens=60, id=f"t-{turn}", seq=turn + 2)
+        for turn in range(TURNS_OF_A_CONVERSATION)
+    ]
+    events: list[Event] = [replace(first, seq=1), *turns]
+    lines = b"".join([encode_turns([turn]) for turn in turns])
+    folder = root / "conversations" / f"{day}" / name / ".session"
+    folder.mkdir(parents=True)
+    (folder / "messages.jsonl").write_bytes(lines)
+    (folder / "session.json").write_bytes(begin(name, events, overview_of(fold(events)), len(lines)).encode())
 
 
 def sync_file(path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import random
+import shutil
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -19,11 +21,26 @@ settings.register_profile("long", max_examples=1000, deadline=None, print_blob=T
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("segue")
     group.addoption("--long", action="store_true", help="run the long tier as well: more examples, more crashes")
+    group.addoption(
+        "--real-tools",
+        metavar="DIR",
+        default=os.environ.get("SEGUE_TOOLS"),
+        help="run the tests with the AI tools that scripts/install-tools put there (SEGUE_TOOLS says the same)",
+    )
+    group.addoption(
+        "--gptel",
+        metavar="DIRS",
+        default=os.environ.get("SEGUE_GPTEL"),
+        help="run the tests with upstream gptel, which is there, with what it needs (SEGUE_GPTEL says the same)",
+    )
     group.addoption("--seed", type=int, help="repeat a run of the long tier with the seed that it printed")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Choose the seed before the workers start: they take the options of the run over."""
+    config.addinivalue_line("markers", "real_tools: drives AI tools that are installed, run with --real-tools DIR")
+    config.addinivalue_line("markers", "upstream_gptel: runs gptel in Emacs, run with --gptel DIRS")
+    config.addinivalue_line("markers", "needs(program): left out where there is no such program; CI must have it")
     is_long: bool = config.getoption("--long")
     if config.getoption("--seed") is None:
         config.option.seed = random.SystemRandom().randrange(2**32) if is_long else 0
@@ -37,15 +54,29 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     seed: int = config.getoption("--seed")
     again = f"--long --seed {seed}" if config.getoption("--long") else "the quick tier has always the same"
     terminalreporter.write_line(f"seed {seed} ({again})")
+    tools: str | None = config.getoption("--real-tools")
+    terminalreporter.write_line(f"real tools: {f'those in {tools}' if tools else 'left out (--real-tools DIR)'}")
+    gptel: str | None = config.getoption("--gptel")
+    terminalreporter.write_line(f"upstream gptel: {f'that in {gptel}' if gptel else 'left out (--gptel DIRS)'}")
+    if missing := [name for name in ("emacs", "jq") if _is_missing(name)]:
+        terminalreporter.write_line(f"tests that need {' or '.join(missing)}: left out, since that is not installed")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.getoption("--long"):
-        return
-    left_out = [item for item in items if item.get_closest_marker("long")]
-    if left_out:
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if not item.get_closest_marker("long")]
+    for option, marker in (("--long", "long"), ("--real-tools", "real_tools"), ("--gptel", "upstream_gptel")):
+        left_out = [item for item in items if item.get_closest_marker(marker) and not config.getoption(option)]
+        if left_out:
+            config.hook.pytest_deselected(items=left_out)
+            items[:] = [item for item in items if item not in left_out]
+
+    for item in [item for item in items if (mark := item.get_closest_marker("needs")) and _is_missing(*mark.args)]:
+        config.hook.pytest_deselected(items=[item])
+        items.remove(item)
+
+
+def _is_missing(program: str) -> bool:
+    """In CI nothing is: what is not there makes its tests fail."""
+    return not os.environ.get("CI") and shutil.which(program) is None
 
 
 @pytest.fixture

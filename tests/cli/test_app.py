@@ -44,7 +44,7 @@ def test_the_version_is_answered_without_importing_anything(cli: Segue, flag: st
 def test_a_verb_imports_only_what_it_uses(cli: Segue) -> None:
     modules = imported(cli, "list")
     others = {f"segue.cli.{verb}" for verb in VERBS} - {"segue.cli.list"}
-    unused = others | {"rich", "platformdirs", "asyncio", "subprocess", "sqlite3", "segue.stores.memory"}
+    unused = others | {"rich", "asyncio", "subprocess", "textual", "segue.chat", "segue.tui", "segue.stores.memory"}
     assert unused.isdisjoint(modules)
 
 
@@ -100,17 +100,6 @@ def test_the_reference_page_says_what_the_help_says(cli: Segue) -> None:
 
 
 # ── At a terminal ────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_alone_at_a_terminal_it_says_what_to_do_first(cli: Segue) -> None:
-    shown = cli.at_terminal().end()
-    assert shown.code == 0
-    assert "segue new" in shown.text
-    assert "no sessions yet" in shown.text
-
-
-def test_alone_at_a_terminal_it_shows_the_newest_sessions(cli: Segue, session: str) -> None:
-    assert session in cli.at_terminal().end().text
 
 
 def test_a_listing_at_a_terminal_is_a_table_with_relative_times(cli: Segue, session: str) -> None:

@@ -30,7 +30,7 @@ def complete(cli: Segue, *words: str) -> list[str]:
 
 
 def test_verbs_complete(cli: Segue) -> None:
-    assert complete(cli, "re") == ["resume", "rename", "reopen", "recover"]
+    assert complete(cli, "re") == ["resume", "rename", "reopen", "relink", "recover"]
 
 
 def test_options_complete(cli: Segue) -> None:

@@ -38,6 +38,7 @@ CALLS: dict[str, list[tuple[str, ...]]] = {
             ("new", "--json", "--title", ATTACKS[6])],
     "add": [("add", "evil", ATTACKS[0]), ("add", "evil", "--json", ATTACKS[6])],
     "list": [("list",), ("list", "--json"), ("list", "--agent", ATTACKS[0])],
+    "search": [("search", "clipboard"), ("search", "title", "--json"), ("search", ATTACKS[6], "--branch", ATTACKS[0])],
     "show": [("show", "evil"), ("show", "evil", "--markdown"), ("show", "evil", "--json"),
              ("show", "evil", "--last", "3"), ("show", ATTACKS[0]), ("show", "broken"),
              ("show", "evil", "--branch", ATTACKS[6])],
@@ -46,6 +47,9 @@ CALLS: dict[str, list[tuple[str, ...]]] = {
                ("export", "evil", "-o", f"no/{ATTACKS[1]}")],
     "fork": [("fork", "evil"), ("fork", "evil", "--name", ATTACKS[0])],
     "branches": [("branches", "evil"), ("branches", "evil", "--json")],
+    "tree": [("tree", "evil"), ("tree", "evil", "--json"), ("tree", ATTACKS[0])],
+    "diff": [("diff", "evil", "main", "main"), ("diff", "evil", "main", ATTACKS[1]),
+             ("diff", "broken", "main", "main")],
     "switch": [("switch", "evil", ATTACKS[0])],
     "rename": [("rename", "evil", ATTACKS[1]), ("rename", "evil", ATTACKS[6], "--json")],
     "tag": [("tag", "evil"), ("tag", "evil", "--json"), ("tag", "evil", f"+{ATTACKS[6]}"),
@@ -55,12 +59,22 @@ CALLS: dict[str, list[tuple[str, ...]]] = {
     "reopen": [("reopen", "evil")],
     "delete": [("delete", ATTACKS[0]), ("delete", "evil", "--yes")],
     "clean": [("clean", "--older-than", "1s", "--dry-run"), ("clean", "--older-than", ATTACKS[0])],
+    "scope": [("scope", "check", "evil", "--read", ATTACKS[0]), ("scope", "allow", "evil", "--read", ATTACKS[6]),
+              ("scope", "check", "evil", "--shell", ATTACKS[3], "--json"), ("scope", "show", "evil"),
+              ("scope", ATTACKS[1]), ("scope", "set", "evil", ATTACKS[2]), ("scope", "hook", ATTACKS[0])],
+    "convert": [("convert", "evil", "--to", "journal:copies"), ("convert", "--all", "--to", "soleur:copies", "--json"),
+                ("convert", ATTACKS[0], "--to", ATTACKS[1])],
+    "import": [("import", ATTACKS[0]), ("import", "claude", ATTACKS[1]), ("import", "claude", "--all", "--json")],
+    "watch": [("watch", ATTACKS[0])],
+    "relink": [("relink", ATTACKS[0], "."), ("relink", ".", ATTACKS[1])],
+    "gptel": [("gptel", "new", ATTACKS[0], "--store", "gptel:tree"), ("gptel", "open", ATTACKS[1]),
+              ("gptel", "branches", ATTACKS[2], "--json"), ("gptel", ATTACKS[3])],
     "verify": [("verify",), ("verify", "broken"), ("verify", "--json")],
     "recover": [("recover", "broken", "--yes"), ("recover", "evil", "--yes")],
     "completion": [("completion", "bash"), ("completion", ATTACKS[0])],
 }  # fmt: skip
 EVERYTHING = [call for calls in CALLS.values() for call in calls]
-ELSEWHERE = [(), ("--store", ATTACKS[0]), (ATTACKS[1],), ("list", "--store", f"journal:/dev/null/{ATTACKS[2]}")]
+ELSEWHERE = [("--store", ATTACKS[0]), (ATTACKS[1],), ("list", "--store", f"journal:/dev/null/{ATTACKS[2]}")]
 
 
 @pytest.fixture

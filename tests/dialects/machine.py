@@ -1,4 +1,4 @@
-"""A machine with nothing on it but `aur` and `soleur`: a fresh home, a project, and real processes."""
+"""A machine with nothing on it but `aur`, `cortext` and `soleur`: a fresh home, a project, and real processes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Machine:
         self._programs = root / "bin"
         self.project.mkdir(parents=True)
         self._programs.mkdir()
-        for name, dialect in (("aur", "aurora"), ("soleur", "soleur")):
+        for name, dialect in (("aur", "aurora"), ("cortext", "cortext"), ("soleur", "soleur")):
             self._program(name, f'exec "{sys.executable}" -m segue.dialects.{dialect} "$@"')
 
     @property

@@ -28,15 +28,18 @@ SAFE_SECONDS = 60
 
 def new_machine(root: Path) -> tuple[Path, dict[str, str]]:
     """A home with nothing in it, and our commands on the PATH; `segue` also in the folder at hand."""
-    home, programs = root / "home", root / "bin"
-    home.mkdir()
-    programs.mkdir()
-    for name, module in {"segue": "segue", "aur": "segue.dialects.aurora", "soleur": "segue.dialects.soleur"}.items():
+    home, programs, temporary = root / "home", root / "bin", root / "tmp"
+    for folder in (home, programs, temporary):
+        folder.mkdir()
+    dialects = {"aur": "aurora", "cortext": "cortext", "ralphtool": "ralph", "soleur": "soleur"}
+    modules = {name: f"segue.dialects.{dialect}" for name, dialect in dialects.items()}
+    for name, module in {"segue": "segue", **modules}.items():
         program = programs / name
         program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m {module} "$@"\n', encoding="utf-8")
         program.chmod(0o755)
     (home / "segue").symlink_to(programs / "segue")
-    return home, {**environment(home), "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+    return home, {**environment(home), "PATH": path, "TMPDIR": str(temporary)}
 
 
 @pytest.mark.parametrize("page", [README, *HOW_TO], ids=name_of)

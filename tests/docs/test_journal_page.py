@@ -153,6 +153,7 @@ def test_the_checksum_rule_bites() -> None:
         exec(CHECKSUM, {"line": LINES[0].replace("qa-test", "qa-tesu").encode()})  # noqa: S102 - as above
 
 
+@pytest.mark.needs("jq")
 def test_jq_reads_the_conversation(tmp_path: Path) -> None:
     written(tmp_path, "login-bug", LOGIN_BUG)
     turns, decisions = (

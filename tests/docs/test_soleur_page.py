@@ -76,6 +76,7 @@ def test_the_reader_reads_a_file_of_soleur_itself(tmp_path: Path) -> None:
     assert told == told_by_segue(f"soleur:{tmp_path}", "s1") == [["user", "Hello"]]
 
 
+@pytest.mark.needs("jq")
 def test_jq_reads_the_conversation(tmp_path: Path) -> None:
     written(tmp_path)
     messages, decisions = (
@@ -86,6 +87,7 @@ def test_jq_reads_the_conversation(tmp_path: Path) -> None:
     assert decisions == "Refresh five minutes early\n"
 
 
+@pytest.mark.needs("jq")
 def test_jq_prints_the_file_as_it_is(tmp_path: Path) -> None:
     whole = written(tmp_path)
     (file,) = tmp_path.glob("*.json")

@@ -10,10 +10,16 @@ class Scenario(NamedTuple):
     title: str
     how: str
     """The command that a person types, or the call."""
+    under: str = ""
+    """The requirement it belongs to, where two scenarios of a specification have the same title."""
+
+    @property
+    def shown(self) -> str:
+        return f"{self.title} ({self.under})" if self.under else self.title
 
     @property
     def test(self) -> str:
-        return f"test_{re.sub(r'[^a-z0-9]+', '_', self.title.lower()).strip('_')}"
+        return f"test_{re.sub(r'[^a-z0-9]+', '_', self.shown.lower()).strip('_')}"
 
 
 class Seed(NamedTuple):
@@ -27,6 +33,26 @@ class Seed(NamedTuple):
         return f"tests/seeds/test_{self.number}_{self.tool.lower()}.py"
 
 
+RALPH = Seed(
+    "000",
+    "Ralph",
+    "sessions of `ralphtool agent`",
+    (
+        Scenario("Initialize new session", "`ralphtool agent session init --change NAME`"),
+        Scenario("Session already exists for change", "`ralphtool agent session init` of a claimed change"),
+        Scenario("Invalid change name", "`ralphtool agent session init` of a change that is not there"),
+        Scenario("Get next story", "`ralphtool agent session next-story`"),
+        Scenario("All stories complete", "`ralphtool agent session next-story`"),
+        Scenario("Flush with learnings", "`ralphtool agent session flush`"),
+        Scenario("Flush with patterns", "`ralphtool agent session flush`"),
+        Scenario("Flush empty session", "`ralphtool agent session flush`"),
+        Scenario("Missing session environment", "every `ralphtool agent` command but `session list`"),
+        Scenario("Session file location", "`<temp>/ralph/sessions/{id}.json`"),
+        Scenario("Session state contents", "`<temp>/ralph/sessions/{id}.json`"),
+        Scenario("Learnings stored in session", "`ralphtool agent learn TEXT [--task ID]`"),
+        Scenario("Patterns stored in session", "`ralphtool agent pattern NAME TEXT`"),
+    ),
+)
 AURORA = Seed(
     "001",
     "Aurora",
@@ -48,6 +74,63 @@ AURORA = Seed(
         Scenario("Read During Active Session", "`aur spawn --list-sessions` beside a conversation"),
     ),
 )
+CORTEXT = Seed(
+    "002",
+    "Cortext",
+    "conversation sessions of `cortext`",
+    (
+        Scenario("Session state saved when conversation ends", "`/exit`, `/complete`, `cortext stop`"),
+        Scenario("Session includes agent configuration", "`agent_config` in `.session/session.json`"),
+        Scenario("Message history format", "`.session/messages.jsonl`"),
+        Scenario("Explicit stop command", "`/workspace.stop-conversation`"),
+        Scenario("Stop command feedback", "`/workspace.stop-conversation`, `cortext stop --summary TEXT`"),
+        Scenario("List resumable conversations", "`/workspace.resume`", "Resume Command"),
+        Scenario("Resume by selection", "`/workspace.resume`, answered with a number or words"),
+        Scenario("Command loading on resume", "`cortext resume ID`"),
+        Scenario("Context injection on resume", "`cortext resume ID`"),
+        Scenario("Command prompt changes since original conversation", "`cortext resume ID`"),
+        Scenario("No resumable conversations", "`/workspace.resume`, `cortext resume`"),
+        Scenario("Resume by conversation ID", "`cortext resume 001-brainstorm-topic`"),
+        Scenario("Resume by search", '`cortext resume "api design"`'),
+        Scenario("List resumable conversations", "`cortext resume --list`", "CLI Resume Support"),
+        Scenario("Status transitions", "`cortext stop`, `cortext resume`, `cortext complete`"),
+        Scenario("Auto-pause on inactivity", "`idle_minutes` in `.workspace/config.toml`"),
+        Scenario("Completed conversations", "`cortext resume ID`, which asks, or `--yes`"),
+        Scenario("Session committed with conversation", "`cortext new`, `cortext stop`"),
+        Scenario("Session-only updates", "`cortext stop` after nothing was said"),
+    ),
+)
+GPTEL = Seed(
+    "003",
+    "gptel",
+    "session trees of an Emacs user",
+    (
+        Scenario("Valid session directory structure", "`segue gptel new`, `segue gptel branch`"),
+        Scenario("Current branch symlink", "`segue gptel branch`, `segue switch`"),
+        Scenario("metadata.yml required fields", "`segue gptel new`"),
+        Scenario("Backward compatibility with scope-plan.yml", "`segue gptel open`, `segue gptel migrate`"),
+        Scenario("Backward compatibility with agent_type", "`segue gptel open`, `segue gptel migrate`"),
+        Scenario("Standalone session creation", '`segue gptel new "API Integration"`'),
+        Scenario("Activities-integrated session creation", "`segue gptel new NAME --activity FOLDER`"),
+        Scenario("Reopening existing session (has Local Variables)", "`segue gptel open PATH --json`"),
+        Scenario("Opening newly created session (no Local Variables)", "`segue gptel open PATH --json`"),
+        Scenario("Opening legacy session with preset.md", "`segue gptel open PATH`, `segue gptel save PATH`"),
+        Scenario("Legacy session with unknown preset", "`segue gptel open PATH`, `segue gptel save PATH`"),
+        Scenario("Fast guard for non-session files", "`segue.gptel.is_session_path`"),
+        Scenario("Manual save via C-x C-s", "`segue gptel save PATH`"),
+        Scenario("Save after temperature change", "`segue gptel save PATH --set temperature=0.8`"),
+        Scenario("Save after system message modification", "`segue gptel save PATH`"),
+        Scenario("Save with no changes from preset", "`segue gptel save PATH`"),
+        Scenario("Registry lookup performance", "`segue.gptel.Registry.find`"),
+        Scenario("Filesystem as source of truth", "`segue.gptel.Sessions.open`"),
+        Scenario("Reading session metadata", "`segue.gptel.reading.find_metadata`"),
+        Scenario("Reading scope configuration", "`segue.gptel.reading.find_scope`"),
+        Scenario("Fallback to scope-plan.yml", "`segue.gptel.reading.find_metadata`"),
+        Scenario("Computing scope file path", "`segue.gptel.place.scope_file`"),
+        Scenario("Computing metadata file path", "`segue.gptel.place.metadata_file`"),
+        Scenario("File name constants", "`segue.formats.gptel.names`"),
+    ),
+)
 SOLEUR = Seed(
     "004",
     "Soleur",
@@ -66,11 +149,11 @@ SOLEUR = Seed(
         Scenario("Auto-detect README", "`soleur spar` beside a `README.md`"),
     ),
 )
-SEEDS = (AURORA, SOLEUR)
+SEEDS = (RALPH, AURORA, CORTEXT, GPTEL, SOLEUR)
 
 
 def section(seed: Seed) -> str:
     """What the page says of a seed."""
-    rows = [f"| {one.title} | {one.how} | `{seed.file}::{one.test}` |" for one in seed.scenarios]
+    rows = [f"| {one.shown} | {one.how} | `{seed.file}::{one.test}` |" for one in seed.scenarios]
     head = [f"## {seed.tool}: {seed.about}", "", "| scenario | command or API | test |", "|---|---|---|"]
     return "\n".join([*head, *rows]) + "\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
+from keyword import iskeyword
 from typing import TYPE_CHECKING
 
 import click
@@ -16,9 +17,12 @@ if TYPE_CHECKING:
 
 SECTIONS = {
     "Start": ("chat", "resume", "ask", "new", "add"),
-    "Read": ("list", "show", "tail", "export"),
-    "Branch": ("fork", "branches", "switch"),
-    "Organise": ("rename", "tag", "pause", "complete", "reopen", "delete", "clean"),
+    "Read": ("list", "search", "show", "tail", "export"),
+    "Branch": ("fork", "branches", "tree", "diff", "switch"),
+    "Organise": ("rename", "tag", "pause", "complete", "reopen", "relink", "delete", "clean"),
+    "Bring in": ("import", "watch", "convert"),
+    "Permit": ("scope",),
+    "Emacs": ("gptel",),
     "Look after": ("verify", "recover"),
     "Shell": ("completion",),
 }
@@ -32,6 +36,11 @@ _ENVIRONMENT = (
 )
 
 
+def file_of(verb: str) -> str:
+    """The module of a verb: Python has words of its own."""
+    return f"{verb}_" if iskeyword(verb) else verb
+
+
 class Verbs(click.Group):
     """The verbs, each in the file of its name, imported when asked for."""
 
@@ -41,7 +50,7 @@ class Verbs(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in VERBS:
             return None
-        command: click.Command = import_module(f"segue.cli.{cmd_name}").command
+        command: click.Command = import_module(f"segue.cli.{file_of(cmd_name)}").command
         return command
 
     def resolve_command(
@@ -92,9 +101,8 @@ def app(ctx: click.Context, version: bool) -> int:
         if output.to_person():
             from segue.cli.welcome import welcome
 
-            welcome()
-        else:
-            output.text(ctx.get_help())
+            return welcome()
+        output.text(ctx.get_help())
     return exits.Exit.DONE
 
 
@@ -108,8 +116,13 @@ def run(args: Sequence[str]) -> int:
             from segue.cli.completion import answer
 
             return answer(app, instruction)
-        with app.make_context("segue", words) as ctx:
-            code = app.invoke(ctx)
-        return code if isinstance(code, int) else exits.Exit.DONE
+        return invoke(words)
     except BaseException as error:  # noqa: BLE001 - the last stop of every error
         return exits.report(error, as_json=as_json)
+
+
+def invoke(words: list[str]) -> int:
+    """The same for a verb that goes on with another; errors are left to the first."""
+    with app.make_context("segue", words) as ctx:
+        code = app.invoke(ctx)
+    return code if isinstance(code, int) else exits.Exit.DONE

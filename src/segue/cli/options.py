@@ -78,6 +78,11 @@ def yes(function: F) -> F:
     return click.option("-y", "--yes", is_flag=True, help="Do not ask.")(function)
 
 
+def yes_to_tools(function: F) -> F:
+    about = "Let tools do what the scope allows without a question; it is not widened."
+    return click.option("-y", "--yes", is_flag=True, help=about)(function)
+
+
 def branch(function: F) -> F:
     return click.option(
         "--branch",
@@ -160,9 +165,10 @@ def default_store() -> str:
 
 
 def open_library(url: str | None = None) -> Library:
+    from segue.cli.noting import NotedLibrary
     from segue.library import open as open_url
 
-    return open_url(url or os.environ.get("SEGUE_STORE") or default_store())
+    return NotedLibrary(open_url(url or os.environ.get("SEGUE_STORE") or default_store()).store)
 
 
 def _open(ctx: click.Context, param: click.Parameter, value: str | None) -> Library:  # noqa: ARG001 - click's signature

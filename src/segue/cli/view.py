@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from segue.console import output
@@ -13,8 +14,9 @@ from segue.formats.transcript import iso, part_lines
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from segue.catalog import Entry
     from segue.console.output import Line, Span
-    from segue.model import Head, Overview, Turn
+    from segue.model import Overview, Turn
 
 _STATUS_STYLES = {"active": "green", "paused": "", "completed": "dim", "interrupted": "yellow", "damaged": "red"}
 _ROLE_STYLES = {"user": "green", "assistant": "cyan", "system": "yellow", "tool": "blue"}
@@ -30,9 +32,21 @@ def moment_words() -> Callable[[datetime], str]:
     return lambda moment: ago(moment, now)
 
 
-def show_heads(heads: Sequence[Head]) -> None:
+def show_entries(entries: Sequence[Entry], *, with_places: bool = False) -> None:
     when = moment_words()
-    output.table(TITLES, [_row(head, when) for head in heads], stretch=_TITLE, optional=_OPTIONAL)
+    titles: tuple[str, ...] = TITLES
+    rows = [_row(entry, when) for entry in entries]
+    if with_places:
+        titles += ("WHERE",)
+        rows = [[*row, place_of(entry)] for row, entry in zip(rows, entries, strict=True)]
+    output.table(titles, rows, stretch=_TITLE, optional=_OPTIONAL)
+
+
+def place_of(entry: Entry) -> str:
+    """The source of a session; for a person a short form of it."""
+    if not output.to_person():
+        return entry.source
+    return entry.source.replace(str(Path.home()), "~")
 
 
 def head_lines(about: Overview, branch: str, turns: int) -> Iterator[Line]:
@@ -72,14 +86,14 @@ def turn_lines(turns: Iterable[Turn], *, first: int | None, branch: str = "") ->
             yield (("dim", part),)
 
 
-def _row(head: Head, when: Callable[[datetime], str]) -> list[Span]:
+def _row(head: Entry, when: Callable[[datetime], str]) -> list[Span]:
     status = "damaged" if head.damage else head.status
     style = _STATUS_STYLES[status]
     return [
         head.id,
         head.agent,
         head.title,
-        str(head.turn_count),
+        "" if head.turn_count is None else str(head.turn_count),
         when(head.created_at),
         when(head.updated_at),
         (style, status) if style else status,

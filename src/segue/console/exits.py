@@ -40,7 +40,7 @@ class Exit(IntEnum):
 
 MEANINGS = {
     Exit.DONE: "done",
-    Exit.DECLINED: "you were asked and said no; or a line of a conversation came to nothing",
+    Exit.DECLINED: "you were asked and said no; a line of a conversation came to nothing; a scope denies it",
     Exit.USAGE: "the call is wrong: fix it",
     Exit.NOT_FOUND: "there is no such session or agent, or several match",
     Exit.CONFLICT: "in use or taken: try again, or choose another name",

@@ -133,6 +133,11 @@ def can_ask() -> bool:
     return is_terminal(sys.stdin)
 
 
+def can_move() -> bool:
+    """Whether the terminal can do more than print line after line."""
+    return os.environ.get("TERM", "dumb") != "dumb"
+
+
 def question(text: str) -> str:
     """What a person answers, on one line; empty for an empty line, and where the input ends."""
     _write_beside(printable(text))

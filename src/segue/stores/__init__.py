@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from segue.store import Durability, Store
 
-SCHEMES = ("journal", "memory", "soleur")
+SCHEMES = ("cortext", "gptel", "journal", "memory", "ralph", "soleur")
 
 
 def open_store(url: str, *, clock: Callable[[], datetime], durability: Durability) -> Store:
@@ -31,6 +31,18 @@ def open_store(url: str, *, clock: Callable[[], datetime], durability: Durabilit
         return MemoryStore(clock=clock)
     if not path or "\0" in path:
         raise UsageError(f"{url!r} names no folder", hint=f"as in {scheme}:/path/to/sessions")
+    if scheme == "cortext":
+        from segue.stores.cortext import CortextStore
+
+        return CortextStore(path, clock=clock)
+    if scheme == "gptel":
+        from segue.stores.gptel import GptelStore
+
+        return GptelStore(path, clock=clock)
+    if scheme == "ralph":
+        from segue.stores.ralph import RalphStore
+
+        return RalphStore(path, clock=clock)
     if scheme == "soleur":
         from segue.stores.soleur import SoleurStore
 
