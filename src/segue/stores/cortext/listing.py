@@ -52,6 +52,7 @@ class CortextListing(Listing):
         self._conversations = folder.sub(CONVERSATIONS)
         self._days = _Days(0, [])
         self._known: dict[str, _Day] = {}
+        self._real: dict[str, tuple[int, ...]] = {}
         self._sizes: dict[str, int] = {}  # of messages.jsonl, where session.json alone does not tell what changed
 
     def ids(self) -> Iterator[str]:
@@ -61,12 +62,18 @@ class CortextListing(Listing):
         fd = self._open()
         if fd < 0:
             return
+        real = self._real
         try:
             for day in self._list_days(fd):
                 for name, inside in self._list_folders(day, fd).names:
-                    if _is_session(inside, fd) and (session_id := id_of(day, name)):
-                        messages = inside.removesuffix(SESSION) + MESSAGES
-                        yield session_id, revision_of(_signature(inside, fd), _signature(messages, fd))
+                    session = _signature(inside, fd)
+                    # That the folder is no link is asked once: who makes it one has made another file of session.json.
+                    if real.get(inside) != session[:1] or not session:
+                        if not _is_session(inside, fd):
+                            continue
+                        real[inside] = session[:1]
+                    if (session_id := id_of(day, name)) is not None:
+                        yield session_id, revision_of(session, _signature(inside.removesuffix(SESSION) + MESSAGES, fd))
         finally:
             self._close(fd)
 
@@ -85,6 +92,7 @@ class CortextListing(Listing):
         super().forget()
         self._days = _Days(0, [])
         self._known.clear()
+        self._real.clear()
         self._sizes.clear()
 
     def glance(self, fd: int, size: int, session_id: str) -> Head | None:
