@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from segue.clock import utc_now
@@ -38,13 +39,10 @@ def show() -> int:
     from rich.live import Live
 
     console = Console(file=sys.stdout, highlight=False)
-    with Live(_drawn(), console=console, screen=True, auto_refresh=False) as live:
-        try:
-            while True:
-                live.update(_drawn(), refresh=True)
-                time.sleep(_LOOK_SECONDS)
-        except KeyboardInterrupt:
-            pass
+    with suppress(KeyboardInterrupt), Live(_drawn(), console=console, screen=True, auto_refresh=False) as live:
+        while True:
+            live.update(_drawn(), refresh=True)
+            time.sleep(_LOOK_SECONDS)
     output.lines(board())
     return Exit.DONE
 
