@@ -8,8 +8,8 @@
 ;; Behind the last form feed there is a line of Segue's own, which is never
 ;; touched here, and the list of file-local variables.  Emacs reads that list only
 ;; if it begins within the last 3000 characters, which a long conversation needs
-;; for its bounds alone, and then writes a second one.  So the footer is also read
-;; here, whole, and gptel's way of saving is given an empty one to fill.
+;; for its bounds alone.  So what is too long for it stands in front of it, all of
+;; it is read here, and gptel's way of saving is given an empty one to fill.
 
 ;;; Code:
 
@@ -82,21 +82,24 @@ For each: gptel's variable, the word of the command, and what is a value of it."
 
 (defun segue-footer--walk (visit)
   "Call VISIT at every line of the footer, with what it is.
-That is a cons of name and text for a variable, a string for Segue's own
-line, `frame' for what holds the list together, and nil for what somebody
-typed.  Where VISIT returns non-nil, the line has been removed."
+That is a cons of name and text for a variable, in the list or in front of
+it, a string for Segue's own line, `frame' for what holds the list together,
+and nil for what somebody typed.  Where VISIT returns non-nil, the line has
+been removed."
   (save-excursion
     (when-let ((start (segue-footer-start)))
       (goto-char start)
-      (let ((is-inside nil))
+      (let ((is-inside nil) (is-begun nil))
         (while (not (eobp))
           (let* ((is-begin (looking-at-p segue-footer--begin))
                  (is-end (and is-inside (looking-at-p segue-footer--end)))
                  (line (cond ((or is-begin is-end (looking-at-p "\f$")) 'frame)
-                             ((and is-inside (looking-at segue-footer--variable))
+                             ((and (or is-inside (not is-begun)) (looking-at segue-footer--variable)
+                                   (or is-inside (segue-footer--known (match-string 1))))
                               (cons (intern (match-string-no-properties 1)) (match-string-no-properties 2)))
                              ((looking-at segue-footer--mark) (match-string-no-properties 0)))))
-            (setq is-inside (and (or is-inside is-begin) (not is-end)))
+            (setq is-begun (or is-begun is-begin)
+                  is-inside (and (or is-inside is-begin) (not is-end)))
             (unless (funcall visit line) (forward-line 1))))))))
 
 (defun segue-footer-read ()
@@ -105,7 +108,7 @@ Nothing is evaluated."
   (let (found)
     (segue-footer--walk
      (lambda (line)
-       (when-let ((known (assq (segue-footer--canonical (car-safe line)) segue--variables)))
+       (when-let ((known (segue-footer--known (car-safe line))))
          (let ((value (condition-case nil
                           (let ((read-circle nil)) (car (read-from-string (cdr line))))
                         (error 'segue--unreadable))))
@@ -117,6 +120,10 @@ Nothing is evaluated."
 (defun segue-footer--canonical (variable)
   "Return the name under which VARIABLE is written here: newer gptels renamed one."
   (if (eq variable 'gptel-system-prompt) 'gptel--system-message variable))
+
+(defun segue-footer--known (variable)
+  "Return what is known here of VARIABLE, a symbol or its name, or nil."
+  (assq (segue-footer--canonical (if (stringp variable) (intern-soft variable) variable)) segue--variables))
 
 (defun segue-footer-fitting (bounds)
   "Return BOUNDS without those that lie outside of the buffer.
@@ -148,16 +155,30 @@ What was typed between and below its lines stays, and is part of the text then."
       (delete-region start (point-max)))
     (cons mark (nreverse variables))))
 
+(defconst segue-footer--limit 3000
+  "Emacs finds a list that begins within so many characters of the end.")
+
 (defun segue-footer--put (mark variables)
-  "Write the footer: MARK, which is Segue's own line or nil, and VARIABLES."
+  "Write the footer: MARK, which is Segue's own line or nil, and VARIABLES.
+The longest stand in front of the list, where Emacs would not find it otherwise."
   (goto-char (point-max))
   (unless (and (bolp) (not (bobp))) (insert "\n"))
-  (insert "\f\n" (if mark (concat mark "\n") "") segue-footer--begin "\n")
-  (pcase-dolist (`(,variable . ,text) variables)
-    (let ((case-fold-search t))         ; a text must not look like the beginning of a list
-      (insert (format "<!-- %s: %s -->\n" variable
-                      (replace-regexp-in-string "\\(local\\) \\(variables\\)" "\\1\\\\s\\2" text)))))
-  (insert segue-footer--end "\n"))
+  (insert "\f\n" (if mark (concat mark "\n") ""))
+  (let* ((room (- segue-footer--limit (length segue-footer--begin) (length segue-footer--end) 2))
+         (is-longer (lambda (one other) (> (length (cdr one)) (length (cdr other)))))
+         (known (seq-filter (lambda (entry) (segue-footer--known (car entry))) variables)))
+    (dolist (longest (seq-sort is-longer known))
+      (when (> (seq-reduce (lambda (size entry) (+ size (length (segue-footer--line entry)))) variables 0) room)
+        (insert (segue-footer--line longest))
+        (setq variables (remq longest variables)))))
+  (insert segue-footer--begin "\n" (mapconcat #'segue-footer--line variables "") segue-footer--end "\n"))
+
+(defun segue-footer--line (entry)
+  "Return the line of ENTRY, a variable and its text.
+The text must not look like the beginning of a list."
+  (let ((case-fold-search t))
+    (format "<!-- %s: %s -->\n" (car entry)
+            (replace-regexp-in-string "\\(local\\) \\(variables\\)" "\\1\\\\s\\2" (cdr entry)))))
 
 (defvar-local segue--settled nil
   "The preset and the settings when the file was last read or written.")

@@ -196,7 +196,7 @@ Where it has none, warn, and return the id and the preset in the metadata."
          (preset (or (alist-get 'gptel--preset saved) (and name (intern name))))
          (has-gptel (segue--load-gptel)))
     (segue-set 'gptel--preset preset)
-    (segue-set 'gptel--bounds (segue-footer-fitting (alist-get 'gptel--bounds saved)))
+    (segue-set 'gptel--bounds (segue-footer-fitting (segue--bounds answer saved)))
     (unless (and has-gptel preset (segue--know-preset preset answer)
                  (or (alist-get 'gptel--preset saved) ; then gptel applies it itself
                      (segue--apply-preset preset)))
@@ -205,6 +205,13 @@ Where it has none, warn, and return the id and the preset in the metadata."
     ;; After gptel, which lets the preset win over some of these.
     (segue--set-all (lambda (row) (alist-get (car row) saved)))
     (when has-gptel (segue-settled))))
+
+(defun segue--bounds (answer saved)
+  "Return who said what: as ANSWER has it of the text now, else as it was SAVED."
+  (if (plist-member answer :bounds)
+      (cl-loop for (kind places) on (plist-get answer :bounds) by #'cddr
+               collect (cons (intern (substring (symbol-name kind) 1)) places))
+    (alist-get 'gptel--bounds saved)))
 
 (defun segue--set-all (value-of)
   "Set every setting to what VALUE-OF gives for its row, unless that is nil."
@@ -225,10 +232,11 @@ Where it has none, warn, and return the id and the preset in the metadata."
 (defun segue--know-preset (preset answer)
   "Return whether gptel knows PRESET; if not, tell it what ANSWER has of it.
 A preset that it does not know would be gone from the file after saving."
-  (when (and answer (or (not (gptel-get-preset preset)) (memq preset segue--presets)))
-    (apply #'gptel-make-preset preset (segue--described answer (gptel-get-preset preset)))
-    (cl-pushnew preset segue--presets))
-  (assq preset gptel--known-presets))
+  (let ((settings (plist-get answer :preset-settings)))
+    (when (and answer (or (not (gptel-get-preset preset)) (and settings (memq preset segue--presets))))
+      (apply #'gptel-make-preset preset (segue--described settings))
+      (cl-pushnew preset segue--presets))
+    (assq preset gptel--known-presets)))
 
 (defun segue--apply-preset (preset)
   "Apply PRESET in this buffer; return whether gptel could."
@@ -236,16 +244,13 @@ A preset that it does not know would be gone from the file after saving."
       (progn (gptel--apply-preset preset (lambda (variable value) (set (make-local-variable variable) value))) t)
     (error (segue--warn "gptel cannot apply the preset %s: %s" preset (error-message-string problem)) nil)))
 
-(defun segue--described (answer known)
-  "Return gptel's description of the preset in ANSWER, added to what is KNOWN.
-What is overridden says nothing of the preset, and what gptel does not know
-would make it refuse the whole."
-  (let ((settings (plist-get answer :settings))
-        (overrides (plist-get answer :overrides))
-        (names '((:system-message . :system) (:num-messages . :num-messages-to-send)))
-        (description (plist-put (copy-sequence known) :description "A preset of Segue")))
+(defun segue--described (settings)
+  "Return gptel's description of a preset with these SETTINGS.
+What gptel does not know is left out, as it would make it refuse the whole."
+  (let ((names '((:system-message . :system) (:num-messages . :num-messages-to-send)))
+        (description (list :description "A preset of Segue")))
     (pcase-dolist (`(,_ ,key ,_) segue-settings)
-      (let* ((value (and (not (plist-member overrides key)) (plist-get settings key)))
+      (let* ((value (plist-get settings key))
              (usable (pcase key
                        (:model (and value (intern value)))
                        (:backend (and value (segue-known-backend value) value))

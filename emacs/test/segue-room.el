@@ -1,4 +1,4 @@
-;;; segue-room.el --- What the tests share: sessions, and a command that answers  -*- lexical-binding: t; -*-
+;;; segue-room.el --- What the tests share: sessions, and the real command  -*- lexical-binding: t; -*-
 
 ;;; Commentary:
 
@@ -59,34 +59,35 @@
     (copy-directory original copy)
     copy))
 
-(defmacro segue-test-answering (answer &rest body)
-  "Do BODY in `segue-mode' with a command that answers ANSWER, a JSON text.
-What it is asked is in the variable `asked' then."
-  (declare (indent 1))
-  `(let* ((folder (make-temp-file "segue-test-" t))
-          (program (expand-file-name "segue" folder))
-          (segue-command program)
-          (asked (expand-file-name "asked" folder)))
-     (ignore asked)
-     (let ((coding-system-for-write 'utf-8))
-       (write-region ,answer nil (expand-file-name "answer" folder) nil 'quiet)
-       (write-region (format "#!/bin/sh\nprintf '%%s\\n' \"$@\" >> %s\ncat %s/answer\n" asked folder) nil program nil 'quiet))
-     (set-file-modes program #o700)
+(defvar segue-test-command (split-string (getenv "SEGUE_TEST_COMMAND") "\n")
+  "The real command; its preset executor is in the home folder of the tests.")
+
+(defmacro segue-test-on (&rest body)
+  "Do BODY in `segue-mode' with the real command.
+What it warns of is in the variable `warned' then."
+  (declare (indent 0))
+  `(let ((segue-command segue-test-command) (warned nil))
      (segue-mode 1)
-     (unwind-protect (progn ,@body)
-       (segue-mode -1)
-       (delete-directory folder t))))
+     (unwind-protect
+         (cl-letf (((symbol-function 'display-warning) (lambda (_ text &rest _) (push text warned)))) ,@body)
+       (segue-mode -1))))
+
+(defun segue-test-sorted (entries)
+  "Return ENTRIES of an alist in one order."
+  (sort (copy-sequence entries) (lambda (one other) (string< (car one) (car other)))))
 
 (defun segue-test-main (session-dir)
   "Return the conversation of the first branch in SESSION-DIR."
   (jf/gptel--context-file-path (jf/gptel--branch-dir-path session-dir "main")))
 
-(defconst segue-test-answer
-  "{\"session_id\": \"from-the-command\", \"session_dir\": \"/s\", \"branch_name\": \"main\", \"branch_dir\": \"/s/branches/main\",
-\"state\": \"existing\", \"preset\": \"executor\", \"settings\": {\"model\": \"gpt-4o\", \"temperature\": 0.8, \"tools\": [\"read_file\"],
-\"system_message\": \"Be brief.\", \"backend\": null, \"max_tokens\": null, \"num_messages\": null},
-\"overrides\": {\"temperature\": 0.8}, \"scope\": {\"paths\": {\"read\": [\"/s/**\"]}, \"org_roam_patterns\": {}, \"shell_commands\": {\"allow\": [\"ls\"]}},
-\"autosave\": true, \"warnings\": []}")
+(defun segue-test-edit (file text new)
+  "Put NEW in the place of TEXT in FILE, as an editor does that knows of no bounds."
+  (with-temp-buffer
+    (let ((coding-system-for-read 'utf-8) (coding-system-for-write 'utf-8))
+      (insert-file-contents file)
+      (search-forward text)
+      (replace-match new t t)
+      (write-region nil nil file nil 'quiet))))
 
 (provide 'segue-room)
 ;;; segue-room.el ends here

@@ -14,15 +14,14 @@
 (ert-deftest segue-emacs-reads-the-footer-itself ()
   (segue-test-gullible
     (dolist (expected (segue-test-expected))
-      (unless (eq (plist-get expected :is-long) t)
-        (segue-test-visiting (plist-get expected :file)
-          (ert-info ((plist-get expected :name))
-            (let ((variables (plist-get expected :variables)))
-              (while variables
-                (let ((variable (intern (substring (symbol-name (pop variables)) 1)))
-                      (value (segue-test-value (pop variables))))
-                  (should (local-variable-p variable))
-                  (should (equal (symbol-value variable) value)))))))))))
+      (segue-test-visiting (plist-get expected :file)
+        (ert-info ((plist-get expected :name))
+          (let ((variables (plist-get expected :variables)))
+            (while variables
+              (let ((variable (intern (substring (symbol-name (pop variables)) 1)))
+                    (value (segue-test-value (pop variables))))
+                (should (local-variable-p variable))
+                (should (equal (symbol-value variable) value))))))))))
 
 (ert-deftest segue-every-variable-of-the-footer-is-safe-without-asking ()
   (let ((enable-local-variables :safe) (enable-local-eval nil))
@@ -54,15 +53,32 @@
                         (plist-member (plist-get expected :variables)
                                       (intern (format ":%s" (car entry))))))))))))
 
-(ert-deftest segue-a-footer-that-is-too-long-for-emacs-is-read-whole ()
+(ert-deftest segue-emacs-reads-the-settings-of-three-hundred-answers ()
   (let ((expected (segue-test-case "long")))
     (segue-test-gullible
       (segue-test-visiting (plist-get expected :file)
+        (should (= (length (plist-get expected :answers)) 300))
         (should (> (- (point-max) (segue-footer-start)) 3000))
-        (should-not file-local-variables-alist)
+        (should (equal (segue-test-sorted file-local-variables-alist)
+                       '((gptel--preset . executor) (gptel-temperature . 0.8))))
         (let ((found (segue-footer-read)))
           (should (equal (alist-get 'gptel-temperature found) 0.8))
-          (should (eq (alist-get 'gptel--preset found) 'executor)))))))
+          (should (eq (alist-get 'gptel--preset found) 'executor))
+          (should (equal (segue-test-said (alist-get 'gptel--bounds found) 'response)
+                         (plist-get expected :answers))))))))
+
+(ert-deftest segue-a-long-footer-is-written-as-segue-writes-it ()
+  (segue-test-visiting (plist-get (segue-test-case "long") :file)
+    (let ((before (buffer-string)) (start (segue-footer-start)))
+      (pcase-let ((`(,mark . ,variables) (segue-footer--take)))
+        (should (= (point-max) start))
+        (segue-footer--put mark variables)
+        (should (equal (buffer-string) before))))))
+
+(ert-deftest segue-the-name-that-newer-gptels-give-the-system-message-is-read ()
+  (with-temp-buffer
+    (insert "### Hi\n\f\n<!-- Local Variables: -->\n<!-- gptel-system-prompt: \"Hm.\" -->\n<!-- End: -->\n")
+    (should (equal (segue-footer-read) '((gptel--system-message . "Hm."))))))
 
 (ert-deftest segue-files-that-gptel-wrote-are-read ()
   (segue-test-visiting (expand-file-name "preset-and-temperature.md" (getenv "SEGUE_TEST_CORPUS"))
@@ -98,66 +114,72 @@
 ;;;; Visiting
 
 (ert-deftest segue-a-session-file-becomes-a-session ()
-  (let ((dir (segue-test-copy "settings")))
-    (segue-test-answering segue-test-answer
+  (let* ((dir (segue-test-copy "settings")) (id (file-name-nondirectory dir)))
+    (segue-test-on
       (segue-test-visiting (segue-test-main dir)
-        (should (equal jf/gptel--session-id "from-the-command"))
+        (should (equal jf/gptel--session-id id))
         (should (equal jf/gptel--session-dir (file-truename dir)))
         (should (equal jf/gptel--branch-name "main"))
         (should (equal jf/gptel--branch-dir (jf/gptel--branch-dir-path (file-truename dir) "main")))
         (should (eq jf/gptel-autosave-enabled t))
-        (should (equal (plist-get jf/gptel--scope :shell-commands) '(:allow ("ls"))))
-        (should (eq (plist-get (jf/gptel--registry-get "from-the-command" "main") :buffer) (current-buffer)))
-        (should-not (plist-member (jf/gptel--registry-get "from-the-command" "main") :preset))
+        (should (equal (plist-get jf/gptel--scope :shell-commands) '(:allow ("ls") :deny nil)))
+        (should (equal jf/gptel--scope (jf/gptel--read-scope jf/gptel--branch-dir)))
+        (should (eq (plist-get (jf/gptel--registry-get id "main") :buffer) (current-buffer)))
+        (should-not (plist-member (jf/gptel--registry-get id "main") :preset))
         (should (eq gptel--preset 'executor))
         (should (derived-mode-p 'text-mode)))
-      (should-not (jf/gptel--registry-get "from-the-command" "main"))
-      (should (equal (segue-test-asked asked)
-                     (list "gptel" "open" (file-truename (segue-test-main dir)) "--json"))))))
+      (should-not (jf/gptel--registry-get id "main"))
+      (should-not warned))))
 
 (ert-deftest segue-what-was-saved-wins-over-the-preset ()
-  (let ((dir (segue-test-copy "settings")))
-    (segue-test-answering (string-replace "0.8" "0.1" segue-test-answer)
+  (segue-test-on
+    (segue-test-visiting (segue-test-main (segue-test-copy "settings"))
+      (should (equal gptel-temperature 0.8))
+      (should (equal gptel-max-tokens 4000)))))
+
+(ert-deftest segue-bounds-are-those-of-the-text-as-it-is-now ()
+  (let ((dir (segue-test-copy "plain")))
+    (segue-test-edit (segue-test-main dir) "Hello?" "Hello, größer?\n\n### And?")
+    (segue-test-on
       (segue-test-visiting (segue-test-main dir)
-        (should (equal gptel-temperature 0.8))))))
+        (should (equal (segue-test-said gptel--bounds 'response) '("Hello.")))
+        (should-not (equal gptel--bounds (alist-get 'gptel--bounds (segue-footer-read))))))))
 
 (ert-deftest segue-a-new-session-gets-its-settings-from-the-preset ()
-  (let ((dir (segue-test-copy "empty")))
-    (segue-test-answering segue-test-answer
-      (segue-test-visiting (segue-test-main dir)
-        (should (= (buffer-size) 0))
-        (should (eq gptel--preset 'executor))
-        (should (eq gptel-model 'gpt-4o))
-        (should (equal gptel-temperature 0.8))
-        (should (equal (symbol-value (indirect-variable 'gptel--system-message)) "Be brief."))
-        (should-not (buffer-modified-p))))))
+  (segue-test-on
+    (segue-test-visiting (segue-test-main (segue-test-copy "empty"))
+      (should (= (buffer-size) 0))
+      (should (eq gptel--preset 'executor))
+      (should (eq gptel-model 'gpt-4o))
+      (should (equal gptel-temperature 0.7))
+      (should (equal (symbol-value (indirect-variable 'gptel--system-message)) "Be brief."))
+      (should-not (buffer-modified-p)))))
 
 (ert-deftest segue-a-legacy-session-with-an-unknown-preset-has-none ()
-  (let ((dir (segue-test-copy "empty")) (warned nil))
-    (segue-test-answering (thread-last segue-test-answer
-                                       (string-replace "\"preset\": \"executor\"" "\"preset\": null")
-                                       (string-replace "\"warnings\": []" "\"warnings\": [\"no preset is called mine\"]"))
-      (cl-letf (((symbol-function 'display-warning) (lambda (_ text &rest _) (push text warned))))
-        (segue-test-visiting (segue-test-main dir)
-          (should-not gptel--preset)
-          (should (eq gptel-model 'gpt-4o))
-          (should (equal warned '("no preset is called mine"))))))))
+  (let ((dir (segue-test-copy "empty")))
+    (write-region "---\npreset: mine\nmodel: gpt-5\n---\nSpeak plainly.\n" nil
+                  (expand-file-name "preset.md" (file-name-directory (segue-test-main dir))) nil 'quiet)
+    (segue-test-on
+      (segue-test-visiting (segue-test-main dir)
+        (should-not gptel--preset)
+        (should (eq gptel-model 'gpt-5))
+        (should (string-match-p "a preset 'mine' that is not known here" (string-join warned)))))))
 
 (ert-deftest segue-the-link-to-the-current-branch-leads-to-the-session ()
-  (let ((dir (segue-test-copy "settings")))
-    (segue-test-answering segue-test-answer
-      (segue-test-visiting (expand-file-name "current/session.md" dir)
-        (should (equal jf/gptel--branch-name "main"))))))
+  (segue-test-on
+    (segue-test-visiting (expand-file-name "current/session.md" (segue-test-copy "settings"))
+      (should (equal jf/gptel--branch-name "main")))))
 
 (ert-deftest segue-other-files-are-left-alone ()
-  (segue-test-answering segue-test-answer
-    (dolist (name '("notes.md" "session.md" "branches/session.md" "branches/main/session.md.bak"))
-      (let ((file (expand-file-name name folder)))
-        (make-directory (file-name-directory file) t)
-        (write-region "text" nil file nil 'quiet)
-        (segue-test-visiting file
-          (should-not jf/gptel--session-id)
-          (should-not (file-exists-p asked)))))))
+  (let ((folder (make-temp-file "segue-test-" t)))
+    (segue-test-on
+      (dolist (name '("notes.md" "session.md" "branches/session.md" "branches/main/session.md.bak"))
+        (let ((file (expand-file-name name folder)))
+          (make-directory (file-name-directory file) t)
+          (write-region "text" nil file nil 'quiet)
+          (segue-test-visiting file
+            (should-not jf/gptel--session-id)
+            (should-not warned)))))))
 
 (ert-deftest segue-the-guard-looks-at-nothing-but-the-name ()
   (with-temp-buffer
@@ -168,30 +190,37 @@
     (segue-find-file)))
 
 (ert-deftest segue-a-session-opens-without-the-command ()
-  (let ((dir (segue-test-copy "settings")) (warned nil))
-    (segue-test-answering ""
-      (dolist (command (list program "/nowhere/segue" (list "sh" "-c" "echo '{\"error\":{\"message\":\"it is damaged\",\"hint\":\"segue verify\"}}' >&2; exit 5")))
-        (let ((segue-command command))
-          (cl-letf (((symbol-function 'display-warning) (lambda (_ text &rest _) (push text warned))))
-            (segue-test-visiting (segue-test-main dir)
-              (should (equal jf/gptel--session-id (file-name-nondirectory dir)))
-              (should (equal gptel-temperature 0.8))
-              (should jf/gptel-autosave-enabled)
-              (should (> (buffer-size) 0)))))))
-    (should (equal (length warned) 3))
-    (should (equal (car warned) "Segue: it is damaged; segue verify"))))
+  (let ((dir (segue-test-copy "settings")))
+    (segue-test-on
+      (dolist (segue-command `("/nowhere/segue" "echo" (,@segue-test-command "nowhere")))
+        (segue-test-visiting (segue-test-main dir)
+          (should (equal jf/gptel--session-id (file-name-nondirectory dir)))
+          (should (equal gptel-temperature 0.8))
+          (should (segue-test-said gptel--bounds 'response))
+          (should jf/gptel-autosave-enabled)
+          (should (> (buffer-size) 0))))
+      (should (equal (length warned) 3))
+      (should (string-match-p "\\`Segue: .*nowhere" (car warned)))
+      (should (equal (cadr warned) "Segue: the answer of echo is no JSON")))))
 
 (ert-deftest segue-the-id-inside-an-activity-is-in-its-metadata ()
-  (let* ((folder (make-temp-file "segue-test-" t)) (dir (expand-file-name "session" folder)))
-    (copy-directory (plist-get (segue-test-case "settings") :session-dir) dir nil nil t)
-    (segue-test-answering ""
-      (cl-letf (((symbol-function 'display-warning) #'ignore))
+  (let* ((dir (segue-test-activity "settings")) (id (plist-get (segue-test-case "settings") :session-id)))
+    (segue-test-on
+      (let ((segue-command "/nowhere/segue"))
         (segue-test-visiting (segue-test-main dir)
-          (should (equal jf/gptel--session-id (plist-get (segue-test-case "settings") :session-id))))))))
+          (should (equal jf/gptel--session-id id))))
+      (segue-test-visiting (segue-test-main dir)
+        (should (equal jf/gptel--session-id id))))))
+
+(defun segue-test-activity (name)
+  "Return a copy of the session NAME inside an activity: its folder."
+  (let ((dir (expand-file-name "session" (make-temp-file "segue-test-" t))))
+    (copy-directory (plist-get (segue-test-case name) :session-dir) dir nil nil t)
+    dir))
 
 (ert-deftest segue-point-is-before-the-footer ()
   (let ((dir (segue-test-copy "settings")))
-    (segue-test-answering segue-test-answer
+    (segue-test-on
       (segue-test-visiting (segue-test-main dir)
         (should (looking-at-p "\n\f"))
         (should (equal (buffer-substring (line-beginning-position) (point)) "### "))))))
@@ -200,7 +229,7 @@
 
 (ert-deftest segue-auto-save-saves-sessions-and-nothing-else ()
   (let ((dir (segue-test-copy "settings")))
-    (segue-test-answering segue-test-answer
+    (segue-test-on
       (segue-test-visiting (segue-test-main dir)
         (insert "More?")
         (do-auto-save t)
@@ -212,7 +241,7 @@
 
 (ert-deftest segue-auto-save-overwrites-nothing-that-changed-on-disk ()
   (let ((dir (segue-test-copy "settings")))
-    (segue-test-answering segue-test-answer
+    (segue-test-on
       (segue-test-visiting (segue-test-main dir)
         (insert "More?")
         (write-region "Somebody else's.\n" nil (segue-test-main dir) t 'quiet)
@@ -222,7 +251,7 @@
 
 (ert-deftest segue-saving-without-gptel-leaves-the-footer-as-it-is ()
   (let ((dir (segue-test-copy "settings")))
-    (segue-test-answering segue-test-answer
+    (segue-test-on
       (segue-test-visiting (segue-test-main dir)
         (let ((footer (buffer-substring-no-properties (segue-footer-start) (point-max))))
           (insert "More?")
@@ -231,58 +260,62 @@
 
 ;;;; Commands
 
-(defun segue-test-asked (file)
-  "Return the words in FILE, which the command was called with."
-  (with-temp-buffer
-    (insert-file-contents file)
-    (split-string (buffer-string) "\n" t)))
-
 (ert-deftest segue-a-new-session-is-made-and-visited ()
-  (let* ((dir (segue-test-copy "empty"))
-         (main (jf/gptel--branch-dir-path (file-truename dir) "main"))
-         (jf/gptel-sessions-directory "/some/where/"))
-    (segue-test-answering (string-replace "/s/branches/main" main segue-test-answer)
+  (let ((jf/gptel-sessions-directory (make-temp-file "segue-test-" t)))
+    (segue-test-on
       (jf/gptel-persistent-session "API Integration")
       (unwind-protect
           (progn
-            (should (equal buffer-file-name (jf/gptel--context-file-path main)))
-            (should (equal jf/gptel--session-id "from-the-command")))
+            (should (string-match-p "\\`api-integration-[0-9]\\{14\\}\\'" jf/gptel--session-id))
+            (should (string-prefix-p (file-truename jf/gptel-sessions-directory) buffer-file-name))
+            (should (file-equal-p jf/gptel--branch-dir (expand-file-name "current" jf/gptel--session-dir)))
+            (should (eq gptel--preset 'executor)))
         (kill-buffer))
-      (should (equal (seq-take (segue-test-asked asked) 8)
-                     '("gptel" "new" "API Integration" "--preset" "executor" "--store" "gptel:/some/where" "--json"))))))
+      (should-error (jf/gptel-persistent-session "API" "nobody") :type 'user-error)
+      (should-not warned))))
 
 (ert-deftest segue-a-session-inside-an-activity-is-made-there ()
-  (segue-test-answering (string-replace "/s/branches/main" (segue-test-copy "empty") segue-test-answer)
-    (jf/gptel-persistent-session "Plan" "explorer" "/some/activity")
-    (kill-buffer)
-    (should (equal (seq-take (segue-test-asked asked) 8)
-                   '("gptel" "new" "Plan" "--preset" "explorer" "--activity" "/some/activity" "--json")))))
+  (let ((activity (make-temp-file "segue-test-" t)))
+    (segue-test-on
+      (jf/gptel-persistent-session "Plan" nil activity)
+      (unwind-protect
+          (progn
+            (should (equal jf/gptel--session-dir (expand-file-name "session" (file-truename activity))))
+            (should (string-prefix-p "plan-" jf/gptel--session-id)))
+        (kill-buffer))
+      (should (string-match-p "already" (cadr (should-error (jf/gptel-persistent-session "Plan" nil activity))))))))
 
 (ert-deftest segue-a-branch-begins-at-point-with-everything-saved ()
-  (let* ((dir (segue-test-copy "settings")) (file (file-truename (segue-test-main dir))))
-    (segue-test-answering (string-replace "/s/branches/main" (file-name-directory file) segue-test-answer)
-      (segue-test-visiting file
+  (let ((dir (segue-test-copy "settings")))
+    (segue-test-on
+      (segue-test-visiting (segue-test-main dir)
         (insert "More?")
-        (let ((place (number-to-string (point))))
-          (segue-branch "other way" t)
-          (should-not (buffer-modified-p))
-          (should (equal (nthcdr 4 (segue-test-asked asked))
-                         (list "gptel" "branch" file "other way" "--position" place "--exclude" "--json"))))))))
+        (segue-branch "other way")
+        (should (string-suffix-p "-other-way" jf/gptel--branch-name))
+        (should (equal (plist-get (jf/gptel--read-branch-metadata jf/gptel--branch-dir) :branch-point-turn) 3))
+        (should (save-excursion (goto-char (point-min)) (search-forward "### More?" nil t)))
+        (should (equal gptel-temperature 0.8))
+        (kill-buffer)
+        (should-not (with-current-buffer buffer (buffer-modified-p))))
+      (segue-test-visiting (segue-test-main dir)
+        (goto-char (point-min))
+        (search-forward "More?")
+        (segue-branch "without" t)
+        (should (= (plist-get (jf/gptel--read-branch-metadata jf/gptel--branch-dir) :branch-point-turn) 2))
+        (should-not (save-excursion (goto-char (point-min)) (search-forward "More?" nil t)))
+        (kill-buffer)))))
 
 (ert-deftest segue-switching-makes-the-branch-the-current-one ()
-  (let* ((dir (segue-test-copy "forked"))
-         (segue-command (split-string (getenv "SEGUE_TEST_COMMAND") "\n")))
-    (segue-mode 1)
-    (cl-letf (((symbol-function 'display-warning) #'ignore))
-      (unwind-protect
-          (segue-test-visiting (segue-test-main dir)
-            (should (equal (segue-branch-names) '("main" "other")))
-            (segue-switch-branch "other")
-            (should (equal jf/gptel--branch-name "other"))
-            (kill-buffer)
-            (should (equal (file-symlink-p (expand-file-name jf/gptel--current-link-name dir)) "branches/other"))
-            (should-error (with-current-buffer buffer (segue-switch-branch "nothing")) :type 'user-error))
-        (segue-mode -1)))))
+  (dolist (dir (list (segue-test-copy "forked") (segue-test-activity "forked")))
+    (segue-test-on
+      (segue-test-visiting (segue-test-main dir)
+        (should (equal (segue-branch-names) '("main" "other")))
+        (segue-switch-branch "other")
+        (should (equal jf/gptel--branch-name "other"))
+        (kill-buffer)
+        (should (equal (file-symlink-p (expand-file-name jf/gptel--current-link-name dir)) "branches/other"))
+        (should-error (with-current-buffer buffer (segue-switch-branch "nothing")) :type 'user-error))
+      (should-not warned))))
 
 (ert-deftest segue-commands-outside-of-a-session-say-so ()
   (with-temp-buffer

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.test_completion import complete
 from tests.gptel.keeping import LEGACY, SAID, Keeper, footer, say
 
 
@@ -32,7 +33,9 @@ def test_the_answer_has_all_that_an_editor_needs(keeper: Keeper, path: Path) -> 
         "state",
         "preset",
         "settings",
+        "preset_settings",
         "overrides",
+        "bounds",
         "scope",
         "autosave",
         "warnings",
@@ -45,6 +48,16 @@ def test_a_session_is_named_by_any_path_in_it_or_by_the_beginning_of_its_id(keep
     for name in (path.parent, session, session / "current" / "session.md", "api", session.name):
         assert keeper.gptel("open", name) == opened
     assert keeper.gptel("open", f"./.gptel/sessions/{session.name}") == opened
+
+
+def test_ids_complete_and_paths_are_left_to_the_shell(keeper: Keeper, path: Path) -> None:
+    name = path.parents[2].name
+    assert complete(keeper, "gptel", "open", "a") == [name]
+    assert complete(keeper, "gptel", "migrate", name, "a") == [name]
+    elsewhere = f"gptel:{keeper.home}/elsewhere"
+    keeper.gptel("new", "Paging", "--store", elsewhere)
+    (found,) = complete(keeper, "gptel", "branches", "--store", elsewhere, "")
+    assert found.startswith("paging-")
 
 
 def test_the_folder_of_all_sessions_can_be_another(keeper: Keeper) -> None:
@@ -125,12 +138,12 @@ def test_all_old_sessions_are_migrated_at_once(keeper: Keeper, path: Path) -> No
         (("open", "/nowhere/branches/main/session.md"), 3, "there is no branch main in /nowhere"),
         (("open", "/nowhere/notes.md"), 3, "/nowhere/notes.md is no part of a session"),
         (("open", "../x"), 3, "../x is no part of a session"),
-        (("new", "API", "--preset", "nobody"), 3, "there is no agent 'nobody'"),
+        (("new", "API", "--preset", "nobody"), 3, "there is no preset 'nobody'"),
         (("new", "API", "--store", "journal:x"), 2, "journal:x is no place for sessions of gptel"),
         (("save", "api", "--set", "heat=1"), 2, "there is no setting 'heat'; there are model, backend"),
         (("save", "api", "--set", "temperature=hot"), 2, "temperature must be a number, not 'hot'"),
         (("save", "api", "--set", "temperature"), 2, "write NAME=VALUE"),
-        (("save", "api", "--preset", "nobody"), 3, "there is no agent 'nobody'"),
+        (("save", "api", "--preset", "nobody"), 3, "there is no preset 'nobody'"),
         (
             ("branch", "api", "x", "--at", "2"),
             2,

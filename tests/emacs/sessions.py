@@ -72,7 +72,6 @@ class Case:
     preset: str = ""
     overrides: JsonObject | None = None
     variables: JsonObject | None = None
-    is_long: bool = False
     fork: str = ""
 
 
@@ -92,7 +91,7 @@ def cases() -> list[Case]:
             said=[pair for at in range(300) for pair in (("user", f"{at} ö?"), ("assistant", f"{FOREIGN} {at}."))],
             preset="executor",
             overrides={"temperature": 0.8},
-            is_long=True,
+            variables={**executor, "gptel-temperature": 0.8},
         ),
         Case("non-ascii", said=[("user", FOREIGN), ("assistant", FOREIGN), ("user", FOREIGN), ("assistant", "Ö")]),
         Case("tools", said=[("user", "ö?"), ("tool", PLANTED), ("tool", FOREIGN), ("assistant", "Two.")]),
@@ -130,7 +129,6 @@ def _written(library: segue.Library, root: Path, case: Case) -> JsonObject:
         "session-dir": str(folder),
         "file": str(folder / "branches" / "main" / "session.md"),
         "variables": case.variables or {},
-        "is-long": case.is_long,
         "answers": [shown(turn.content) for turn in turns if turn.role == "assistant"],
         "results": [block_of(turn).text for turn in turns if turn.role == "tool"],
     }

@@ -24,6 +24,16 @@ pytestmark = pytest.mark.needs("emacs")
 LISP = ROOT / "emacs"
 SOURCES = sorted(LISP.glob("*.el"))
 
+COMMAND = f"{sys.executable}\n-m\nsegue"
+PRESET = """---
+model: gpt-4o
+temperature: 0.7
+tools: [read_file]
+paths: {read: ["/s/**"]}
+shell_commands: {allow: [ls]}
+---
+Be brief.
+"""
 Results = dict[str, str | None]
 """By the name of a test, why it failed."""
 
@@ -41,7 +51,7 @@ def emacs(*arguments: str | Path, cwd: Path, **environ: str | Path) -> str:
     done = subprocess.run(
         [program, "-Q", "--batch", *map(str, arguments)],
         cwd=cwd,
-        env={**environment(home), **{key: str(value) for key, value in environ.items()}},
+        env={**environment(home), "SEGUE_TEST_COMMAND": COMMAND, **{key: str(one) for key, one in environ.items()}},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         check=False,
@@ -58,6 +68,9 @@ def load_path(*folders: str | Path) -> list[str]:
 def run(file: str, room: Path, *folders: str) -> Results:
     sessions, found = room / "sessions", room / "results.json"
     write_sessions(sessions)
+    preset = room / "home" / ".config" / "segue" / "agents" / "executor.md"
+    preset.parent.mkdir(parents=True)
+    preset.write_text(PRESET)
     emacs(
         *load_path(LISP, LISP / "test", *folders),
         *("-l", LISP / "test" / file, "-l", LISP / "test" / "segue-run.el"),
@@ -65,7 +78,6 @@ def run(file: str, room: Path, *folders: str) -> Results:
         SEGUE_TEST_SESSIONS=sessions,
         SEGUE_TEST_CORPUS=ROOT / "tests" / "corpus" / "gptel",
         SEGUE_TEST_RESULTS=found,
-        SEGUE_TEST_COMMAND=f"{sys.executable}\n-m\nsegue",
         TMPDIR=room,
     )
     results: Results = json.loads(found.read_bytes())
@@ -94,25 +106,32 @@ def test_with_upstream_gptel(name: str, upstream_results: Results) -> None:
     assert upstream_results[name] is None
 
 
-GO_ON = """(progn (segue-mode 1) (find-file "%s")
+GO_ON = """(progn %s (find-file "%s") %s
     (insert "And ö 😀?\n\n" (propertize "More." 'gptel 'response) "\n\n### ") (save-buffer))"""
+SEGUE = '(setq segue-command (split-string (getenv "SEGUE_TEST_COMMAND") "\n")) (segue-mode 1)'
+GPTEL = '(text-mode) (hack-local-variables) (gptel-mode 1) (goto-char (point-max)) (search-backward "\n\f")'
+Said = list[tuple[str, str]]
+SHORT: Said = [("user", "Größe?"), ("assistant", "Ö.")]
+LONG: Said = [pair for at in range(300) for pair in (("user", f"{at} ö?"), ("assistant", f"Größe {at}."))]
 
 
-def said_after_going_on_in_emacs(room: Path, *arguments: str | Path) -> list[tuple[str, str]]:
+def said_after_going_on_in_emacs(
+    room: Path, *arguments: str | Path, before: Said = SHORT, first: str = SEGUE, there: str = ""
+) -> Said:
     with segue.open(f"gptel:{room / 'sessions'}") as library:
         with library.create(agent="executor") as live:
-            live.add("user", "Größe?")
-            live.add("assistant", "Ö.")
+            for role, text in before:
+                live.add(role, text)
             session_id = live.id
         file = room / "sessions" / session_id / "current" / "session.md"
-        emacs("-L", LISP, *arguments, "-l", "segue", "--eval", GO_ON % file, cwd=room)
+        emacs("-L", LISP, *arguments, "-l", "segue", "--eval", GO_ON % (first, file, there), cwd=room)
         assert library.verify(session_id).damages == ()
         return [(turn.role, turn.content) for turn in library.load(session_id).turns]
 
 
 def test_what_is_typed_in_emacs_without_gptel_is_said_by_the_user(tmp_path: Path) -> None:
     *before, last = said_after_going_on_in_emacs(tmp_path)
-    assert before == [("user", "Größe?"), ("assistant", "Ö.")]
+    assert before == SHORT
     assert last == ("user", "And ö 😀?\n\nMore.")
 
 
@@ -120,7 +139,19 @@ def test_what_is_typed_in_emacs_without_gptel_is_said_by_the_user(tmp_path: Path
 def test_what_is_answered_in_gptel_is_said_by_the_assistant(tmp_path: Path, pytestconfig: pytest.Config) -> None:
     folders = load_path(LISP / "test", *pytestconfig.getoption("--gptel").split(os.pathsep))
     said = said_after_going_on_in_emacs(tmp_path, *folders, "-l", "segue-gptel-test")
-    assert said == [("user", "Größe?"), ("assistant", "Ö."), ("user", "And ö 😀?"), ("assistant", "More.")]
+    assert said == [*SHORT, ("user", "And ö 😀?"), ("assistant", "More.")]
+
+
+@pytest.mark.upstream_gptel
+@pytest.mark.parametrize("first", [SEGUE, ""], ids=["with segue", "gptel alone"])
+def test_three_hundred_answers_are_still_answers_when_gptel_goes_on(
+    tmp_path: Path, pytestconfig: pytest.Config, first: str
+) -> None:
+    folders = load_path(LISP / "test", *pytestconfig.getoption("--gptel").split(os.pathsep))
+    arguments = *folders, "-l", "segue-gptel-test"
+    there = "" if first else GPTEL
+    said = said_after_going_on_in_emacs(tmp_path, *arguments, before=LONG, first=first, there=there)
+    assert said == [*LONG, ("user", "And ö 😀?"), ("assistant", "More.")]
 
 
 def test_our_lisp_compiles_without_a_warning(tmp_path: Path) -> None:

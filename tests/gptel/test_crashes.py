@@ -47,6 +47,7 @@ def test_there_is_a_whole_session_or_none(tmp_path: Path, end: Callable[[GptelHa
             opened = world.sessions.open(Place(f"{world.harness.root}/{name}", ""))
             assert (opened.state, opened.preset, opened.warnings) == ("new", "executor", ())
         assert world.sessions.create("API").state == "new"
+        assert [path.name for path in world.harness.root.iterdir() if path.name.startswith(".new-")] == []
 
 
 @ends
@@ -104,10 +105,10 @@ def test_a_branch_is_deleted_or_not(tmp_path: Path, end: Callable[[GptelHarness]
         assert world.leftovers(place.session_dir) == []
 
 
-def test_whatever_call_fails_there_is_no_half_of_a_branch(tmp_path: Path) -> None:
+def test_whatever_call_fails_there_is_no_half_of_a_branch(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     calls = failed = 0
     while True:
-        calls += 1
+        calls += 1 if request.config.getoption("--long") else 3
         world = World(tmp_path / str(calls))
         place = world.begin()
         kernel = FailingKernel(Fault(at=calls, error=errno.ENOSPC))
@@ -120,4 +121,36 @@ def test_whatever_call_fails_there_is_no_half_of_a_branch(tmp_path: Path) -> Non
         assert world.leftovers(place.session_dir) == []
         if not kernel.failed:
             break
-    assert failed > 20
+    assert failed > 7
+
+
+def waiting(world: World) -> Place:
+    """At a branch that is not the current one, in which Emacs has saved settings of its own."""
+    main = world.begin()
+    world.sessions.branch(main, "other", at=1)
+    world.type(world.sessions.open(main), "gptel--preset: executor", "gptel-temperature: 0.3", "gptel-model: gpt-5")
+    return main
+
+
+@ends
+@pytest.mark.parametrize("is_switched", [False, True], ids=["another writes", "it becomes current"])
+def test_settings_that_wait_in_a_branch_are_never_lost(
+    tmp_path: Path,
+    end: Callable[[GptelHarness], None],
+    is_switched: bool,  # noqa: FBT001 - pytest's way
+) -> None:
+    def act(world: World, place: Place) -> None:
+        if is_switched:
+            world.sessions.switch(place)
+        else:
+            world.sessions.save(Place(place.session_dir, ""), {"max_tokens": 10})
+
+    wanted = {"temperature": 0.3, "model": "gpt-5"}
+    for world, place in crash_points(tmp_path, waiting, act):
+        end(world.harness)
+        world.check(place.session_dir)
+        assert wanted.items() <= world.sessions.open(place).overrides.items()
+        act(world, place)
+        assert wanted.items() <= world.sessions.open(place).overrides.items()
+        world.sessions.switch(place)
+        assert wanted.items() <= world.harness.make().overview(Path(place.session_dir).name).overrides.items()

@@ -3,17 +3,22 @@ from __future__ import annotations
 import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 import segue
 from segue.errors import ConflictError, NotFoundError, UsageError
+from segue.formats.gptel.fields import find_fields
 from segue.gptel import Opened, Place, Sessions
 from segue.presets import SHIPPED, load_presets
 from segue.scope import Permissions
 from segue.stores.gptel import GptelStore
 from segue.testing.failing import ReadOnlyKernel
 from tests.gptel.keeping import LEGACY, SAID, Keeper, footer, say
+
+if TYPE_CHECKING:
+    from segue.model import JsonObject
 
 NOW = datetime(2026, 11, 15, 13, 0, tzinfo=UTC)
 PIRATE = "---\nmodel: gpt-4o\nbackend: ChatGPT\nmax_tokens: 500\nnum_messages: 6\ntools: [a, b]\n---\nArr."
@@ -280,6 +285,100 @@ def test_what_emacs_saved_in_a_branch_that_is_not_current_counts(sessions: Sessi
     sessions.branch(at(spoken), "other")
     say(text(spoken), "gptel--preset: executor", "gptel-temperature: 0.3")
     assert sessions.save(at(spoken)).overrides == {"temperature": 0.3}
+
+
+def add(opened: Opened, words: str) -> None:
+    """As `segue add` does, in the current branch."""
+    folder = Path(opened.session_dir)
+    with segue.open(f"gptel:{folder.parent}").open(folder.name) as live:
+        live.add("user", words)
+
+
+@pytest.fixture
+def parted(sessions: Sessions, spoken: Opened) -> Opened:
+    """The first branch of a session that goes on in another one; Emacs saved a temperature and a model in the first."""
+    sessions.branch(at(spoken), "other", at=1)
+    say(text(spoken), "gptel--preset: executor", "gptel-temperature: 0.3", "gptel-model: gpt-5")
+    return spoken
+
+
+def settings(sessions: Sessions, opened: Opened) -> JsonObject:
+    return sessions.open(at(opened)).overrides
+
+
+def test_what_emacs_saved_in_a_branch_that_is_not_current_survives_every_other_writer(
+    sessions: Sessions, parted: Opened
+) -> None:
+    other = sessions.open(Place(parted.session_dir, ""))
+    add(parted, "One")
+    sessions.save(at(other), {"max_tokens": 10})
+    add(parted, "Two")
+    assert settings(sessions, parted) == {"temperature": 0.3, "model": "gpt-5", "max_tokens": 10}
+    assert settings(sessions, other) == {"temperature": 0.8, "max_tokens": 10}
+    assert said(other)[1:] == ["One", "Two"]
+
+
+def test_a_branch_that_becomes_current_brings_its_settings_along(sessions: Sessions, parted: Opened) -> None:
+    add(parted, "One")
+    sessions.switch(at(parted))
+    wanted = {"temperature": 0.3, "model": "gpt-5"}
+    assert settings(sessions, parted) == wanted
+    library = segue.open(f"gptel:{sessions.root}")
+    assert library.overview(parted.session_id).overrides == wanted
+    with library.open(parted.session_id) as live:
+        live.override({"temperature": 0.1})
+    assert settings(sessions, parted) == {"temperature": 0.1}
+
+
+def test_a_switch_in_the_middle_of_writing_brings_them_along_at_once(sessions: Sessions, parted: Opened) -> None:
+    with segue.open(f"gptel:{sessions.root}").open(parted.session_id) as live:
+        live.switch("main")
+        assert live.overview.overrides == {"temperature": 0.3, "model": "gpt-5"}
+        live.override({"temperature": 0.1})
+    assert settings(sessions, parted) == {"temperature": 0.1}
+
+
+def test_a_branch_grown_from_such_a_branch_keeps_them(sessions: Sessions, parted: Opened) -> None:
+    add(parted, "One")
+    aside = sessions.branch(at(parted), "aside", at=1, switch=False)
+    assert aside.overrides == {"temperature": 0.3, "model": "gpt-5"}
+    assert sessions.branch(at(parted), "third", at=1).overrides == aside.overrides
+
+
+def test_a_saved_branch_has_nothing_left_that_waits(sessions: Sessions, parted: Opened) -> None:
+    add(parted, "One")
+    assert sessions.save(at(parted), {"temperature": 0.1}).overrides == {"temperature": 0.1, "model": "gpt-5"}
+    add(parted, "Two")
+    assert settings(sessions, parted) == {"temperature": 0.1, "model": "gpt-5"}
+
+
+def test_a_branch_says_at_which_character_it_goes_another_way(sessions: Sessions, spoken: Opened) -> None:
+    made = sessions.branch(at(spoken), "other", at=3, exclude=True)
+    fields = find_fields((Path(made.branch_dir) / "branch-metadata.yml").read_bytes()) or {}
+    position = fields["branch_point_position"]
+    assert (fields["branch_point_turn"], position) == (2, 38)
+    assert isinstance(position, int)
+    parts = [text(one).read_text()[: position - 1] for one in (made, spoken)]
+    assert parts == ["### How do I paginate?\n\nUse cursors.\n"] * 2
+
+
+def test_what_the_preset_says_is_told_apart_from_what_was_saved_over_it(sessions: Sessions, spoken: Opened) -> None:
+    opened = sessions.open(at(spoken))
+    assert opened.preset_settings is not None
+    assert (opened.preset_settings["temperature"], opened.settings["temperature"]) == (0.5, 0.8)
+    say(text(spoken), "gptel--preset: stranger")
+    assert sessions.open(at(spoken)).preset_settings is None
+
+
+def test_bounds_are_those_of_the_text_as_it_is_now(sessions: Sessions, spoken: Opened) -> None:
+    assert sessions.open(at(spoken)).bounds == {"response": [[25, 37]]}
+    sessions.save(at(spoken))
+    assert sessions.open(at(spoken)).bounds == {"response": [[25, 37]]}
+    path = text(spoken)
+    path.write_text(path.read_text().replace("How do I", "😀 Wie"))
+    assert sessions.open(at(spoken)).bounds == {"response": [[22, 34]]}
+    path.write_text("### Nobody answered\n")
+    assert sessions.open(at(spoken)).bounds == {}
 
 
 def test_a_scope_that_makes_no_sense_is_reported_and_allows_nothing(sessions: Sessions, spoken: Opened) -> None:

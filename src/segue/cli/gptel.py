@@ -11,10 +11,12 @@ from segue.cli import options
 from segue.cli.group import Group
 from segue.console import output
 from segue.console.exits import Exit
-from segue.errors import NotFoundError, UsageError
+from segue.errors import NotFoundError, SegueError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    from click.shell_completion import CompletionItem
 
     from segue.gptel import Opened, Place, Sessions
 
@@ -42,7 +44,22 @@ def _root(ctx: click.Context, param: click.Parameter, value: str | None) -> str:
 
 
 def _target(function: F) -> F:
-    return click.argument("target", metavar="PATH|ID", type=options.text)(function)
+    return click.argument("target", metavar="PATH|ID", type=options.text, shell_complete=_complete)(function)
+
+
+def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Ids; and files, from the first slash on."""
+    from click.shell_completion import CompletionItem
+
+    from segue.stores.gptel import GptelStore
+
+    if "/" in incomplete:
+        return [CompletionItem(incomplete, type="file")]
+    try:
+        found = sorted(GptelStore(ctx.params.get("root") or _root(ctx, param, None)).ids())
+    except SegueError:
+        return []  # a shell that completes has no place for complaints
+    return [CompletionItem(name) for name in found if name.startswith(incomplete)]
 
 
 def _preset(**settings: object) -> Callable[[F], F]:
@@ -194,7 +211,7 @@ def branches(*, target: str, root: str, as_json: bool) -> None:
 
 
 @options.verb("segue gptel migrate", "segue gptel migrate old-session --json", name="migrate")
-@click.argument("targets", metavar="[PATH|ID]...", nargs=-1, type=options.text)
+@click.argument("targets", metavar="[PATH|ID]...", nargs=-1, type=options.text, shell_complete=_complete)
 @_store
 @options.as_json
 def migrate(*, targets: tuple[str, ...], root: str, as_json: bool) -> None:

@@ -80,7 +80,7 @@ class Sessions:
 
         There is a whole session with a valid `current`, or there is none. NotFoundError if there is no such preset.
         """
-        chosen = self._presets.get(preset)
+        chosen = self._presets.get(preset, what="preset")
         scope = fields_of(scope_for(chosen, self._profiles).scope)
         now = self._clock()
         store = self._store(activity or self.root)
@@ -136,13 +136,13 @@ class Sessions:
             if name not in SETTINGS:
                 raise UsageError(f"there is no setting {name!r:.60}", hint=f"there are {', '.join(SETTINGS)}")
         opened = self.open(place)
-        wanted = self._presets.get(preset).name if preset is not None else opened.preset
+        wanted = self._presets.get(preset, what="preset").name if preset is not None else opened.preset
         said = opened.overrides if opened.state == "legacy" or _is_touched(opened.branch_dir) else {}
         with self._writing(opened) as writer:
             events = self._differences(writer.overview, wanted, {**said, **(changes or {})})
             if events:
                 writer.append(*events)
-            writer.save()
+            writer.save(opened.branch_name)
         return self.open(Place(opened.session_dir, opened.branch_name))
 
     def branch(

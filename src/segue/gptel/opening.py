@@ -18,11 +18,12 @@ from segue.formats.gptel.footer import read_variables
 from segue.formats.gptel.names import ACTIVITY, CURRENT, LINK, METADATA, SCOPE, SESSION
 from segue.formats.gptel.settings import PRESET, overrides_in
 from segue.formats.scope import fields_of, write_scope
+from segue.gptel.bounds import Bounds, find_bounds
 from segue.gptel.place import Place, branches_dir
 from segue.gptel.reading import find_about, find_legacy, find_planned_scope
 from segue.ids import is_id
 from segue.model import JsonObject
-from segue.presets import SETTINGS, Preset, Presets, applied
+from segue.presets import SETTINGS, Preset, Presets, applied, settings_of
 from segue.scope import Resolved, own_scope, read_scope_file, resolve_scope
 
 if TYPE_CHECKING:
@@ -47,7 +48,11 @@ class Opened(Struct, frozen=True, kw_only=True):
     preset: str | None
     settings: JsonObject
     """Each of the SETTINGS, None where nobody says anything."""
+    preset_settings: JsonObject | None
+    """What the preset alone says of them; None if there is none, or it is not known here."""
     overrides: JsonObject
+    bounds: Bounds
+    """Who said what in the text as it is now, where it was not the user."""
     scope: JsonObject | None
     """None if scope.yml makes no sense: then nothing is allowed."""
     autosave: bool = True
@@ -116,7 +121,9 @@ class _Opening:
             state="legacy" if legacy is not None else "existing" if shown else "new",
             preset=name or None,
             settings=applied(preset, overrides) if preset is not None else dict.fromkeys(SETTINGS) | overrides,
+            preset_settings=settings_of(preset) if preset is not None else None,
             overrides=overrides,
+            bounds=find_bounds(self._place),
             scope=self._scope(preset, legacy),
             warnings=tuple(self._warnings),
         )

@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from segue.formats.gptel.assembly import BranchFiles, Files, assemble
 from segue.formats.gptel.conversation import Conversation, is_visible, pieces_of, shown
-from segue.formats.gptel.edits import path_of
+from segue.formats.gptel.edits import path_of, spans_in
 from segue.formats.gptel.footer import Upto, read_page
-from segue.formats.gptel.lisp import read
+from segue.formats.gptel.lisp import Symbol, read
 from segue.formats.gptel.settings import BOUNDS
 from segue.model import Turn, fold
 from segue.testing.events import metadata
@@ -22,6 +22,7 @@ from segue.testing.events import turn as some_turn
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from segue.formats.gptel.footer import Page
     from segue.model import Event
 
 odd = st.sampled_from(list('ab \n\r\t\f\0\x1b\u2028\ufeff"\\()ö😀\ud800#`<!->-*:')) | st.characters(codec=None)
@@ -119,6 +120,7 @@ def test_what_is_typed_between_turns_is_the_users_and_nothing_else_changes(
     page = read_page(encoded(turns).replace(body.encode(), text.encode(), 1))
     now = said(path_of(page, turns, 0))
     assert now == [*said(visible[:at]), ("user", TYPED), *said(visible[at:])]
+    assert by_spans(page, turns) == now
 
 
 @given(conversations(), st.data())
@@ -143,6 +145,13 @@ def test_no_words_of_the_user_become_the_assistants(turns: list[Turn], data: st.
     assert all("USER" not in text for role, text in said(path_of(page, marked, 0)) if role == "assistant")
 
 
+def by_spans(page: Page, turns: Sequence[Turn]) -> list[tuple[str, str]]:
+    """Who said what, by the bounds that an editor is told."""
+    spans = spans_in(page, turns, 0)
+    bounds = [[Symbol(span.kind), [span.start + 1, span.end + 1, span.name]] for span in spans]
+    return said(list(pieces_of(page.body, bounds)))
+
+
 def test_a_corrected_answer_is_a_changed_turn_of_the_assistant() -> None:
     turns = [replace(some_turn(1), role="user", seq=2), replace(some_turn(2), role="assistant", seq=3)]
     page = read_page(encoded(turns).replace(b"turn 2", b"turn two"))
@@ -150,6 +159,19 @@ def test_a_corrected_answer_is_a_changed_turn_of_the_assistant() -> None:
         ("user", "This is what was said in turn 1."),
         ("assistant", "This is what was said in turn two."),
     ]
+    assert by_spans(page, turns) == said(path_of(page, turns, 0))
+
+
+@given(conversations())
+def test_bounds_of_somebody_who_had_not_read_ours_tell_of_what_is_new_and_of_nothing_else(turns: list[Turn]) -> None:
+    old, new = Conversation(turns).body().decode(), "\n### More?\n\nYes, more.\n"
+    start = len(old) + new.index("Yes") + 1
+    bounds = f"((response ({start} {start + 10})))"
+    theirs = f"<!-- Local Variables: -->\n<!-- gptel--bounds: {bounds} -->\n<!-- End: -->\n"
+    text = encoded(turns).replace(old.encode(), f"{old}{new}".encode(), 1) + theirs.encode()
+    page = read_page(text)
+    now = [*said(turns), ("user", "More?"), ("assistant", "Yes, more.")]
+    assert [one for one in said(path_of(page, turns, 0)) if one[1]] == [one for one in now if one[1]]
 
 
 @pytest.mark.parametrize("gone", [0, 1, 2])

@@ -16,7 +16,7 @@ from segue.formats.gptel.footer import Upto, read_page
 from segue.formats.gptel.lisp import BadLispError, Pair, Symbol, printed, read
 from segue.formats.gptel.names import new_branch_name, new_session_id
 from segue.formats.gptel.org import with_prompts, with_tools
-from segue.formats.gptel.settings import BOUNDS
+from segue.formats.gptel.settings import BOUNDS, overrides_in
 from segue.model import JsonObject, Overrides
 from segue.testing.events import START, moment, turn
 
@@ -106,6 +106,32 @@ def test_a_system_message_that_looks_like_a_list_of_variables_is_not_one() -> No
     assert data.count(b"Local Variables:") == 1
     assert data.count(b"\f") == 1
     assert read_page(data.replace(b"turn 1", b"turn one")).variables["gptel--system-message"] == hostile
+
+
+def test_emacs_finds_the_list_however_long_the_conversation_and_its_settings_are() -> None:
+    said = [replace(turn(number), role=("user", "assistant")[number % 2]) for number in range(600)]
+    long = {"gptel--preset": Symbol("executor"), "gptel--system-message": "ö" * 2500, "gptel-temperature": 0.8}
+    text = Conversation(said).encode(Upto(601, 0), {**long, "gptel--tool-names": ["x" * 400]}).decode()
+    behind = text.rpartition("\n\f\n")[2]
+    front, _, found = behind.partition("<!-- Local Variables: -->")
+    assert len(found) < 3000 - len("<!-- Local Variables: -->")
+    assert [line.split()[1] for line in front.splitlines()] == ["segue", f"{BOUNDS}:", "gptel--system-message:"]
+    mark = read_page(text.encode()).mark
+    assert mark is not None
+    assert mark.is_pristine
+    page = read_page(text.replace("turn 0.", "turn zero.").encode())
+    assert page.variables == {**long, "gptel--tool-names": ["x" * 400], BOUNDS: read(Conversation(said).bounds())}
+    assert "gptel--bounds" not in page.body
+
+
+def test_a_variable_in_front_of_no_list_is_text() -> None:
+    text = "### What is this?\n\n\f\n<!-- gptel--bounds: ((response (1 9))) -->\n"
+    assert read_page(text.encode()) == (text, {}, None, False, None)
+
+
+def test_the_name_that_newer_gptels_give_the_system_message_is_read() -> None:
+    text = '### Hi\n\n<!-- Local Variables: -->\n<!-- gptel-system-prompt: "Hm." -->\n<!-- End: -->\n'
+    assert overrides_in(read_page(text.encode()).variables) == {"system_message": "Hm."}
 
 
 def test_crlf_throughout_is_the_same_file() -> None:

@@ -13,7 +13,7 @@ from segue.formats.gptel.fields import find_fields
 from segue.model import Overrides, Preset, Scope, Title, Turn, Unknown
 from segue.stores.gptel import GptelStore
 from segue.testing.conformance.chapter import ID, begin, keep, names
-from segue.testing.events import START, every_kind, fork, moment, status, switched, turn, turns
+from segue.testing.events import START, every_kind, fork, metadata, moment, status, switched, turn, turns
 
 CORPUS = Path(__file__).parents[2] / "corpus" / "gptel"
 
@@ -267,6 +267,16 @@ def test_a_branch_that_is_a_link_is_no_branch(store: GptelStore, main: Path, tmp
     assert list(store.load(ID).branches) == ["main"]
     store.delete(ID)
     assert (elsewhere / "session.md").read_text() == "secret"
+
+
+def test_what_a_dead_process_left_is_removed_and_nothing_of_a_living_one(store: GptelStore, tmp_path: Path) -> None:
+    of_the_dead, of_the_living, of_others = (f".new-{'0' * 16}-dead", f".new-{'0' * 16}-{ID}", ".new-idea")
+    with begin(store):
+        for name in (of_the_dead, of_the_living, of_others):
+            (tmp_path / name / "branches" / "main").mkdir(parents=True)
+        GptelStore(str(tmp_path)).create("next", [metadata("next")]).close()
+        left = {path.name for path in tmp_path.iterdir() if path.name.startswith(".new-")}
+    assert left == {of_the_living, of_others}
 
 
 def test_a_folder_without_branches_is_no_session(store: GptelStore, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from segue.formats.gptel.edits import is_cut, path_of
 from segue.formats.gptel.fields import find_fields, moment_field, text_field
 from segue.formats.gptel.footer import Page, read_page
 from segue.formats.gptel.names import ACTIVITY, BRANCHES, SESSION
-from segue.formats.gptel.settings import changed_overrides, changed_preset, variables_of
+from segue.formats.gptel.settings import changed_overrides, changed_preset, changed_variables, variables_of
 from segue.formats.records import plain_of, pretty
 from segue.model import (
     EPOCH,
@@ -69,6 +69,11 @@ class Assembled(NamedTuple):
     """Whether there is more than what is among our events."""
     edits: int
     """How many edits were taken in, this one included."""
+    chosen: Mapping[str, Mapping[str, object]] = {}
+    """By the name of a branch that is not active: the variables that somebody chose in its file.
+
+    They wait there until the branch is active: a session has one preset, and one set of overrides.
+    """
 
 
 def assemble(session_id: str, events: list[Event], files: Files) -> Assembled:
@@ -167,7 +172,8 @@ class _Assembly:
             self._made.append(Unknown(type=EDITED, data=data, id=self._named(EDITED, data)))
             self._edits += 1
         numbered = [replace(event, seq=seq) for seq, event in enumerate(self._made, start=1)]
-        return Assembled(numbered if is_changed else self._events, (), is_changed=is_changed, edits=self._edits)
+        made = numbered if is_changed else self._events
+        return Assembled(made, (), is_changed=is_changed, edits=self._edits, chosen=self._chosen(fold(made).branch))
 
     def _shown(self, name: str) -> list[Said]:
         path = self._session.path(name)
@@ -269,16 +275,23 @@ class _Assembly:
         if saved is not None and saved > self._now():
             self._made.append(StatusChanged(status="paused", timestamp=saved, id=self._free("saved")))
 
+    def _chosen(self, active: str) -> dict[str, dict[str, object]]:
+        others = {name: page for name, page in self._pages.items() if name != active and _has_other_list(page)}
+        found = {name: changed_variables(page.variables, self._expected(page)) for name, page in others.items()}
+        return {name: changes for name, changes in found.items() if changes}
+
+    def _expected(self, page: Page) -> dict[str, object]:
+        """The variables of the session as it was when the file was written."""
+        upto = page.mark.upto.seq if page.mark is not None else self._session.seq
+        return variables_of(fold([self._events[0], *[event for event in self._events[1:] if event.seq <= upto]]))
+
     def _add_variables(self, page: Page) -> None:
-        session, mark, shown_now = self._session, page.mark, page.variables
+        session = self._session
         preset, overrides = text_field(self._about, "preset", "agent_type"), None
-        if shown_now and not (mark is not None and mark.is_pristine):
-            upto = mark.upto.seq if mark is not None else session.seq
-            expected = variables_of(
-                fold([self._events[0], *[event for event in self._events[1:] if event.seq <= upto]])
-            )
-            preset = changed_preset(shown_now, expected) or preset
-            overrides = changed_overrides(shown_now, expected, session.overrides)
+        if _has_other_list(page):
+            expected = self._expected(page)
+            preset = changed_preset(page.variables, expected) or preset
+            overrides = changed_overrides(page.variables, expected, session.overrides)
         if preset and (session.preset is None or preset != session.preset.name):
             self._made.append(Preset(name=preset, timestamp=self._now(), id=self._named("preset", preset)))
         if overrides is not None:
@@ -315,6 +328,11 @@ def _born(session_id: str, fields: JsonObject) -> Metadata:
     return Metadata(
         session_id=session_id, agent=agent, created_at=created, status="paused", id="metadata", seq=1, extra=extra
     )
+
+
+def _has_other_list(page: Page) -> bool:
+    """Whether there are variables that are not as we wrote them."""
+    return bool(page.variables) and (page.mark is None or not page.mark.has_our_list)
 
 
 def _sum(branch: BranchFiles) -> str:

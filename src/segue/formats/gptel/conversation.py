@@ -118,12 +118,24 @@ class Conversation:
         """All that stands before the footer: behind the last answer, a prompt."""
         return b"".join([*self._chunks, self._prompt()])
 
-    def encode(self, upto: Upto, variables: Mapping[str, object], *, is_saved: bool = False) -> bytes:
+    def encode(
+        self,
+        upto: Upto,
+        variables: Mapping[str, object],
+        *,
+        is_saved: bool = False,
+        chosen: Mapping[str, object] | None = None,
+    ) -> bytes:
         """The file. A conversation in which nothing was said yet is an empty one, until somebody saves it."""
-        if not self._chunks and not is_saved and variables.keys() <= {PRESET}:
+        if not self._chunks and not is_saved and not chosen and variables.keys() <= {PRESET}:
             return b""
-        footer = write_footer(upto, variables, self.bounds(), crc32(self._prompt(), self.sum))
+        footer = write_footer(upto, variables, self.bounds(), crc32(self._prompt(), self.sum), chosen=chosen)
         return b"".join([*self._chunks, self._prompt(), footer])
+
+    @property
+    def end(self) -> int:
+        """The position behind the last turn, as Emacs counts."""
+        return self._characters + 1
 
     def _prompt(self) -> bytes:
         return b"\n### \n" if self._last == "assistant" else b"" if self._chunks else b"\n"
@@ -168,11 +180,24 @@ class Conversation:
         self.size_bytes += len(data)
 
 
-def pieces_of(body: str, bounds: object) -> Iterator[Piece]:
-    """What was said, by the bounds; everything that no bound covers is the user's."""
+class Span(NamedTuple):
+    """What a bound marks, as offsets."""
+
+    start: int
+    end: int
+    kind: str
+    name: str = ""
+    """Of a tool: the id of its call."""
+
+
+def pieces_of(body: str, bounds: object, *, offset: int = 0) -> Iterator[Piece]:
+    """What was said, by the bounds; everything that no bound covers is the user's.
+
+    The body is what the bounds are of, or a part of it that begins at the offset.
+    """
     position, is_apart = 0, False
-    spans = _spans(bounds, len(body))
-    edges = {edge for start, end, kind, _ in spans if kind == "tool" for edge in (start, end)}
+    spans = spans_of(bounds, len(body), offset=offset)
+    edges = {edge for span in spans if span.kind == "tool" for edge in (span.start, span.end)}
     for start, end, kind, name in spans:
         start = max(start, position)  # noqa: PLW2901 - one that overlaps another gives way
         yield from _users(body[position:start], is_apart=is_apart)
@@ -180,7 +205,7 @@ def pieces_of(body: str, bounds: object) -> Iterator[Piece]:
         position = max(position, end)
         is_apart = kind == "ignore" and text == PROMPT
         is_fence = bool(edges & {start, end}) and _FENCE.fullmatch(text.strip()) is not None
-        is_guard = start == 0 and text == GUARD
+        is_guard = start == spans[0].start and text == GUARD  # whatever was typed above it
         if kind == "tool" and text:
             yield _of_tool(text, name)
         elif kind == "ignore" and (is_apart or is_fence or is_guard):
@@ -233,21 +258,19 @@ def _json(value: object) -> object:
     return value
 
 
-def _spans(bounds: object, size: int) -> list[tuple[int, int, str, str]]:
-    """Start, end, kind and name of every bound that makes sense, as offsets, in order."""
-    found: list[tuple[int, int, str, str]] = []
+def spans_of(bounds: object, size: int, *, offset: int = 0) -> list[Span]:
+    """Every bound that makes sense in a text of this size, in order."""
+    places: list[tuple[str, object]] = []
     for entry in bounds if isinstance(bounds, list) else []:
         match entry:
-            case [Symbol() as kind, *places]:
-                found += [span for place in places if (span := _span(place, str(kind), size))]
-            case Pair(first=int() as start, rest=int() as end):
-                found += [span for span in [_span([start, end], "response", size)] if span]
+            case [Symbol() as name, *marked]:
+                places += [(str(name), place) for place in marked]
+            case Pair(first=first, rest=rest):
+                places.append(("response", [first, rest]))
+    found: list[Span] = []
+    for kind, place in places:
+        match place:
+            case [int() as start, int() as end, *names]:
+                span = Span(max(0, start - 1 - offset), min(size, end - 1 - offset), kind, *map(str, names[:1]))
+                found += [span] if span.start < span.end else []
     return sorted(found)
-
-
-def _span(place: object, kind: str, size: int) -> tuple[int, int, str, str] | None:
-    match place:
-        case [int() as start, int() as end, *names]:
-            start, end = max(0, start - 1), min(size, end - 1)
-            return (start, end, kind, str(names[0]) if names else "") if start < end else None
-    return None

@@ -8,19 +8,23 @@ changes that turn, and any other was typed by the user.
 from __future__ import annotations
 
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING
+from itertools import accumulate
+from typing import TYPE_CHECKING, NamedTuple
 
 from segue.formats.gptel.conversation import (
     GUARD,
+    KINDS,
     PROMPT,
     Conversation,
     Piece,
+    Span,
     block_of,
+    call_of,
     is_visible,
     needs_guard,
     pieces_of,
     shown,
-    unprompted,
+    spans_of,
 )
 from segue.formats.gptel.footer import FOOTER
 from segue.formats.gptel.settings import BOUNDS
@@ -39,19 +43,37 @@ Said = Turn | Piece
 
 def path_of(page: Page, path: Sequence[Turn], edits: int) -> list[Said]:
     """The branch as the file shows it; `path` is what was recorded of it, after so many edits were taken in."""
-    mark = page.mark
-    if mark is not None and mark.has_our_body:
+    if page.mark is not None and page.mark.has_our_body:
         return list(path)
-    # What was recorded after the file was written it does not show. Nobody knows how far that was once the numbers
-    # are others: then nothing counts as removed.
-    is_known = mark is not None and mark.upto.edits == edits
-    upto = mark.upto.seq if mark is not None and is_known else len(path) and path[-1].seq
-    old = [turn for turn in path if turn.seq <= upto]
-    if old and (mark is None or mark.has_our_bounds or BOUNDS not in page.variables):
-        found = list(_by_lines(page.body, old, is_known=is_known))
+    old, is_known = _shown(page, path, edits)
+    if old and _is_told_by_lines(page):
+        found = list(_by_lines(page, old, is_known=is_known))
     else:
         found = list(pieces_of(page.body, page.variables.get(BOUNDS)))
     return [*_merged(old, found, is_known=is_known), *path[len(old) :]]
+
+
+def spans_in(page: Page, path: Sequence[Turn], edits: int) -> list[Span]:
+    """Who said what in the text of such a file as it is now, wherever it was not the user."""
+    old, is_known = _shown(page, path, edits)
+    if old and _is_told_by_lines(page):
+        return sorted(_spans_by_lines(page, old, is_known=is_known))
+    return spans_of(page.variables.get(BOUNDS), len(page.body))
+
+
+def _shown(page: Page, path: Sequence[Turn], edits: int) -> tuple[list[Turn], bool]:
+    """The turns that the file showed when it was written, and whether anybody knows that.
+
+    What was recorded later it does not show. Nobody knows how far that was once the numbers are others: then nothing
+    counts as removed.
+    """
+    is_known = page.mark is not None and page.mark.upto.edits == edits
+    upto = page.mark.upto.seq if page.mark is not None and is_known else len(path) and path[-1].seq
+    return [turn for turn in path if turn.seq <= upto], is_known
+
+
+def _is_told_by_lines(page: Page) -> bool:
+    return page.mark is None or page.mark.has_our_bounds or BOUNDS not in page.variables
 
 
 def is_cut(page: Page, data: bytes, path: Sequence[Turn]) -> bool:
@@ -80,25 +102,78 @@ def _merged(path: Sequence[Turn], found: list[Piece], *, is_known: bool) -> Iter
     yield from path[done:]
 
 
-def _by_lines(body: str, path: Sequence[Turn], *, is_known: bool) -> Iterator[Piece]:
-    lines = body.split("\n")
+class _Run(NamedTuple):
+    """Lines that stand together and belong to one."""
+
+    owner: int
+    start: int
+    """Where they begin in the body."""
+    text: str
+    """What separates turns is blank in it, and as long as it was where the bounds are to hold."""
+
+
+def _runs(page: Page, path: Sequence[Turn], *, is_known: bool, is_as_long: bool) -> Iterator[_Run]:
+    lines = page.body.split("\n")
+    places = list(accumulate((len(line) + 1 for line in lines), initial=0))
     owners = _owners(lines, path, is_known=is_known)
-    lines = [line if owner != _NOBODY else "" for line, owner in zip(lines, owners, strict=True)]
+    blank = " " if is_as_long else ""
+    lines = [line if owner != _NOBODY else blank * len(line) for line, owner in zip(lines, owners, strict=True)]
     start = 0
     for at in range(1, len(lines) + 1):
         is_prompt = at < len(lines) and owners[at] == _USER and lines[at].startswith(PROMPT)
         if at == len(lines) or owners[at] not in {owners[start], _NOBODY} or is_prompt:
-            yield from _piece("\n".join(lines[start:at]), owners[start], path)
+            yield _Run(owners[start], places[start], "\n".join(lines[start:at]))
             start = at
 
 
-def _piece(text: str, owner: int, path: Sequence[Turn]) -> Iterator[Piece]:
-    if owner < 0:
-        typed = unprompted(text.strip())
-        if typed:
-            yield Piece("user", typed)
-        return
-    turn, block = path[owner], block_of(path[owner])
+def _by_lines(page: Page, path: Sequence[Turn], *, is_known: bool) -> Iterator[Piece]:
+    for run in _runs(page, path, is_known=is_known, is_as_long=page.news is not None):
+        if run.owner < 0:
+            yield from pieces_of(run.text, page.news, offset=run.start)
+        else:
+            yield from _piece(run.text, path[run.owner])
+
+
+def _spans_by_lines(page: Page, path: Sequence[Turn], *, is_known: bool) -> Iterator[Span]:
+    yield from spans_of(page.news, len(page.body))
+    is_users = False
+    for run in _runs(page, path, is_known=is_known, is_as_long=True):
+        text = run.text.strip()
+        start = run.start + run.text.index(text)
+        role = path[run.owner].role if run.owner >= 0 else "user"
+        if role != "user":
+            yield from _marked(text, start, path[run.owner])
+        else:
+            if is_users and text.startswith(PROMPT):
+                yield Span(start, start + len(PROMPT), "ignore")
+            yield from _blanked(page.body, run)
+        is_users = role == "user" if text else is_users
+
+
+def _blanked(body: str, run: _Run) -> Iterator[Span]:
+    """The prompt, or the first line, that nobody said: without a bound they would be the user's."""
+    place = run.start
+    for line in run.text.split("\n"):
+        was = body[place : place + len(line)]
+        if was.strip() and not line.strip():
+            yield Span(place, place + len(line), "ignore")
+        place += len(line) + 1
+
+
+def _marked(text: str, start: int, turn: Turn) -> Iterator[Span]:
+    """What a turn of somebody else's covers: of a tool's, the fences apart from the rest."""
+    block, end = block_of(turn), start + len(text)
+    head, tail = len(block.head), len(block.tail)
+    if head and text.startswith(block.head) and text.endswith(block.tail):
+        yield Span(start, start + head, "ignore")
+        yield Span(start + head, end - tail, "tool", shown(str(call_of(turn)["id"])))
+        yield Span(end - tail, end, "ignore")
+    elif text:
+        yield Span(start, end, KINDS[turn.role], shown(str(call_of(turn)["id"])) if turn.role == "tool" else "")
+
+
+def _piece(text: str, turn: Turn) -> Iterator[Piece]:
+    block = block_of(turn)
     if turn.role == "user":
         said = text.removeprefix(PROMPT).strip()
     else:

@@ -9,7 +9,7 @@ r"""The end of session.md: a form feed, a line of ours, and the variables that E
 
 Emacs looks for the list behind the last form feed, so nothing that anybody said can be taken for it. Our line says
 which event the file is up to and how many edits were taken in before, and the CRC-32 of the text, of the bounds, and
-of the list.
+of the list. Lines that would make the list too long for Emacs stand in front of it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 from segue.formats.gptel.lisp import BadLispError, printed, read
-from segue.formats.gptel.settings import BOUNDS
+from segue.formats.gptel.settings import ALIASES, BOUNDS, PRESET, VARIABLES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,6 +33,10 @@ _MARK = re.compile(rb"<!-- segue (\d{1,18}\.\d{1,9}) ([0-9a-f]{8}) ([0-9a-f]{8})
 _BROKEN_MARK = re.compile(r"<!-- segue [^<>]* -->")
 _BEGIN, _END = "<!-- Local Variables: -->", "<!-- End: -->"
 _VARIABLE = re.compile(r"<!-- ([\w*+-]+): (.*) -->")
+_OURS = {PRESET, BOUNDS, *VARIABLES.values()}
+
+LIST_CHARACTERS = 3000
+"""Emacs finds a list of variables that begins within so many characters of the end."""
 
 
 class Upto(NamedTuple):
@@ -57,6 +61,8 @@ class Mark(NamedTuple):
     """Whether the conversation is."""
     has_our_bounds: bool
     """Whether the bounds are, so that nobody moved them when the text was changed."""
+    has_our_list: bool
+    """Whether the variables are."""
 
 
 class Page(NamedTuple):
@@ -69,16 +75,43 @@ class Page(NamedTuple):
     """None where we never wrote the file, or somebody removed our line."""
     is_cut: bool = False
     """Whether the file ends before its footer does."""
+    news: object = None
+    """Bounds of what is new, where a gptel wrote them that had not read ours."""
 
 
-def write_footer(upto: Upto, variables: Mapping[str, object], bounds: str, body_sum: int) -> bytes:
-    """All that stands behind the body; `body_sum` is the CRC-32 of the body."""
-    lines = [f"<!-- {name}: {printed(value)} -->\n" for name, value in variables.items()]
-    lines.append(f"<!-- {BOUNDS}: {bounds} -->\n")
-    below = "".join([_BEGIN, "\n", *lines, _END, "\n"]).encode()
+def write_footer(
+    upto: Upto,
+    variables: Mapping[str, object],
+    bounds: str,
+    body_sum: int,
+    *,
+    chosen: Mapping[str, object] | None = None,
+) -> bytes:
+    """All that stands behind the body; `body_sum` is the CRC-32 of the body.
+
+    `chosen` are variables that somebody set in the file, None where one was taken away. They stand in the place of
+    ours, and our line says what ours are: so they are still found to be somebody's.
+    """
+    below = _below(variables, bounds)
     shown = str(upto).encode()
     sums = body_sum, crc32(bounds.encode()), crc32(below, crc32(shown))
+    if chosen:
+        below = _below({name: one for name, one in {**variables, **chosen}.items() if one is not None}, bounds)
     return FOOTER + b"%b %08x %08x %08x -->\n%b" % (shown, *sums, below)
+
+
+def _below(variables: Mapping[str, object], bounds: str) -> bytes:
+    """The list. Its longest lines stand in front of it, where Emacs would find no list otherwise."""
+    lines = {name: f"<!-- {name}: {printed(value)} -->\n" for name, value in variables.items()}
+    lines[BOUNDS] = f"<!-- {BOUNDS}: {bounds} -->\n"
+    size = len(_BEGIN) + len(_END) + 2 + sum(map(len, lines.values()))
+    front: list[str] = []
+    for name in sorted(lines, key=lambda name: -len(lines[name])):
+        if size <= LIST_CHARACTERS:
+            break
+        size -= len(lines[name])
+        front.append(lines.pop(name))
+    return "".join([*front, _BEGIN, "\n", *lines.values(), _END, "\n"]).encode()
 
 
 def read_page(data: bytes) -> Page:
@@ -91,13 +124,19 @@ def read_page(data: bytes) -> Page:
         above, below = data[: feed + 1], data[mark.end() :]
         upto = Upto(*map(int, mark[1].split(b".")))
         has_our_body = crc32(above) == int(mark[2], 16)
-        if has_our_body and crc32(below, crc32(mark[1])) == int(mark[4], 16):
-            return Page("", {}, Mark(upto, is_pristine=True, has_our_body=True, has_our_bounds=True))
+        has_our_list = crc32(below, crc32(mark[1])) == int(mark[4], 16)
+        if has_our_body and has_our_list:
+            return Page("", {}, Mark(upto, is_pristine=True, has_our_body=True, has_our_bounds=True, has_our_list=True))
         block = _read_block(_decoded(below))
-        has_our_bounds = crc32(block.raw.get(BOUNDS, "").encode()) == int(mark[3], 16)
-        has_our_body = has_our_body and not block.rest
-        known = Mark(upto, is_pristine=False, has_our_body=has_our_body, has_our_bounds=has_our_bounds)
-        return Page(_decoded(above) + block.rest, block.variables, known, is_cut=not block.is_whole)
+        known = Mark(
+            upto,
+            is_pristine=False,
+            has_our_body=has_our_body and not block.rest,
+            has_our_bounds=block.has_news or crc32(block.raw.get(BOUNDS, "").encode()) == int(mark[3], 16),
+            has_our_list=has_our_list,
+        )
+        news = block.variables.get(BOUNDS) if block.has_news else None
+        return Page(_decoded(above) + block.rest, block.variables, known, is_cut=not block.is_whole, news=news)
     text = _decoded(data)
     feed = text.rfind("\n\f\n")
     start = feed + 1 if feed >= 0 else _last_block(text)
@@ -129,26 +168,39 @@ class _Block(NamedTuple):
     rest: str
     """What stands between and behind the lines of the footer: it was typed by somebody."""
     is_whole: bool
+    has_news: bool
+    """Whether there are bounds in front of the list as well as in it."""
 
 
 def _read_block(text: str, *, without: str = "") -> _Block:
-    variables: dict[str, object] = {}
+    """The last list counts most, since it is the one that Emacs finds; what it does not say stands in front of it."""
+    front: dict[str, str] = {}
     raw: dict[str, str] = {}
     rest: list[str] = []
-    is_inside = is_whole = False
+    is_begun = is_inside = is_whole = False
     for line in text.split("\n"):
+        found = _VARIABLE.fullmatch(line)
+        name = ALIASES.get(found[1], found[1]) if found else ""
         if line == _BEGIN:
-            is_inside = True
+            front, raw, is_begun, is_inside = front | raw, {}, True, True
         elif line == _END and is_inside:
             is_inside, is_whole = False, True
-        elif is_inside and (found := _VARIABLE.fullmatch(line)):
-            raw[found[1]] = found[2]
-            with suppress(BadLispError):
-                variables[found[1]] = read(found[2]) if found[1] != without else None
+        elif found and (is_inside or (name in _OURS and not is_whole)):
+            raw[name] = found[2]
         elif not _BROKEN_MARK.fullmatch(line):
             rest.append(line)
+    variables: dict[str, object] = {}
+    for name, value in (front | raw).items():
+        with suppress(BadLispError):
+            variables[name] = read(value) if name != without else None
     typed = "\n".join(rest).strip("\n")
-    return _Block(variables, raw, f"\n{typed}\n" if typed.strip() else "", is_whole)
+    return _Block(
+        variables if is_begun else {},
+        front | raw,
+        f"\n{typed}\n" if typed.strip() else "",
+        is_whole,
+        has_news=BOUNDS in front and BOUNDS in raw,
+    )
 
 
 def _last_block(text: str) -> int:

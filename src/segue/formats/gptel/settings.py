@@ -24,6 +24,9 @@ VARIABLES = {
 }
 """By the name of the override; what is not in here has no variable, and stays in the events."""
 
+ALIASES = {"gptel-system-prompt": VARIABLES["system_message"]}
+"""What newer versions of gptel call some of them."""
+
 _NUMBERS = {"temperature", "max_tokens", "num_messages"}
 
 
@@ -56,6 +59,12 @@ def changed_overrides(
         else:
             values[key] = value
     return values if values != overrides else None
+
+
+def changed_variables(shown: Mapping[str, object], expected: Mapping[str, object]) -> dict[str, object]:
+    """Those that a person has chosen in Emacs since; None is one that is not there any more."""
+    names = (PRESET, *VARIABLES.values())
+    return {name: shown.get(name) for name in names if printed(shown.get(name)) != printed(expected.get(name))}
 
 
 def overrides_in(shown: Mapping[str, object]) -> JsonObject:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import secrets
+from contextlib import suppress
 from copy import deepcopy
 from typing import TYPE_CHECKING
 from zlib import crc32
@@ -20,6 +22,7 @@ from segue.errors import (
     Damage,
     DamagedError,
     ReadOnlyError,
+    SegueError,
     SessionExistsError,
     StorageError,
     UsageError,
@@ -29,7 +32,7 @@ from segue.formats.gptel.footer import Upto, read_page
 from segue.formats.gptel.names import EVENTS, SCOPE, SESSION, new_session_id
 from segue.formats.gptel.settings import variables_of
 from segue.formats.journal import encode_append, encode_event
-from segue.ids import check_id
+from segue.ids import check_id, is_id
 from segue.model import MAIN, Metadata, check_beginning, fold, overview_of
 from segue.store import FORMAT_VERSION, WAIT_SECONDS, Capabilities, Durability, Examination, Recovery
 from segue.stores.gptel.listing import GptelListing
@@ -45,6 +48,8 @@ if TYPE_CHECKING:
     from segue.stores.gptel.tree import Reading
 
 QUARANTINE = ".quarantine"
+_UNFINISHED = re.compile(rf"{re.escape(TEMPORARY)}[0-9a-f]{{16}}-(.+)")
+"""The name of a folder that is being made or removed, with the id of its session."""
 
 
 class GptelStore(Shelf):
@@ -60,6 +65,7 @@ class GptelStore(Shelf):
 
     def __init__(self, root: str, *, kernel: Kernel = KERNEL, clock: Callable[[], datetime] = utc_now) -> None:
         super().__init__(root, kernel=kernel, clock=clock)
+        self._is_swept = False
 
     @property
     def capabilities(self) -> Capabilities:
@@ -83,6 +89,7 @@ class GptelStore(Shelf):
         check_beginning(session_id, events)
         numbered = [replace(deepcopy(event), seq=seq) for seq, event in enumerate(events, start=1)]
         data = encode_append(numbered)
+        self._sweep()
         lock = self._claim(session_id)
         with released_on_error(lock.release):
             if inode_of(tree.folder) or tree.exists():
@@ -195,7 +202,7 @@ class GptelStore(Shelf):
     def _publish(self, tree: Tree, events: list[Event], data: bytes) -> None:
         """The whole folder under another name first: there is a session, or there is none."""
         session = fold(events)
-        temporary = f"{TEMPORARY}{secrets.token_hex(8)}"
+        temporary = _unfinished(tree.name)
         new = Tree(self.folder, temporary)
         inode = 0
         try:
@@ -204,7 +211,8 @@ class GptelStore(Shelf):
             for name in session.branches:
                 text = Conversation(session.path(name))
                 new.write_session(name, text.encode(Upto(session.seq), variables_of(session)))
-                new.write_about(session, name)
+                cut = Conversation(session.path(name)[: session.branches[name].at]).end
+                new.write_about(session, name, cut)
                 new.write_logs(name, session.own_turns.get(name, ()), events)
             new.point(session.branch)
             inode = inode_of(new.folder)
@@ -217,10 +225,22 @@ class GptelStore(Shelf):
 
     def _remove(self, session_id: str) -> None:
         """Out of sight at once, then file by file."""
-        temporary = f"{TEMPORARY}{secrets.token_hex(8)}"
+        temporary = _unfinished(session_id)
         self.folder.rename(self._tree(session_id).name, temporary)
         remove(self.folder.sub(temporary))
         self._blobs(session_id).remove_tree()
+
+    def _sweep(self) -> None:
+        """Remove what a process left that was killed while it made or removed a session: nobody holds its lock."""
+        if self._is_swept:
+            return
+        self._is_swept = True
+        with suppress(SegueError):
+            for entry in list(self.folder.scan()):
+                found = _UNFINISHED.fullmatch(entry.name)
+                is_left = found and is_id(found[1]) and self.owner(found[1]) is None
+                if is_left and entry.is_dir(follow_symlinks=False):
+                    discard(self.folder.sub(entry.name))
 
     def _set_aside(self, tree: Tree, session_id: str, complete: int) -> None:
         log = Log(tree.ours, EVENTS, tree.ours.open(EVENTS, os.O_RDWR))
@@ -247,6 +267,10 @@ class GptelStore(Shelf):
         if not tree.exists():
             raise self._missing(session_id)
         return reading
+
+
+def _unfinished(session_id: str) -> str:
+    return f"{TEMPORARY}{secrets.token_hex(8)}-{session_id}"
 
 
 def _sound(session_id: str, reading: Reading) -> Reading:

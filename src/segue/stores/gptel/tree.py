@@ -35,7 +35,7 @@ from segue.formats.gptel.sidecar import read_sidecar
 from segue.ids import is_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from segue.durable.folder import Folder
     from segue.model import Event, JsonObject, Overview, Session, Turn
@@ -59,6 +59,8 @@ class Reading(NamedTuple):
     size_bytes: int
     texts: Signature
     """As they were just before they were read."""
+    chosen: Mapping[str, Mapping[str, object]] = {}
+    """Variables that somebody chose in branches that are not active; see `assembly.Assembled`."""
 
 
 class Tree:
@@ -111,7 +113,8 @@ class Tree:
             damages = [*damages, *lost]
             return Reading(events, tuple(damages), False, edits, complete, len(data), texts)  # noqa: FBT003
         found = assemble(session_id, events, self.files())
-        return Reading(found.events, found.damages, found.is_changed, found.edits, complete, len(data), texts)
+        rest = complete, len(data), texts, found.chosen
+        return Reading(found.events, found.damages, found.is_changed, found.edits, *rest)
 
     def last_seq(self) -> int:
         """Of our events, at a glance; 0 if there are none, or nobody can tell."""
@@ -160,8 +163,11 @@ class Tree:
 
     # ── Writing: nothing here is what an append stands or falls with ─────────────────────────────────────────────────
 
-    def write_branch(self, name: str, data: bytes, overview: Overview) -> None:
-        """The text of a branch; of a new one, everything at once, so that nobody ever finds half a folder."""
+    def write_branch(self, name: str, data: bytes, overview: Overview, cut: int) -> None:
+        """The text of a branch; of a new one, everything at once, so that nobody ever finds half a folder.
+
+        `cut` is the position in the text of its parent at which it goes another way.
+        """
         if self.branch(name).exists():
             self.write_session(name, data)
             return
@@ -175,7 +181,7 @@ class Tree:
             new.replace(SESSION, data)
             if scope is not None:
                 new.replace(SCOPE, scope)
-            self._describe(new, overview, name)
+            self._describe(new, overview, name, cut)
             self._branches.rename(temporary, name)
         except BaseException:
             discard(new)
@@ -205,13 +211,13 @@ class Tree:
         folder.make()
         folder.replace(SESSION, data)
 
-    def write_about(self, overview: Overview, name: str) -> None:
+    def write_about(self, overview: Overview, name: str, cut: int) -> None:
         """metadata.yml and branch-metadata.yml; and scope.yml unless a person keeps it."""
         folder = self.branch(name)
         folder.make()
-        self._describe(folder, overview, name)
+        self._describe(folder, overview, name, cut)
 
-    def _describe(self, folder: Folder, overview: Overview, name: str) -> None:
+    def _describe(self, folder: Folder, overview: Overview, name: str, cut: int) -> None:
         branch = overview.branches[name]
         about: JsonObject = {
             "session_id": _own_id(overview),
@@ -221,7 +227,7 @@ class Tree:
         }
         lineage: JsonObject = {"parent_branch": branch.parent or None, "created": utc(branch.created_at)}
         if branch.parent:
-            lineage["branch_point_turn"] = branch.at
+            lineage |= {"branch_point_turn": branch.at, "branch_point_position": cut}
         self._write_fields(folder, METADATA, about)
         self._write_fields(folder, BRANCH_METADATA, lineage)
         scope = self.find(folder, SCOPE)

@@ -79,6 +79,9 @@ class GptelWriter:
                 self._events += new
                 self._overview = overview
                 self._show(new)
+                if self.branch in self._chosen:  # what waited in the file of this branch holds from now on
+                    with suppress(SegueError):
+                        self._take_in(self._tree.read(self._overview.id))
             elif self._log is not None:
                 self._log.sync()  # a writer that was killed may have written them without
             return Receipt(seqs=seqs, durability=Durability.SYNCED)
@@ -95,10 +98,11 @@ class GptelWriter:
                 self._behind.update(late)
                 self._catch_up()
 
-    def save(self) -> None:
+    def save(self, settled: str = "") -> None:
         """Take in what people wrote, and show every branch whole, also where nothing was said yet.
 
-        Unlike an append this fails where a file cannot be written: nothing is lost, and it can be done again.
+        `settled` is a branch in whose file no settings are left to wait until it is active. Unlike an append this fails
+        where a file cannot be written: nothing is lost, and it can be done again.
         """
         self._check()
         with self._mutex:
@@ -107,6 +111,7 @@ class GptelWriter:
                 self._take_in(self._tree.read(self._overview.id))
             if self._is_pending:
                 self._record([])
+            self._chosen.pop(settled, None)
             self._behind.update(self._overview.branches)
             self._write_texts(None, is_saved=True)
             self._write_about()
@@ -124,7 +129,7 @@ class GptelWriter:
             raise UsageError(f"{name} is the current branch", hint="switch to another one first")
         if children:
             raise UsageError(f"{', '.join(children)} grew from {name}", hint="delete what grew from it first")
-        self.save()
+        self.save(name)
         with self._mutex:
             before = self._events
             self._events, self._is_pending = without_branch(before, name), True
@@ -183,7 +188,9 @@ class GptelWriter:
         self._is_pending = reading.is_changed
         """Whether our events are to be written anew, since the files say more."""
         self._is_dirty = False
+        self._chosen = dict(reading.chosen)
         self._texts: dict[str, Conversation] = {}
+        self._cuts: dict[str, int] = {}
         self._shown_bytes: dict[str, int] = {}
         if self._log is None and not self._is_pending:
             self._open_log()
@@ -244,7 +251,10 @@ class GptelWriter:
             if (text := self._texts.get(name)) is not None:
                 text.extend([turn for turn in turns if turn.branch == name])
             self._behind.add(name)
-        self._behind.update(event.name for event in new if isinstance(event, BranchCreated))
+        for grown in [event for event in new if isinstance(event, BranchCreated)]:
+            self._behind.add(grown.name)
+            if grown.parent in self._chosen:  # a branch keeps the settings of its parent
+                self._chosen[grown.name] = self._chosen[grown.parent]
         if len(turns) < len(new):
             self._behind.add(self.branch)
             self._catch_up(new)
@@ -264,7 +274,7 @@ class GptelWriter:
 
     def _write_about(self, late: Iterable[str] | None = None) -> None:
         for name in self._overview.branches if late is None else {*late, self.branch}:
-            self._tree.write_about(self._overview, name)
+            self._tree.write_about(self._overview, name, self._cut(name))
         self._tree.point(self.branch)
         self._is_dirty = bool(self._behind)
         self._look()
@@ -280,11 +290,12 @@ class GptelWriter:
             text = self._text(name)
             is_kept = is_saved or (not text.size_bytes and self._tree.is_saved(name))
             upto = Upto(self._overview.seq, self._edits)
-            data = text.encode(upto, variables_of(self._overview), is_saved=is_kept)
+            chosen = self._chosen.get(name)
+            data = text.encode(upto, variables_of(self._overview), is_saved=is_kept, chosen=chosen)
             turns = [event for event in self._events if isinstance(event, Turn)] if new is None else new
             path = [turn for turn in turns if isinstance(turn, Turn) and turn.branch == name]
             if not is_saved or self._tree.find(self._tree.branch(name), SESSION) != data:  # an editor may have it open
-                self._tree.write_branch(name, data, self._overview)
+                self._tree.write_branch(name, data, self._overview, self._cut(name))
             self._tree.write_logs(name, path, self._events if new is None else new)
             self._shown_bytes[name] = text.size_bytes
             self._behind.discard(name)
@@ -292,6 +303,14 @@ class GptelWriter:
     def _look(self) -> None:
         with suppress(SegueError):
             self._signature = self._tree.texts()
+
+    def _cut(self, name: str) -> int:
+        """The position at which a branch goes another way than its parent."""
+        if name not in self._cuts:
+            branch = self._overview.branches[name]
+            shared = fold(self._events).path(name)[: branch.at] if branch.parent else ()
+            self._cuts[name] = Conversation(shared).end
+        return self._cuts[name]
 
     def _text(self, name: str) -> Conversation:
         if name not in self._texts:

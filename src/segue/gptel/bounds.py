@@ -1,0 +1,58 @@
+"""Who said what in the text of a branch as it is now, also where an editor changed it that knows of no bounds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from segue.durable.folder import Folder
+from segue.formats.gptel.assembly import count_edits
+from segue.formats.gptel.conversation import spans_of
+from segue.formats.gptel.edits import spans_in
+from segue.formats.gptel.footer import read_page, read_whole
+from segue.formats.gptel.names import EVENTS, OURS, SESSION
+from segue.formats.gptel.settings import BOUNDS
+from segue.formats.gptel.sidecar import read_sidecar
+from segue.model import Metadata, Turn, fold
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from segue.formats.gptel.conversation import Span
+    from segue.gptel.place import Place
+
+Bounds = dict[str, list[list[int | str]]]
+"""By response, tool and ignore: where each begins, the position behind its end, and for a tool the id of the call."""
+
+
+def find_bounds(place: Place) -> Bounds:
+    """In characters from 1 on; what no bound covers is the user's."""
+    found: Bounds = {}
+    for start, end, kind, name in _spans(place):
+        found.setdefault(kind, []).append([start + 1, end + 1, *([name] if name else [])])
+    return found
+
+
+def _spans(place: Place) -> list[Span]:
+    data = _read(place.branch_dir, SESSION)
+    page = read_page(data)
+    if page.mark is not None and page.mark.has_our_body and page.mark.has_our_bounds:
+        whole = read_whole(data)
+        return spans_of(whole.variables.get(BOUNDS), len(whole.body))
+    path, edits = _recorded(place)
+    return spans_in(page, path, edits)
+
+
+def _recorded(place: Place) -> tuple[Sequence[Turn], int]:
+    """The turns of the branch that are on record, and how many edits were taken in."""
+    events = read_sidecar(_read(f"{place.session_dir}/{OURS}", EVENTS), "session", EVENTS).events
+    if not events or not isinstance(events[0], Metadata):
+        return (), 0
+    session = fold(events)
+    return session.path(place.branch_name) if place.branch_name in session.branches else (), count_edits(events)
+
+
+def _read(folder: str, name: str) -> bytes:
+    try:
+        return Folder(folder).read(name)
+    except FileNotFoundError:
+        return b""
