@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 QUIET_SECONDS = 5.0
 """An answer to which nothing was added for so long is complete."""
-BATCH_TURNS, BATCH_BYTES = 500, 1 << 20
+BATCH_TURNS, BATCH_BYTES = 1000, 2 << 20
 """What one append takes: the cost of a crash, and of waiting for the disk."""
 
 

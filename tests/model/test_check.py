@@ -21,6 +21,7 @@ from segue.model import (
     begin,
     check_event,
 )
+from segue.model.check import DEPTH
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 META = Metadata(session_id="s", agent="", created_at=NOW, status="active", id="m", seq=1)
@@ -29,6 +30,8 @@ TURN = Turn(role="user", content="", timestamp=NOW, tokens=None, id="t")
 DEEP: dict[str, object] = {}
 for _ in range(300):
     DEEP = {"x": DEEP}
+CIRCLE: list[object] = []
+CIRCLE += [CIRCLE, CIRCLE]
 
 BAD: list[tuple[Event, type[SegueError]]] = [
     (replace(TURN, role="robot"), UsageError),
@@ -52,6 +55,8 @@ BAD: list[tuple[Event, type[SegueError]]] = [
     (replace(TURN, native={1: 2}), UsageError),
     (replace(TURN, native={"x": {1, 2}}), UsageError),
     (replace(TURN, native=DEEP), UsageError),
+    (replace(TURN, native={"x": CIRCLE}), UsageError),
+    (replace(TURN, native={"x": 2**5000}), UsageError),
     (replace(TURN, extra={"role": "x"}), UsageError),
     (replace(TURN, extra={"sum": "x"}), UsageError),
     (StatusChanged(status="asleep", timestamp=NOW, id="a"), UsageError),  # type: ignore[arg-type]
@@ -91,3 +96,12 @@ def test_what_could_not_come_back_as_it_went_in_is_refused(event: Event, error: 
 )
 def test_what_can_be_recorded_passes(event: Event) -> None:
     check_event(event, OVERVIEW)
+
+
+def test_json_may_nest_as_deep_as_it_says_and_no_deeper() -> None:
+    deep: object = 1
+    for _ in range(DEPTH - 1):
+        deep = [deep]
+    check_event(replace(TURN, native={"x": deep}), OVERVIEW)
+    with pytest.raises(UsageError, match="nested too deeply"):
+        check_event(replace(TURN, native={"x": [deep]}), OVERVIEW)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import zstandard
+from msgspec.structs import replace
 
 from segue.catalog import Catalog
 from segue.errors import AmbiguousIdError, NotFoundError
@@ -126,6 +127,53 @@ def test_the_catalog_lists_and_finds_sessions_where_they_are(tmp_path: Path) -> 
         assert (entries["claude"].title, entries["claude"].turn_count) == ("Use a TOOL, please", 4)
         assert entries["claude"].folder == "/tmp/corpus/project"
         assert len(catalog.search("from-the-shell")) == len(CALLING)
+
+
+def long_history(tool: str, home: Path, *middle: bytes) -> Path:
+    """The session of the corpus with a megabyte that says nothing before its last line, and this in the midst of it."""
+    move_in(home, tool)
+    place = home / PLACES[tool]
+    *first, last = place.read_bytes().splitlines(keepends=True)
+    padding = [b'{"type":"x","y":"%s"}\n' % (b"x" * 1_000)] * 500
+    place.write_bytes(b"".join([*first, *padding, *middle, *padding, last]))
+    return place
+
+
+@pytest.mark.parametrize("tool", ["claude", "codex"])
+def test_a_listing_reads_only_the_ends_of_a_large_session(tool: str, tmp_path: Path) -> None:
+    move_in(tmp_path, tool)
+    with Catalog(None) as catalog:
+        catalog.refresh(tool_sources(tmp_path, {}))
+        (small,) = catalog.entries()
+    long_history(tool, tmp_path, b"{broken\n")
+    sources = tool_sources(tmp_path, {})
+    with Catalog(None) as catalog:
+        assert catalog.refresh(sources, words=False).read == 1
+        assert catalog.refresh(sources, words=False).read == 0
+        (entry,) = catalog.entries()
+        assert replace(entry, turn_count=small.turn_count) == small
+        assert entry.turn_count is None
+        assert catalog.refresh(sources).read == 1
+        (entry,) = catalog.entries()
+        assert (entry.turn_count, entry.damage != "") == (small.turn_count, True)
+        assert catalog.search("from-the-shell")
+
+
+@pytest.mark.parametrize("tool", ["claude", "codex"])
+def test_a_small_session_is_listed_with_all_its_turns_at_once(tool: str, tmp_path: Path) -> None:
+    move_in(tmp_path, tool)
+    with Catalog(None) as catalog:
+        catalog.refresh(tool_sources(tmp_path, {}), words=False)
+        assert [entry.turn_count for entry in catalog.entries()] == [4]
+
+
+def test_a_damage_at_the_end_of_a_large_session_is_told_without_a_line_that_nobody_counted(tmp_path: Path) -> None:
+    place = long_history("claude", tmp_path)
+    with place.open("ab") as file:
+        file.write(b'{"type":"us')
+    with Catalog(None) as catalog:
+        catalog.refresh(tool_sources(tmp_path, {}), words=False)
+        assert [entry.damage for entry in catalog.entries()] == [f"{place}: it breaks off in the middle"]
 
 
 def test_a_session_that_cannot_be_read_is_listed_with_its_damage(tmp_path: Path) -> None:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 BATCH = 200
 """Sessions in one transaction: what a crash costs, and how long others wait."""
+BATCH_CHARACTERS = 16 << 20
+"""And text: what memory holds of it."""
 _LARGEST = 1 << 62
 _BEGIN, _END = "\x02", "\x03"
 _CLEAN = {0: " ", ord(_BEGIN): " ", ord(_END): " "}
@@ -154,18 +156,28 @@ class Catalog:
         return Refreshed(seen=seen, read=read, gone=gone, failed=tuple(failed), is_stale=is_stale)
 
     def _take(self, source: Source, found: Sequence[Sighting], *, words: bool) -> int:
-        """Read the sessions first, so that nobody waits for our reading."""
+        """Read some sessions before each transaction, so that nobody waits for our reading."""
         records: list[tuple[Sighting, Record]] = []
         gone: list[str] = []
+        count = characters = 0
         for one in found:
             try:
                 if not words and isinstance(source, Glanced):
-                    records.append((one, source.glance(one.id)))
+                    record = source.glance(one.id)
                 else:
-                    records.append((one, source.read(one.id, known=self._mark(source, one.id))))
+                    record = source.read(one.id, known=self._mark(source, one.id))
             except NotFoundError:
                 gone.append(one.id)
+                continue
+            records.append((one, record))
+            characters += sum(len(piece.text) for piece in record.pieces)
+            if characters >= BATCH_CHARACTERS:
+                count += self._put_all(source, records, words=words)
+                records, characters = [], 0
         self._forget(source, gone)
+        return count + self._put_all(source, records, words=words)
+
+    def _put_all(self, source: Source, records: Sequence[tuple[Sighting, Record]], *, words: bool) -> int:
         is_read = words or not isinstance(source, Glanced)
         with self._connection:
             self._connection.execute("BEGIN IMMEDIATE")
@@ -195,7 +207,7 @@ class Catalog:
             "folder": record.folder,
             "summary": record.summary,
             "tags": "".join(f"\n{tag}\n" for tag in head.tags),
-            "turn_count": head.turn_count,
+            "turn_count": head.turn_count if record.is_counted else None,
             "created_at": to_number(head.created_at),
             "updated_at": to_number(head.updated_at),
             "damage": head.damage,

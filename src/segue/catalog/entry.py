@@ -31,7 +31,8 @@ class Entry(Struct, frozen=True, kw_only=True):
     project: str = ""
     folder: str = ""
     summary: str = ""
-    turn_count: int = 0
+    turn_count: int | None = 0
+    """None where the turns in the middle were not read yet."""
     created_at: datetime
     updated_at: datetime
     damage: str = ""

@@ -17,7 +17,7 @@ CREATE TABLE sessions (
     folder TEXT NOT NULL,
     summary TEXT NOT NULL,
     tags TEXT NOT NULL,        -- each between newlines, so that one is found as '\ntag\n'
-    turn_count INTEGER NOT NULL,
+    turn_count INTEGER,        -- NULL where only the ends of a session were read
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL, -- microseconds
     damage TEXT NOT NULL,

@@ -50,6 +50,8 @@ class Record(Struct, frozen=True, kw_only=True):
     folder: str = ""
     summary: str = ""
     pieces: tuple[Piece, ...] = ()
+    is_counted: bool = True
+    """Whether all turns were seen: otherwise nobody knows how many there are."""
 
 
 class Source(Protocol):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from segue.cli import options
+from segue.cli.kept import readable, tell_damages
 from segue.console import output
 from segue.errors import ConflictError, UsageError
 
@@ -39,8 +40,13 @@ if TYPE_CHECKING:
 def command(
     *, library: Library, id: str, format: str, path: str | None, force: bool, branch: str | None, as_json: bool
 ) -> None:
-    """Write a session to the letter, for other programs and readers."""
-    content = _render(library.load(id), "json" if as_json else format, branch)
+    """Write a session to the letter, for other programs and readers.
+
+    ID is one of the store, or else one that an AI tool keeps, as segue list shows it.
+    """
+    found = readable(library, id)
+    tell_damages(found.damages)
+    content = _render(found.library.load(found.id), "json" if as_json else format, branch)
     if path in {None, "-"}:
         output.exact(content)
     else:

@@ -88,10 +88,9 @@ class Places:
         return tuple(source.name for source in self.sources)
 
     def words(self, verb: str, entry: Entry) -> list[str]:
-        """What one types, behind `segue`, to do something with a session; one that a tool keeps is imported first."""
-        if entry.source not in self.libraries:
-            return ["import", entry.tool, entry.id]
-        return [verb, entry.id, *(() if entry.source == self.usual else ("--store", entry.source))]
+        """What one types, behind `segue`, to do something with a session; one that a tool keeps is found by its id."""
+        is_near = entry.source == self.usual or entry.source not in self.libraries
+        return [verb, entry.id, *(() if is_near else ("--store", entry.source))]
 
 
 def find_places(library: Library) -> Places:
@@ -99,7 +98,7 @@ def find_places(library: Library) -> Places:
     from segue.catalog import StoreSource
 
     libraries = {library.store.url: library}
-    if _is_named():
+    if is_named():
         usual = library.store.url if not _is_said() else ""
         return Places([StoreSource(library.store)], libraries, usual=usual)
     from segue.cli.settings import config_path, read_stores
@@ -112,7 +111,7 @@ def find_places(library: Library) -> Places:
     return Places([*stores, *tool_sources(Path.home(), os.environ)], libraries, usual=library.store.url)
 
 
-def _is_named() -> bool:
+def is_named() -> bool:
     """Whether the call, or the environment for all calls, names one store."""
     return _is_said() or bool(os.environ.get("SEGUE_STORE"))
 

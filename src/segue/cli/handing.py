@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -15,6 +16,7 @@ from segue.console.exits import Exit
 from segue.errors import NotFoundError, SegueError, UsageError
 
 if TYPE_CHECKING:
+    from segue.cli.kept import KeptSession
     from segue.handover import Handover, How, Returned
     from segue.library import Library
     from segue.session import LiveSession
@@ -55,6 +57,36 @@ def go_on_in(library: Library, id: str, name: str, *, model: str, printed: bool,
         return Exit.NO_ANSWER if code else Exit.DONE
     count = take_from(library, id, name)
     return Exit.NO_ANSWER if code and not count else Exit.DONE
+
+
+def go_on_there(kept: KeptSession, *, model: str, printed: bool) -> int:
+    """Let a tool go on with a session of its own, where it was held; or print the command that would."""
+    from segue.tools import TOOLS, run
+
+    tool, cwd = TOOLS[kept.tool], here()
+    if (folder := Path(kept.folder)).is_absolute():
+        if folder.is_dir():
+            cwd = folder
+        else:
+            output.warn(f"{folder} is not there any more; {tool.name} starts in {cwd}")
+    launch = tool.resume(
+        kept.id,
+        cwd=cwd,
+        environ=os.environ,
+        prompt="" if printed or output.can_ask() else _piped(tool.name),
+        headless=not printed and not output.can_ask(),
+        model=model,
+    )
+    if launch is None:
+        raise NotFoundError(f"{tool.name} has no session {kept.id} any more", hint="segue list shows all")
+    if printed:
+        output.exact(f"{_line(launch)}\n")
+        return Exit.DONE
+    output.warn(f"{tool.name} goes on with its own session {kept.id}")
+    code = run(launch, os.environ)
+    if code:
+        output.warn(f"{tool.name} ended with {code}")
+    return Exit.NO_ANSWER if code else Exit.DONE
 
 
 def take_from(library: Library, id: str, name: str) -> int:

@@ -13,10 +13,13 @@ from segue.errors import AmbiguousIdError, InvalidIdError, NotFoundError, SegueE
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from segue.cli.kept import KeptSession
     from segue.library import Library
     from segue.model import Head
 
 _OFFERED = 10
+_SHORTEST = 4
+"""What is shorter is more likely a word than the beginning of an id that a tool made."""
 _LOOKED_INTO = 200
 """Sessions whose last turns are searched, where no title matches: more would take too long."""
 
@@ -64,6 +67,9 @@ def command(
     The last turns are shown, and where it stopped. A question that was not answered can be asked again. If several
     sessions match, you are asked which one; without a terminal they are listed, and nothing is resumed.
 
+    The id may be that of a session which an AI tool keeps, as segue list shows it: it goes on in that tool. With
+    --agent, or --with another tool, it is copied into the store first.
+
     With --with the conversation goes on in an AI tool, in a new session of the tool that holds all that was said, or in
     any other command, which is told in words. What could not be carried is said. What is said there comes back when the
     tool ends, or with the next resume.
@@ -71,17 +77,19 @@ def command(
     from segue.chat.consent import AtTerminal
     from segue.chat.start import come_back, find_drift, hold, look_back
     from segue.cli.chat import dialect
-    from segue.cli.handing import catch_up, go_on_in, take_from
+    from segue.cli.handing import catch_up, go_on_in, go_on_there, take_from
+    from segue.cli.kept import bring_in
     from segue.cli.settings import here, history_path, open_company
     from segue.console.moments import ago
+    from segue.tools import TOOLS
 
-    if last and words:
-        raise UsageError("--last and words exclude each other", hint="leave one of them out")
+    _refuse_clashes(last=last, words=words, ways=(tool, back, agent))
+    kept = None if back else _kept(library, words)
+    if kept is not None and not agent and tool in {"", kept.tool} and kept.tool in TOOLS:
+        return go_on_there(kept, model=model, printed=printed)
     if printed and not tool:
         raise UsageError("--print prints the command of a tool", hint="say which one by --with")
-    if bool(tool) + bool(back) + bool(agent) > 1:
-        raise UsageError("--with, --from and --agent exclude each other", hint="leave all but one of them out")
-    name = _last(library) if last else _chosen(_matching(library, words), words)
+    name = bring_in(library, kept) if kept is not None else _find(library, words, last=last)
     if name is None:
         return Exit.DECLINED
     if back:
@@ -114,12 +122,38 @@ def command(
     return hold(library, conversation, company, dialect=dialect(library, company), terminal=terminal, cwd=here())
 
 
+def _refuse_clashes(*, last: bool, words: Sequence[str], ways: Sequence[str]) -> None:
+    if last and words:
+        raise UsageError("--last and words exclude each other", hint="leave one of them out")
+    if sum(map(bool, ways)) > 1:
+        raise UsageError("--with, --from and --agent exclude each other", hint="leave all but one of them out")
+
+
+def _find(library: Library, words: Sequence[str], *, last: bool) -> str | None:
+    return _last(library) if last else _chosen(_matching(library, words), words)
+
+
 def _last(library: Library) -> str:
     for head in library.list():
         if not head.damage:
             return head.id
         output.warn(f"{head.id} is damaged ({head.damage}); segue verify {head.id} shows every place")
     raise _nothing(library)
+
+
+def _kept(library: Library, words: Sequence[str]) -> KeptSession | None:
+    """The session that a tool keeps under this id; what the store has comes first."""
+    from segue.cli.kept import find_kept
+
+    if len(words) != 1:
+        return None
+    try:
+        library.resolve(words[0])
+    except AmbiguousIdError:
+        return None
+    except (InvalidIdError, NotFoundError):
+        return find_kept(words[0], shortest=_SHORTEST)
+    return None
 
 
 def _matching(library: Library, words: Sequence[str]) -> list[Head]:

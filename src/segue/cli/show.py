@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from segue.cli import options
+from segue.cli.kept import readable, tell_damages
 from segue.console import output
 from segue.console.exits import Exit
 from segue.errors import DamagedError, UsageError
@@ -32,11 +33,14 @@ def command(
 ) -> int | None:
     """Read a session: who said what, and when.
 
-    Of a damaged session all that can be read is shown.
+    ID is one of the store, or else one that an AI tool keeps, as segue list shows it. Of a damaged session all that can
+    be read is shown.
     """
     if markdown and as_json:
         raise UsageError("--markdown and --json exclude each other", hint="leave one of them out")
-    name = library.resolve(id)
+    found = readable(library, id)
+    library, name = found.library, found.id
+    tell_damages(found.damages)
     if last is not None:
         try:
             turns = library.tail(name, last, branch=branch)

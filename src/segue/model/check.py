@@ -26,7 +26,7 @@ from segue.model.events import (
 from segue.model.fold import apply, begin
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from segue.model.session import Overview
 
@@ -37,6 +37,8 @@ BITS = 4096
 """How large a whole number may be; Python reads no more than 4300 digits."""
 
 ID_LENGTH = 200
+
+_TEXTS = {str}
 
 RESERVED_TYPES = ("checkpoint",)
 """Types that a store writes for itself."""
@@ -162,24 +164,30 @@ def _check_time(value: datetime) -> None:
         raise UsageError("the time zone of a timestamp is whole minutes from UTC")
 
 
-def _check_json(value: object, where: str, depth: int = 0) -> None:
+def _check_json(value: object, where: str) -> None:
     """JSON as it comes back: no tuples (they return as lists), no keys but text, no NaN."""
-    if depth > DEPTH:
-        raise UsageError(f"{where} is nested too deeply")
-    match value:
-        case None | bool():
-            return
-        case str() if type(value) is str:
-            return
-        case int() if value.bit_length() <= BITS:
-            return
-        case float() if math.isfinite(value):
-            return
-        case list():
-            for item in value:
-                _check_json(item, where, depth + 1)
-        case dict() if all(type(key) is str for key in value):
-            for item in value.values():
-                _check_json(item, where, depth + 1)
-        case _:
-            raise UsageError(f"{where} is JSON of moderate size: this {type(value).__name__} is not")
+    # Without a call for each value: the records of other tools have thousands.
+    opened: list[Iterator[object]] = [iter((value,))]
+    while opened:
+        for item in opened[-1]:
+            if len(opened) > DEPTH + 1:
+                raise UsageError(f"{where} is nested too deeply")
+            if type(item) is str or item is None:
+                continue
+            if isinstance(item, dict) and set(map(type, item)) <= _TEXTS:
+                opened.append(iter(item.values()))
+                break
+            if isinstance(item, list):
+                opened.append(iter(item))
+                break
+            if not _is_number(item):
+                raise UsageError(f"{where} is JSON of moderate size: this {type(item).__name__} is not")
+        else:
+            opened.pop()
+
+
+def _is_number(value: object) -> bool:
+    """Or a truth value, which is a number to Python."""
+    if isinstance(value, int):
+        return value.bit_length() <= BITS
+    return isinstance(value, float) and math.isfinite(value)

@@ -77,7 +77,8 @@ def _snippet(found: Found) -> Content:
 
 def _facts(entry: Entry, now: datetime) -> Content:
     status = "damaged" if entry.damage else entry.status
-    count = f"{entry.turn_count} turn{'' if entry.turn_count == 1 else 's'}"
+    turns = entry.turn_count
+    count = "" if turns is None else f"{turns} turn{'' if turns == 1 else 's'}"
     facts = [ago(entry.updated_at, now), entry.agent, entry.tool if entry.tool != entry.agent else "", count]
     dim = Content.styled(_flat(" · ".join(fact for fact in facts if fact)), "dim")
     return Content.assemble((status, _STATUS.get(status, "")), (" · ", "dim"), dim)

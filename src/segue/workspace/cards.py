@@ -93,7 +93,7 @@ def _card(entry: Entry) -> Card:
         title=entry.title or name,
         status="paused" if entry.status == "interrupted" else entry.status,
         last_active=entry.updated_at,
-        message_count=entry.turn_count,
+        message_count=entry.turn_count or 0,
         summary=entry.summary,
         damage=entry.damage,
         is_left=entry.status == "interrupted" and not entry.damage,

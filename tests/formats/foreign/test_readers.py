@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from segue.formats.foreign import claude, codex, gemini, opencode
+from segue.formats.foreign.lines import ENDS_BYTES, Ends, lines_of
+from segue.formats.foreign.transcript import Gathering
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -150,6 +152,63 @@ def test_a_message_that_gemini_took_back_is_not_read() -> None:
     ]
     found = READERS["gemini"]("\n".join(map(json.dumps, lines)).encode())
     assert [turn.content for turn in found.turns] == ["first", "third"]
+
+
+def codex_lines(*said: str | int) -> bytes:
+    """What the user said, each with an answer; a number takes so many of them back."""
+    lines: list[dict[str, object]] = []
+    for one in said:
+        if isinstance(one, int):
+            lines.append({"type": "event_msg", "payload": {"type": "thread_rolled_back", "num_turns": one}})
+            continue
+        for role, kind in (("user", "input_text"), ("assistant", "output_text")):
+            content = [{"type": kind, "text": f"{role}: {one}"}]
+            lines.append({"type": "response_item", "payload": {"type": "message", "role": role, "content": content}})
+    return "".join(json.dumps({"timestamp": "2026-01-05T09:30:00Z", **line}) + "\n" for line in lines).encode()
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        (("a", "b", 1, "c"), ["a", "c"]),
+        (("a", "b", "c", 2), ["a"]),
+        (("a", "b", 1, 1, "c"), ["c"]),
+        (("a", "b", 9, "c"), ["c"]),
+        (("a", "b", 1, "c", 1, "d"), ["a", "d"]),
+        (("a", 0, -1, "b"), ["a", "b"]),
+        (("a", 1), []),
+    ],
+)
+def test_what_codex_took_back_is_not_read(said: tuple[str | int, ...], left: list[str]) -> None:
+    turns = READERS["codex"](codex_lines(*said)).turns
+    assert [turn.content for turn in turns] == [f"{role}: {text}" for text in left for role in ("user", "assistant")]
+
+
+def test_what_codex_took_back_stays_a_branch_of_its_own() -> None:
+    gathering = Gathering("codex", "file", "s")
+    steps = list(codex.steps(lines_of(codex_lines("a", "b", 1, "c")), gathering))
+    assert [step.turn.content for step in steps[::2]] == ["user: a", "user: b", "user: c"]
+    assert steps[2].after == steps[4].after == steps[1].turn.id
+
+
+@pytest.mark.parametrize("size", [1, 50, 5_000, 300_000])
+def test_the_ends_of_a_file_are_its_first_and_last_lines(size: int) -> None:
+    lines = [b"%d %s" % (number, b"x" * size) for number in range(1_000_000 // size)]
+    data = b"\n".join(lines)
+    taken: list[int] = []
+
+    def read(size: int, offset: int) -> bytes:
+        taken.append(len(piece := data[offset : offset + size]))
+        return piece
+
+    ends = list(Ends(read, len(data)))
+    found = [line.data for line in ends]
+    assert found[0] == lines[0]
+    assert found[-3:] == lines[-3:]
+    assert len(set(found)) == len(found)
+    assert len({line.place.number for line in ends}) == len(ends)
+    assert [data[line.place.offset :][: line.place.size] for line in ends] == found
+    assert sum(taken) < 4 * ENDS_BYTES or size > ENDS_BYTES // 8
 
 
 def test_a_turn_that_no_store_takes_keeps_its_text() -> None:

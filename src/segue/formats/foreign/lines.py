@@ -6,6 +6,10 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 BLOCK_BYTES = 1 << 20
+ENDS_BYTES = 64 << 10
+"""What is read at either end of a file that is not read whole."""
+_FEWEST_LAST = 8
+"""Lines at the end; where they are long, more is read."""
 LONGEST_LINE_BYTES = 32 << 20
 """What is longer is not read: it would take several times as much memory."""
 
@@ -30,15 +34,20 @@ class Line(NamedTuple):
 
 
 class Lines:
+    block_bytes = BLOCK_BYTES
+
     def __init__(self, read: Read) -> None:
         self.read = read
 
     def __iter__(self) -> Iterator[Line]:
         """Every line that is not blank, split at the newline and nowhere else."""
-        number, offset, size = 1, 0, 0  # of the line that is being put together
+        return self._beginning_at(0)
+
+    def _beginning_at(self, start: int) -> Iterator[Line]:
+        number, offset, size = start + 1, start, 0  # of the line that is being put together
         pieces: list[bytes] = []
-        at = 0
-        while block := self.read(BLOCK_BYTES, at):
+        at = start
+        while block := self.read(self.block_bytes, at):
             at += len(block)
             *ended, rest = block.split(b"\n")
             for piece in ended:
@@ -53,6 +62,35 @@ class Lines:
     def at(self, place: Place) -> bytes:
         """A line that was seen before, as it is now."""
         return self.read(place.size, place.offset)
+
+
+class Ends(Lines):
+    """The first lines of a file and its last ones. The numbers of the last ones only tell them from the others."""
+
+    block_bytes = ENDS_BYTES
+
+    def __init__(self, read: Read, size: int) -> None:
+        super().__init__(read)
+        self._size = size
+
+    def __iter__(self) -> Iterator[Line]:
+        after = 0
+        for line in self._beginning_at(0):
+            yield line
+            after = line.place.offset + line.place.size
+            if after >= ENDS_BYTES:
+                yield from self._last(after)
+                return
+
+    def _last(self, after: int) -> list[Line]:
+        reach = ENDS_BYTES
+        while True:
+            start = max(after, self._size - reach)
+            is_cut = start > after
+            found = list(self._beginning_at(start))[is_cut:]
+            if len(found) >= _FEWEST_LAST or not is_cut:
+                return found
+            reach *= 4
 
 
 def lines_of(data: bytes) -> Lines:

@@ -62,6 +62,8 @@ class Gathering:
         self.cwd = ""
         self.tip = ""
         """The turn with which the session goes on."""
+        self.is_partial = False
+        """Whether turns in the middle were passed over."""
         self.damages: list[Damage] = []
         self.read_bytes = 0
         """How much of the file the steps so far were made of, where that is known."""

@@ -114,15 +114,19 @@ class JournalWriter:
             self._recall()
         new: list[Event] = []
         seqs: list[int] = []
-        coming: dict[str, tuple[int, int]] = {}
+        coming: dict[str, Event] = {}
         for event in events:
-            known = self._recorded.get(event.id) or coming.get(event.id)
+            known = self._recorded.get(event.id)
+            if known is None and (twin := coming.get(event.id)) is not None:
+                known = (twin.seq, fingerprint(twin))
             if known is None:
-                new.append(_own(event, self._overview.seq + len(new) + 1))
-                coming[event.id] = known = (new[-1].seq, fingerprint(event))
-            elif known[1] != fingerprint(event):
+                coming[event.id] = own = _own(event, self._overview.seq + len(new) + 1)
+                new.append(own)
+                seqs.append(own.seq)
+            elif known[1] == fingerprint(event):
+                seqs.append(known[0])
+            else:
                 raise ConflictError(f"session {self._overview.id} holds another event with the id {event.id}")
-            seqs.append(known[0])
         return new, tuple(seqs)
 
     def _recall(self) -> None:

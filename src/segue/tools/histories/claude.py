@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from segue.formats.foreign import claude
+from segue.formats.foreign.lines import Ends
 from segue.formats.foreign.transcript import Gathering
 from segue.tools.histories.history import Kept, Reading, files, opened, seen
 
@@ -35,14 +36,24 @@ class ClaudeHistory(Struct, frozen=True):
         about = Gathering(self.name, kept.path, kept.id)
         return Reading(about, _steps(kept.path, about))
 
+    def glimpse(self, kept: Kept) -> Reading:
+        """What Claude says of a session, it says again near the end whenever it saves it."""
+        about = Gathering(self.name, kept.path, kept.id)
+        return Reading(about, _main(kept.path, about, only_ends=True))
+
+
+def _main(path: str, about: Gathering, *, only_ends: bool = False) -> Generator[Step]:
+    with opened(path, only_ends=only_ends) as lines:
+        about.is_partial = isinstance(lines, Ends)
+        yield from claude.steps(lines, about)
+
 
 def _agents(path: str) -> Path:
     return Path(path.removesuffix(".jsonl")) / "subagents"
 
 
 def _steps(path: str, about: Gathering) -> Generator[Step]:
-    with opened(path) as lines:
-        yield from claude.steps(lines, about)
+    yield from _main(path, about)
     for entry in files(_agents(path), 0, ".jsonl"):
         aside = Gathering(about.tool, entry.path, about.native_id)
         with opened(entry.path) as lines:

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from segue.errors import MissingExtraError, NotFoundError
 from segue.formats.foreign import codex
-from segue.formats.foreign.lines import Lines
+from segue.formats.foreign.lines import Ends, Lines
 from segue.formats.foreign.transcript import Gathering, as_text
 from segue.tools.histories.history import Kept, Reading, files, gone, opened, seen
 
@@ -42,6 +42,12 @@ class CodexHistory(Struct, frozen=True):
         about.title = kept.title
         return Reading(about, _steps(kept.path, about))
 
+    def glimpse(self, kept: Kept) -> Reading:
+        """Titles are kept beside the sessions, and everything else that a listing shows is at their ends."""
+        about = Gathering(self.name, kept.path, kept.id)
+        about.title = kept.title
+        return Reading(about, _steps(kept.path, about, only_ends=True))
+
 
 def _rollouts(root: Path) -> dict[str, os.DirEntry[str]]:
     """By id; the plain one before a compressed one, the living before the archived."""
@@ -63,14 +69,19 @@ def _titles(path: Path) -> dict[str, str]:
     return {as_text(record.get("id")): as_text(record.get("thread_name")) for record in records}
 
 
-def _steps(path: str, about: Gathering) -> Generator[Step]:
+def _steps(path: str, about: Gathering, *, only_ends: bool = False) -> Generator[Step]:
     with ExitStack() as stack:
 
         def find(thread: str) -> Lines | None:
             found = _rollouts(_root_of(Path(path))).get(thread)
-            return stack.enter_context(rollout(found.path, about)) if found else None
+            return open_rollout(found.path) if found else None
 
-        lines = stack.enter_context(rollout(path, about))
+        def open_rollout(path: str) -> Lines:
+            lines = stack.enter_context(rollout(path, about, only_ends=only_ends))
+            about.is_partial = about.is_partial or isinstance(lines, Ends)
+            return lines
+
+        lines = open_rollout(path)
         yield from codex.steps(lines, about, find)
 
 
@@ -80,10 +91,10 @@ def _root_of(path: Path) -> Path:
 
 
 @contextmanager
-def rollout(path: str, about: Gathering) -> Iterator[Lines]:
+def rollout(path: str, about: Gathering, *, only_ends: bool = False) -> Iterator[Lines]:
     """The lines of a rollout, whether it is compressed or not. MissingExtraError where that cannot be undone."""
     if not path.endswith(".zst"):
-        with opened(path) as lines:
+        with opened(path, only_ends=only_ends) as lines:
             yield lines
         return
     try:

@@ -5,19 +5,22 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from msgspec import Struct
 
 from segue.durable.folder import Folder
 from segue.errors import AmbiguousIdError, NotFoundError
-from segue.formats.foreign.lines import Lines
+from segue.formats.foreign.lines import ENDS_BYTES, Ends, Lines
 from segue.formats.foreign.transcript import Gathering  # noqa: TC001 - the field of a tuple
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping, Sequence
 
     from segue.formats.foreign.transcript import Step
+
+
+_WHOLE_BYTES = 4 * ENDS_BYTES
 
 
 class Kept(Struct, frozen=True, kw_only=True):
@@ -59,6 +62,14 @@ class History(Protocol):
 
     def read(self, kept: Kept) -> Reading:
         """The session, turn by turn. NotFoundError if it is gone."""
+
+
+@runtime_checkable
+class GlimpsedHistory(History, Protocol):
+    """A history of large files, whose ends tell what a listing shows."""
+
+    def glimpse(self, kept: Kept) -> Reading:
+        """As `read`, without the turns in the middle of a large session."""
 
 
 def find_kept(history: History, id: str, home: Path, environ: Mapping[str, str]) -> Kept:
@@ -108,8 +119,11 @@ def seen(id: str, main: os.DirEntry[str] | Path, *, beside: Sequence[os.DirEntry
 
 
 @contextmanager
-def opened(path: str) -> Iterator[Lines]:
-    """The lines of a file, read as they are asked for; a link is followed, a pipe is not waited for."""
+def opened(path: str, *, only_ends: bool = False) -> Iterator[Lines]:
+    """The lines of a file, read as they are asked for; a link is followed, a pipe is not waited for.
+
+    With `only_ends`, of a large one the first and the last alone.
+    """
     parent, name = os.path.split(os.path.realpath(path))
     folder = Folder(parent)
     try:
@@ -118,7 +132,9 @@ def opened(path: str) -> Iterator[Lines]:
         raise gone(path) from None
     try:
         with folder.explaining(name, "read"):
-            yield Lines(lambda size, offset: folder.kernel.pread(fd, size, offset))
+            size = os.fstat(fd).st_size
+            lines = Lines(lambda size, offset: folder.kernel.pread(fd, size, offset))
+            yield Ends(lines.read, size) if only_ends and size > _WHOLE_BYTES else lines
     finally:
         folder.kernel.close(fd)
 

@@ -6,22 +6,26 @@ from contextlib import closing
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from segue.catalog import Piece, Record, Sighting
 from segue.errors import NotFoundError, SegueError
 from segue.formats.foreign.branches import Branches
 from segue.formats.foreign.transcript import opening_words
 from segue.model import MAIN, Head
+from segue.tools.histories.history import GlimpsedHistory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from segue.catalog import Mark, Source
-    from segue.tools.histories.history import History, Kept
+    from segue.formats.foreign.transcript import Gathering
+    from segue.tools.histories.history import History, Kept, Reading
 
 
 class ToolSource:
-    """See catalog.Source."""
+    """See catalog.Source. The sessions of most tools are read whole, once, as soon as they are listed."""
 
     def __init__(self, history: History, home: Path, environ: Mapping[str, str]) -> None:
         self._history = history
@@ -41,24 +45,30 @@ class ToolSource:
         return next((one for one in self.scan() if one.id == id), None)
 
     def read(self, id: str, *, known: Mark | None = None) -> Record:  # noqa: ARG002 - tools change what they have written
+        return self._safely(self._get(id), self._history.read)
+
+    def is_alive(self, id: str) -> bool:  # noqa: ARG002 - no tool says so
+        return False
+
+    def _get(self, id: str) -> Kept:
         if id not in self._kept and self.look(id) is None:
             raise NotFoundError(f"{self._history.name} has no session {id}")
-        kept = self._kept[id]
+        return self._kept[id]
+
+    def _safely(self, kept: Kept, read: Callable[[Kept], Reading]) -> Record:
         try:
-            return self._record(kept)
+            return self._record(kept, read)
         except NotFoundError:
             raise
         except SegueError as error:
             changed = datetime.fromtimestamp(kept.changed_at, UTC)
             return Record(
-                head=Head(id=id, created_at=changed, updated_at=changed, damage=str(error)), tool=self._history.name
+                head=Head(id=kept.id, created_at=changed, updated_at=changed, damage=str(error)),
+                tool=self._history.name,
             )
 
-    def is_alive(self, id: str) -> bool:  # noqa: ARG002 - no tool says so
-        return False
-
-    def _record(self, kept: Kept) -> Record:
-        about, steps = self._history.read(kept)
+    def _record(self, kept: Kept, read: Callable[[Kept], Reading]) -> Record:
+        about, steps = read(kept)
         branches = Branches()
         pieces: list[Piece] = []
         changed = datetime.fromtimestamp(kept.changed_at, UTC)
@@ -90,16 +100,43 @@ class ToolSource:
             turn_count=branches.turn_count(branch),
             created_at=begun,
             updated_at=ended or changed,
-            damage=str(about.damages[0]) if about.damages else "",
+            damage=_first_damage(about),
         )
-        return Record(head=head, tool=about.tool, folder=about.cwd, pieces=tuple(pieces))
+        return Record(
+            head=head, tool=about.tool, folder=about.cwd, pieces=tuple(pieces), is_counted=not about.is_partial
+        )
+
+
+class GlimpsedSource(ToolSource):
+    """See catalog.Glanced."""
+
+    def __init__(self, history: GlimpsedHistory, home: Path, environ: Mapping[str, str]) -> None:
+        super().__init__(history, home, environ)
+        self._glimpse = history.glimpse
+
+    def glance(self, id: str) -> Record:
+        return replace(self._safely(self._get(id), self._glimpse), pieces=())
+
+
+def _first_damage(about: Gathering) -> str:
+    if not about.damages:
+        return ""
+    first = about.damages[0]
+    return f"{about.place}: {first.reason}" if about.is_partial else str(first)  # nobody has counted the lines
 
 
 def tool_sources(home: Path, environ: Mapping[str, str]) -> list[Source]:
     """Of the tools that have kept anything here."""
     from segue.tools.histories import HISTORIES
 
-    return [ToolSource(history, home, environ) for history in HISTORIES.values() if _has_any(history, home, environ)]
+    found = [history for history in HISTORIES.values() if _has_any(history, home, environ)]
+    return [_source(history, home, environ) for history in found]
+
+
+def _source(history: History, home: Path, environ: Mapping[str, str]) -> ToolSource:
+    if isinstance(history, GlimpsedHistory):
+        return GlimpsedSource(history, home, environ)
+    return ToolSource(history, home, environ)
 
 
 def _has_any(history: History, home: Path, environ: Mapping[str, str]) -> bool:

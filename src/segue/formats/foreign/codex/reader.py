@@ -50,20 +50,32 @@ def read(data: bytes, *, native_id: str, place: str) -> Transcript:
 
 
 def steps(lines: Lines, gathering: Gathering, find: Find = lambda _: None) -> Iterator[Step]:
-    """One behind the other; a fork that shares its beginning with another session begins with what that one has."""
-    for turn, is_ours in _turns(lines, gathering.native_id, gathering, find, depth=_DEEPEST_FORK):
-        yield Step(turn, gathering.tip, is_ours=is_ours)
-        gathering.tip = turn.id
+    """One behind the other; a fork that shares its beginning with another session begins with what that one has.
+
+    What the user took back stays where it was said, and the next turn stands behind the last one that counts.
+    """
+    way: list[tuple[str, bool]] = []  # to the tip: the id of each turn, and whether the user said it
+    for said in _turns(lines, gathering.native_id, gathering, find, depth=_DEEPEST_FORK):
+        if isinstance(said, int):
+            begun = [at for at, (_, is_users) in enumerate(way) if is_users][-said:]
+            del way[begun[0] if begun else len(way) :]
+        else:
+            turn, is_ours = said
+            yield Step(turn, gathering.tip, is_ours=is_ours)
+            way.append((turn.id, turn.role == "user"))
+        gathering.tip = way[-1][0] if way else ""
 
 
 Numbered = tuple["Place", "JsonObject"]
 Spoken = tuple["Turn", bool]
 """And whether it was written there from here."""
+TakenBack = int
+"""How many of the user's turns count no more, with all that was said behind the first of them."""
 
 
 def _turns(
     lines: Lines, native_id: str, gathering: Gathering, find: Find, *, depth: int, end: JsonObject | None = None
-) -> Iterator[Spoken]:
+) -> Iterator[Spoken | TakenBack]:
     model, answer = "", _Answer(native_id)
     records = gathering.records(lines)
     for at, record in takewhile(lambda numbered: not _is_beyond(numbered, end or {}), records):
@@ -80,6 +92,10 @@ def _turns(
                 yield from answer.count(child(payload, "usage"), gathering)
             case "event_msg" if kind == "token_count":
                 yield from answer.count(child(payload, "info", "last_token_usage"), gathering)
+            case "event_msg" if kind == "thread_rolled_back":
+                yield from answer.close(gathering)
+                if isinstance(count := payload.get("num_turns"), int) and count > 0:
+                    yield count
             case "response_item" if kind in _OUTPUTS or (kind == "message" and payload.get("role") != "assistant"):
                 yield from answer.close(gathering)
                 if (turn := _told(gathering, at, record, native_id)) is not None:
@@ -98,7 +114,7 @@ def _is_beyond(numbered: Numbered, end: JsonObject) -> bool:
     return isinstance(ordinal, int) and isinstance(own, int) and own >= ordinal
 
 
-def _shared(base: JsonObject, gathering: Gathering, find: Find, depth: int) -> Iterator[Spoken]:
+def _shared(base: JsonObject, gathering: Gathering, find: Find, depth: int) -> Iterator[Spoken | TakenBack]:
     name = as_text(base.get("thread_id"))
     lines = find(name) if depth else None
     if lines is None:
