@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from segue.chat.company import Company, preset_folders
 from segue.chat.company import Settings as CompanySettings
 from segue.chat.dialect import Dialect
+from segue.chat.drafts import Drafts
 from segue.chat.start import begin, hold
 from segue.console import output
 from segue.console.exits import Exit
@@ -44,6 +45,7 @@ class Talk:
             settings=CompanySettings(max_tokens=settings.max_tokens),
             confirm=lambda question: self._terminal.ask(question, default=True),
             tell=self._terminal.note,
+            drafts=Drafts(places.history.parent / "drafts"),
         )
 
     def begin(self, agent: str, id: str | None) -> int:

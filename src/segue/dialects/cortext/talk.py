@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from segue.chat.company import Company, preset_folders
 from segue.chat.dialect import Dialect
+from segue.chat.drafts import Drafts
 from segue.chat.start import come_back, converse, hold, look_back
 from segue.chat.workspace import RESUME, settle, workspace_commands
 from segue.console import output
@@ -33,6 +34,7 @@ class Talk:
             trusted=(BUILT_IN,),
             confirm=lambda question: self.terminal.ask(question, default=True),
             tell=self.terminal.note,
+            drafts=Drafts(desk.history.parent / "drafts"),
         )
 
     def begin(self, type: str, topic: str, *, agent: str, model: str) -> int:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from segue.chat.company import Company, preset_folders
 from segue.chat.company import Settings as CompanySettings
 from segue.chat.dialect import Dialect
+from segue.chat.drafts import Drafts
 from segue.chat.start import begin, hold
 from segue.console import output
 from segue.console.moments import ago
@@ -51,6 +52,7 @@ class Spar:
             settings=CompanySettings(agent=PARTNER),
             confirm=lambda question: self._terminal.ask(question, default=True),
             tell=self._terminal.note,
+            drafts=Drafts(places.history.parent / "drafts"),
         )
 
     def __enter__(self) -> Self:
