@@ -35,7 +35,7 @@ def test_it_is_what_was_asked_last_and_the_first_sentence_of_the_answer() -> Non
 
 def test_a_question_at_the_end_of_the_answer_is_what_is_open() -> None:
     turns = [turn("user", "Postgres or SQLite"), turn("assistant", "Both work.\n\nHow many writers will there be?")]
-    assert summarize(turns) == "You asked: Postgres or SQLite Still open: How many writers will there be?"
+    assert summarize(turns) == "You asked: Postgres or SQLite. Still open: How many writers will there be?"
 
 
 def test_a_question_without_an_answer_is_said_to_be_one() -> None:

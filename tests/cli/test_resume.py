@@ -147,7 +147,7 @@ def test_the_last_turns_and_where_it_stopped_are_shown_and_everything_goes_on_in
     assert "16 earlier turns" in result.complaint
     assert [f"turn {number}\n" in result.complaint for number in (16, 17, 20)] == [False, True, True]
     assert "Login bug · 20 turns · paused, last active 1d ago" in result.complaint
-    assert "Where it stopped: You asked: turn 19 Answer: turn 20" in result.complaint
+    assert "Where it stopped: You asked: turn 19. Answer: turn 20" in result.complaint
     assert result.text.index("turn 1\n") < result.text.index("turn 20\n") < result.text.index("next\n")
     assert [content for _, content in said(cli, "talk")][:21] == [*(f"turn {n}" for n in range(1, 21)), "next"]
 

@@ -30,7 +30,7 @@ def summarize(turns: Sequence[Turn]) -> str:
     if answer is None:
         return ""
     told = f"The answer was cut off after: {_first(answer.content)}" if answer.partial else _point(answer.content)
-    return f"You asked: {_first(asked.content)} {told}" if asked is not None else told
+    return f"You asked: {_ended(_first(asked.content))} {told}" if asked is not None else told
 
 
 def shortened(text: str, length: int = SENTENCE_LENGTH) -> str:
@@ -56,6 +56,10 @@ def _newest(turns: Sequence[Turn], role: str) -> tuple[Turn | None, int]:
 
 def _first(content: str) -> str:
     return shortened(_sentences(content)[0])
+
+
+def _ended(sentence: str) -> str:
+    return sentence if unicodedata.category(sentence[-1]).startswith("P") else f"{sentence}."
 
 
 def _point(content: str) -> str:
