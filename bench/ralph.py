@@ -52,6 +52,7 @@ def _project(parent: Path, stories: int) -> Path:
         plan += f"## {story}. Part {story}\n\n{''.join(tasks)}\n"
     (root / "plan.md").write_text(plan, encoding="utf-8")
     (root / "tmp").mkdir()
+    (root / ".ralph").mkdir()  # or the repository around it would be the project
     for words in (["init", "--change", "plan"], ["next-story"]):
         _run(_agent("session", *words), root)
     return root
