@@ -44,7 +44,7 @@ def measure(place: Workplace) -> list[Row]:
         ],
         place.sizes.rounds,
     )
-    paths = [f"/home/somebody/work/project-{number % 97}/src/file-{number}.py" for number in range(PATHS)]
+    paths = [f"/home/somebody/code/project-{number % 97}/src/file-{number}.py" for number in range(PATHS)]
     (guard,) = interleaved([lambda: [is_session_path(path) for path in paths]], place.sizes.rounds)
     behind = f"behind {TURNS:,} turns / journal"
     return [

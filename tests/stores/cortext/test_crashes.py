@@ -11,15 +11,13 @@ from segue.formats.cortext import MESSAGES, SESSION
 from segue.testing.conformance.chapter import ID, begin, names
 from segue.testing.events import fork, status, turn, turns
 from segue.testing.harness_cortext import CortextHarness
-from segue.testing.power import KilledError
+from tests.stores.dying import crash_points, found, recover
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from segue.store import Store
-
-MORE_CALLS_THAN_NEEDED = 300
 
 
 def converse(store: Store, told: list[str]) -> None:
@@ -43,41 +41,11 @@ def converse(store: Store, told: list[str]) -> None:
 TOGETHER = (["turn-3", "paused-0", "turn-4"], ["turn-5", "turn-6"])
 
 
-def recover(store: Store, told: list[str]) -> None:
-    if store.examine(ID).damages:
-        store.recover(ID)
-    told.append("recovered")
-
-
-def crash_points(
-    place: Path, before: Callable[[CortextHarness], object], life: Callable[[Store, list[str]], None]
-) -> Iterator[tuple[CortextHarness, list[str]]]:
-    """One world for each call at which that life can end, as it is when it has."""
-    for call in range(1, MORE_CALLS_THAN_NEEDED):
-        folder = place / str(call)
-        folder.mkdir(parents=True)
-        harness, told = CortextHarness(folder), list[str]()
-        before(harness)
-        harness.kernel.die_at(harness.kernel.calls + call)
-        try:
-            life(harness.make(), told)
-        except KilledError:
-            yield harness, told
-        else:
-            assert call > 10
-            return
-    raise AssertionError("it makes more calls than that")
-
-
-def found(store: Store) -> list[str]:
-    return names(store) if ID in set(store.ids()) else []
-
-
 @pytest.mark.parametrize("end", [CortextHarness.kill, CortextHarness.power_cut], ids=["killed", "power cut"])
 def test_the_end_at_any_call_costs_nothing_that_was_acknowledged(
     root: Path, end: Callable[[CortextHarness], None]
 ) -> None:
-    for harness, told in crash_points(root, CortextHarness.make, converse):
+    for harness, told in crash_points(CortextHarness, root, CortextHarness.make, converse):
         end(harness)
         store = harness.make()
         there = found(store)
@@ -104,7 +72,7 @@ def test_recovery_that_ends_at_any_call_can_be_done_again(root: Path) -> None:
             writer.append(status("paused"), turn(4), turn(5))
         harness.damage(ID, "turn-3")
 
-    for harness, _ in crash_points(root, damaged, recover):
+    for harness, _ in crash_points(CortextHarness, root, damaged, recover):
         harness.power_cut()
         recover(harness.make(), [])
         store = harness.make()

@@ -11,15 +11,14 @@ from segue.errors import NotFoundError
 from segue.testing.conformance.chapter import ID, begin, names
 from segue.testing.events import fork, switched, turn, turns
 from segue.testing.harness_gptel import GptelHarness
-from segue.testing.power import KilledError
+from tests.stores.dying import crash_points, found, recover
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from segue.store import Store
 
-MORE_CALLS_THAN_NEEDED = 400
 ENDS = [GptelHarness.kill, GptelHarness.power_cut]
 
 
@@ -55,30 +54,6 @@ def take_in(store: Store, told: list[str]) -> None:
         told.append("turn-9")
 
 
-def crash_points(
-    place: Path, before: Callable[[GptelHarness], object], life: Callable[[Store, list[str]], None]
-) -> Iterator[tuple[GptelHarness, list[str]]]:
-    """One world for each call at which that life can end, as it is when it has."""
-    for call in range(1, MORE_CALLS_THAN_NEEDED):
-        folder = place / str(call)
-        folder.mkdir(parents=True)
-        harness, told = GptelHarness(folder), list[str]()
-        before(harness)
-        harness.kernel.die_at(harness.kernel.calls + call)
-        try:
-            life(harness.make(), told)
-        except KilledError:
-            yield harness, told
-        else:
-            assert call > 10
-            return
-    raise AssertionError("it makes more calls than that")
-
-
-def found(store: Store) -> list[str]:
-    return names(store) if ID in set(store.ids()) else []
-
-
 def current_is_valid(harness: GptelHarness) -> None:
     folder = harness.root / ID
     target = os.readlink(folder / "current")
@@ -91,7 +66,7 @@ def current_is_valid(harness: GptelHarness) -> None:
 def test_the_end_at_any_call_costs_nothing_that_was_acknowledged(
     tmp_path: Path, end: Callable[[GptelHarness], None]
 ) -> None:
-    for harness, told in crash_points(tmp_path, GptelHarness.make, converse):
+    for harness, told in crash_points(GptelHarness, tmp_path, GptelHarness.make, converse):
         end(harness)
         store = harness.make()
         assert found(store)[: len(told)] == told
@@ -115,7 +90,7 @@ def test_the_end_at_any_call_costs_nothing_that_was_acknowledged(
 def test_the_end_while_an_edit_is_taken_in_loses_neither_the_edit_nor_what_was_acknowledged(
     tmp_path: Path, end: Callable[[GptelHarness], None]
 ) -> None:
-    for harness, told in crash_points(tmp_path, edit, take_in):
+    for harness, told in crash_points(GptelHarness, tmp_path, edit, take_in):
         end(harness)
         for store in (harness.make(), harness.make()):
             said = [event.content for event in store.load(ID).path("main")]
@@ -142,12 +117,7 @@ def test_recovery_that_ends_at_any_call_can_be_done_again(tmp_path: Path, damage
         with path.open("rb") as file:
             harness.disk.sync(file.fileno(), str(path))
 
-    def recover(store: Store, told: list[str]) -> None:
-        if store.examine(ID).damages:
-            store.recover(ID)
-        told.append("recovered")
-
-    for harness, _ in crash_points(tmp_path, damage, recover):
+    for harness, _ in crash_points(GptelHarness, tmp_path, damage, recover):
         harness.power_cut()
         recover(harness.make(), [])
         kept = [1, 2, 4, 5] if damaged == "events" else [1, 2, 3, 4, 5]

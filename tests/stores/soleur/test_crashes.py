@@ -10,15 +10,13 @@ from segue.errors import NotFoundError
 from segue.testing.conformance.chapter import ID, begin, names
 from segue.testing.events import turn, turns
 from segue.testing.harness_soleur import SoleurHarness
-from segue.testing.power import KilledError
+from tests.stores.dying import crash_points, found, recover
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from segue.store import Store
-
-MORE_CALLS_THAN_NEEDED = 200
 
 
 def converse(store: Store, told: list[str]) -> None:
@@ -35,41 +33,11 @@ def converse(store: Store, told: list[str]) -> None:
         told.append("turn-6")
 
 
-def recover(store: Store, told: list[str]) -> None:
-    if store.examine(ID).damages:
-        store.recover(ID)
-    told.append("recovered")
-
-
-def crash_points(
-    place: Path, before: Callable[[SoleurHarness], object], life: Callable[[Store, list[str]], None]
-) -> Iterator[tuple[SoleurHarness, list[str]]]:
-    """One world for each call at which that life can end, as it is when it has."""
-    for call in range(1, MORE_CALLS_THAN_NEEDED):
-        folder = place / str(call)
-        folder.mkdir(parents=True)
-        harness, told = SoleurHarness(folder), list[str]()
-        before(harness)
-        harness.kernel.die_at(harness.kernel.calls + call)
-        try:
-            life(harness.make(), told)
-        except KilledError:
-            yield harness, told
-        else:
-            assert call > 10
-            return
-    raise AssertionError("it makes more calls than that")
-
-
-def found(store: Store) -> list[str]:
-    return names(store) if ID in set(store.ids()) else []
-
-
 @pytest.mark.parametrize("end", [SoleurHarness.kill, SoleurHarness.power_cut], ids=["killed", "power cut"])
 def test_the_end_at_any_call_costs_nothing_that_was_acknowledged(
     tmp_path: Path, end: Callable[[SoleurHarness], None]
 ) -> None:
-    for harness, told in crash_points(tmp_path, SoleurHarness.make, converse):
+    for harness, told in crash_points(SoleurHarness, tmp_path, SoleurHarness.make, converse):
         end(harness)
         store = harness.make()
         assert found(store)[: len(told)] == told
@@ -89,7 +57,7 @@ def test_recovery_that_ends_at_any_call_can_be_done_again(tmp_path: Path) -> Non
         begin(harness.make(), *turns(1, 5)).close()
         harness.damage(ID, "turn-3")
 
-    for harness, _ in crash_points(tmp_path, damaged, recover):
+    for harness, _ in crash_points(SoleurHarness, tmp_path, damaged, recover):
         harness.power_cut()
         recover(harness.make(), [])
         assert names(harness.make()) == ["turn-1", "turn-2", "turn-4", "turn-5"]

@@ -7,16 +7,14 @@ say so.
 
 from __future__ import annotations
 
-from copy import deepcopy
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from segue.durable.blobs import put_blob
-from segue.errors import ConflictError, StorageError
+from segue.errors import StorageError
 from segue.formats.cortext import encode_turns
 from segue.formats.journal import fingerprint
-from segue.model import Turn, apply, check_event
+from segue.model import Turn
+from segue.model.incoming import sort_out
 from segue.store import Durability, Receipt
 
 if TYPE_CHECKING:
@@ -72,7 +70,7 @@ class CortextWriter:
             if self._is_midway:  # a Ctrl-C came there
                 self._log.stop()
             self._log.check()
-            new, seqs, overview = self._sort_out(events, fresh=fresh)
+            new, seqs, overview = sort_out(events, self.overview, {} if fresh else self._recall(), fingerprint)
             if new:
                 self.settle()
                 self._write(new, overview)
@@ -106,25 +104,6 @@ class CortextWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    def _sort_out(self, events: Iterable[Event], *, fresh: bool) -> tuple[list[Event], tuple[int, ...], Overview]:
-        """Those of the events that are new, numbered and our own; the seq of each of all; and what comes of them."""
-        recorded = {} if fresh else self._recall()
-        overview = self.overview
-        new: list[Event] = []
-        seqs: list[int] = []
-        coming: dict[str, tuple[int, int]] = {}
-        for event in events:
-            known = recorded.get(event.id) or coming.get(event.id)
-            if known is None:
-                check_event(event, overview)
-                new.append(replace(deepcopy(event), seq=overview.seq + 1))
-                overview = apply(overview, new[-1])
-                coming[event.id] = known = (overview.seq, fingerprint(event))
-            elif known[1] != fingerprint(event):
-                raise ConflictError(f"session {overview.id} holds another event with the id {event.id}")
-            seqs.append(known[0])
-        return new, tuple(seqs), overview
 
     def _recall(self) -> dict[str, tuple[int, int]]:
         """Every id there is, learnt once, when somebody brings ids of their own."""

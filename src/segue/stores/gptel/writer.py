@@ -5,22 +5,20 @@ from __future__ import annotations
 import os
 import threading
 from contextlib import suppress
-from copy import deepcopy
 from typing import TYPE_CHECKING
-
-from msgspec.structs import replace
 
 from segue.durable.blobs import put_blob
 from segue.durable.log import Log
 from segue.durable.snapshot import Snapshot, signature_of
-from segue.errors import ConflictError, DamagedError, DiskFullError, SegueError, UsageError, WriterStoppedError
+from segue.errors import DamagedError, DiskFullError, SegueError, UsageError, WriterStoppedError
 from segue.formats.gptel.assembly import without_branch
 from segue.formats.gptel.conversation import Conversation
 from segue.formats.gptel.footer import Upto
 from segue.formats.gptel.names import EVENTS, SESSION
 from segue.formats.gptel.settings import variables_of
 from segue.formats.journal import encode_append, encode_event, fingerprint
-from segue.model import BranchCreated, Turn, apply, check_event, fold, overview_of
+from segue.model import BranchCreated, Turn, fold, overview_of
+from segue.model.incoming import sort_out
 from segue.store import Durability, Receipt
 
 if TYPE_CHECKING:
@@ -67,12 +65,12 @@ class GptelWriter:
         return self._overview.branch
 
     def append(self, *events: Event, fresh: bool = False) -> Receipt:  # noqa: ARG002 - every id is at hand
-        self._check()  # before the mutex, which a thread of a forked parent may have held
+        self._check_process()  # before the mutex, which a thread of a forked parent may have held
         with self._mutex:
             self._check()
             if self._tree.texts() != self._signature:  # somebody saved the text in an editor
                 self._take_in(self._tree.read(self._overview.id))
-            new, seqs, overview = self._sort_out(events)
+            new, seqs, overview = sort_out(events, self._overview, self._recorded, fingerprint)
             if new:
                 self._record(new)
                 self._recorded |= {event.id: (event.seq, fingerprint(event)) for event in new}
@@ -87,7 +85,9 @@ class GptelWriter:
             return Receipt(seqs=seqs, durability=Durability.SYNCED)
 
     def put_blob(self, data: bytes) -> str:
-        self._check()
+        self._check_process()
+        if self._log is not None:
+            self._log.check()
         return put_blob(self._blobs, data)
 
     def settle(self) -> None:
@@ -104,7 +104,7 @@ class GptelWriter:
         `settled` is a branch in whose file no settings are left to wait until it is active. Unlike an append this fails
         where a file cannot be written: nothing is lost, and it can be done again.
         """
-        self._check()
+        self._check_process()
         with self._mutex:
             self._check()
             if self._tree.texts() != self._signature:
@@ -164,13 +164,17 @@ class GptelWriter:
     ) -> None:
         self.close()
 
-    def _check(self) -> None:
+    def _check_process(self) -> None:
         if os.getpid() != self._process:
             self._stopped = "it was opened by the parent of this process, which goes on writing it"
         if self._stopped:
             path = self._tree.folder.path
             hint = "open the session again; whatever was acknowledged is there"
             raise WriterStoppedError(f"{path} takes nothing more: {self._stopped}", hint=hint, path=path)
+
+    def _check(self) -> None:
+        """Under the mutex: another thread may be between the file and what we know of it."""
+        self._check_process()
         if self._log is not None:
             if self._log.size != self._accounted:  # a Ctrl-C came between the file and what we know of it
                 self._log.stop()
@@ -199,24 +203,6 @@ class GptelWriter:
         ours = self._tree.ours
         self._log = Log(ours, EVENTS, ours.open(EVENTS, os.O_RDWR | os.O_APPEND))
         self._accounted = self._log.size
-
-    def _sort_out(self, events: Iterable[Event]) -> tuple[list[Event], tuple[int, ...], Overview]:
-        """Those of the events that are new, numbered and our own; the seq of each of all; and what comes of them."""
-        overview = self._overview
-        new: dict[str, Event] = {}
-        seqs: list[int] = []
-        coming: dict[str, tuple[int, int]] = {}
-        for event in events:
-            known = self._recorded.get(event.id) or coming.get(event.id)
-            if known is None:
-                check_event(event, overview)
-                new[event.id] = replace(deepcopy(event), seq=overview.seq + 1)
-                coming[event.id] = known = (overview.seq + 1, fingerprint(event))
-                overview = apply(overview, new[event.id])
-            elif known[1] != fingerprint(event):
-                raise ConflictError(f"session {overview.id} holds another event with the id {event.id}")
-            seqs.append(known[0])
-        return list(new.values()), tuple(seqs), overview
 
     def _record(self, new: list[Event]) -> None:
         """The one point at which an append is made or not."""

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from typing import TYPE_CHECKING, Generic
 
-from msgspec.structs import replace
-
 from segue.durable.blobs import put_blob
-from segue.errors import ConflictError
-from segue.model import apply, check_event, content_of
+from segue.model import content_of
+from segue.model.incoming import sort_out
 from segue.store import Durability, Receipt
 from segue.stores.sealed.document import Written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
     from types import TracebackType
     from typing import Self
 
@@ -41,7 +38,7 @@ class SealedWriter(Generic[Written]):
         self._document = document
         self._blobs = blobs
         self._extend = extend
-        self._recorded = {event.id: event for event in document.events}
+        self._recorded = {event.id: (event.seq, content_of(event)) for event in document.events}
 
     @property
     def overview(self) -> Overview:
@@ -54,12 +51,12 @@ class SealedWriter(Generic[Written]):
     def append(self, *events: Event, fresh: bool = False) -> Receipt:  # noqa: ARG002 - every id is at hand
         self._snapshot.check()  # before its mutex, which a thread of a forked parent may have held
         with self._snapshot.lock:
-            new, seqs, overview = self._sort_out(events)
+            new, seqs, overview = sort_out(events, self.overview, self._recorded, content_of)
             if new:
                 document = self._extend(self._document, new, overview)
                 self._snapshot.put(document.encode())
                 self._document = document
-                self._recorded |= {event.id: event for event in new}
+                self._recorded |= {event.id: (event.seq, content_of(event)) for event in new}
             return Receipt(seqs=seqs, durability=Durability.SYNCED)
 
     def put_blob(self, data: bytes) -> str:
@@ -77,19 +74,3 @@ class SealedWriter(Generic[Written]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    def _sort_out(self, events: Iterable[Event]) -> tuple[list[Event], tuple[int, ...], Overview]:
-        """Those of the events that are new, numbered and our own; the seq of each of all; and what comes of them."""
-        overview = self.overview
-        new: dict[str, Event] = {}
-        seqs: list[int] = []
-        for event in events:
-            known = self._recorded.get(event.id) or new.get(event.id)
-            if known is None:
-                check_event(event, overview)
-                known = new[event.id] = replace(deepcopy(event), seq=overview.seq + 1)
-                overview = apply(overview, known)
-            elif content_of(known) != content_of(event):
-                raise ConflictError(f"session {overview.id} holds another event with the id {event.id}")
-            seqs.append(known.seq)
-        return list(new.values()), tuple(seqs), overview
