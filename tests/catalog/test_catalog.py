@@ -243,6 +243,26 @@ def test_whoever_writes_it_keeps_nobody_from_reading(library: Library, folder: F
         assert len(found(catalog, "zebra")) == 2
 
 
+def test_a_copy_in_which_a_tool_goes_on_is_no_session_of_its_own(
+    library: Library, folder: Folder, tmp_path: Path
+) -> None:
+    tool = segue.open(f"journal:{tmp_path}/tool")
+    say(tool, "copy", "zebra")
+    say(library, "ours", "zebra")
+    with library.open("ours") as session:
+        session.override({"tool": "claude", "tool_session": "copy"})
+    with Catalog(folder) as catalog:
+        catalog.refresh(sources(library, tool))
+        assert [entry.id for entry in catalog.entries()] == found(catalog, "zebra") == ["ours"]
+        with library.open("ours") as session:
+            session.override({"tool": "claude", "tool_session": "copy", "tool_since": "2026-11-15T09:30:00Z"})
+        catalog.refresh(sources(library, tool))
+        assert {entry.id for entry in catalog.entries()} == {"ours", "copy"}
+        library.delete("ours")
+        catalog.refresh(sources(library, tool))
+        assert [entry.id for entry in catalog.entries()] == ["copy"]
+
+
 def test_one_session_can_be_noted_alone(library: Library, folder: Folder) -> None:
     say(library, "one", "zebra")
     with Catalog(folder) as catalog:

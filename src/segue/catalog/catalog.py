@@ -206,6 +206,7 @@ class Catalog:
             "project": record.project,
             "folder": record.folder,
             "summary": record.summary,
+            "handed_to": record.handed_to,
             "tags": "".join(f"\n{tag}\n" for tag in head.tags),
             "turn_count": head.turn_count if record.is_counted else None,
             "created_at": to_number(head.created_at),

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+_NO_COPY = (
+    "NOT EXISTS (SELECT 1 FROM sessions AS o WHERE o.handed_to = s.id AND o.handed_to <> '' AND o.source <> s.source)"
+)
 _NAMES = "lower(s.id || ' ' || s.title || ' ' || s.agent || ' ' || s.tool || ' ' || s.tags || ' ' || s.project)"
 
 
@@ -97,8 +100,9 @@ def conditions(filters: Filters, *, pieces: bool = False) -> tuple[str, dict[str
         found.append(("s.updated_at < :until", {"until": to_number(filters.until)}))
     if pieces and filters.branch is not None:
         found.append(("p.branch = :branch", {"branch": filters.branch}))
+    found.append((_NO_COPY, {}))
     values = {name: value for _, some in found for name, value in some.items()}
-    return " AND ".join(condition for condition, _ in found) or "1", values
+    return " AND ".join(condition for condition, _ in found), values
 
 
 def entry_of(row: sqlite3.Row) -> Entry:

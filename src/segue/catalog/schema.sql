@@ -16,6 +16,7 @@ CREATE TABLE sessions (
     project TEXT NOT NULL,
     folder TEXT NOT NULL,
     summary TEXT NOT NULL,
+    handed_to TEXT NOT NULL,   -- the id of the session in which a tool goes on with this one
     tags TEXT NOT NULL,        -- each between newlines, so that one is found as '\ntag\n'
     turn_count INTEGER,        -- NULL where only the ends of a session were read
     created_at INTEGER NOT NULL,
@@ -24,6 +25,7 @@ CREATE TABLE sessions (
     UNIQUE (source, id)
 );
 CREATE INDEX sessions_by_activity ON sessions (updated_at);
+CREATE INDEX sessions_by_hand ON sessions (handed_to) WHERE handed_to <> '';
 
 -- What can be searched for.
 CREATE TABLE pieces (

@@ -49,6 +49,8 @@ class Record(Struct, frozen=True, kw_only=True):
     project: str = ""
     folder: str = ""
     summary: str = ""
+    handed_to: str = ""
+    """The session of a tool in which this one goes on: where both are known, that is no session of its own."""
     pieces: tuple[Piece, ...] = ()
     is_counted: bool = True
     """Whether all turns were seen: otherwise nobody knows how many there are."""

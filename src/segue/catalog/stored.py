@@ -105,6 +105,8 @@ def _record(head: Head, about: Overview, pieces: tuple[Piece, ...]) -> Record:
         project=_text(about, "project"),
         folder=_text(about, "cwd"),
         summary=about.summary,
+        # A tool's session that held other things before is one of its own.
+        handed_to="" if "tool_since" in about.overrides else _text(about, "tool_session"),
         pieces=pieces,
     )
 
