@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from segue.errors import DamagedError, DiskFullError, NotFoundError, SegueError, WriterStoppedError
+from segue.errors import DamagedError, DiskFullError, NotFoundError, WriterStoppedError
 from segue.model import Head
 from segue.store import Examination
 from segue.stores.journal import JournalStore
 from segue.testing.failing import SHORT, FailingKernel, Fault, WatchedKernel
+from tests.promises.failures import attempt, each_fault
 from tests.promises.material import descriptors, goes_on, metadata, snapshot, temporaries, turn
 from tests.promises.operations import BLOB, BLOB_NAME, FIRST, OTHERS, READING, WRITING, copy, create, prepare
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from segue.stores.journal.writer import JournalWriter
@@ -29,23 +30,6 @@ ERRORS = (errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, SHOR
 def prepared(root: Path) -> Path:
     prepare(root / "prepared")
     return root / "prepared"
-
-
-def each_fault(calls: int) -> Iterator[Fault]:
-    for at in range(1, calls + 1):
-        for error in ERRORS:
-            for for_good in (False, True):
-                yield Fault(at=at, error=error, for_good=for_good)
-
-
-def attempt(fault: Fault, run: Callable[[], object]) -> tuple[object, SegueError | None]:
-    """What it gave, or the typed error it raised; anything else ends the proof."""
-    try:
-        return run(), None
-    except SegueError as error:
-        return None, error
-    except Exception as error:  # noqa: BLE001 - this is the claim
-        pytest.fail(f"{fault}: {error!r} escaped")
 
 
 def count(prepared: Path, root: Path, run: Callable[[JournalStore], object]) -> int:
@@ -79,7 +63,7 @@ def takes_nothing_more(writer: JournalWriter) -> None:
 
 @pytest.mark.parametrize("name", WRITING)
 def test_an_append_that_raises_is_not_there_and_one_that_returns_is(prepared: Path, root: Path, name: str) -> None:
-    for fault in each_fault(6):
+    for fault in each_fault(6, ERRORS):
         folder = copy(prepared, root / str(fault))
         kernel = FailingKernel()
         open_before = descriptors()
@@ -112,7 +96,7 @@ def test_a_blob_that_was_not_acknowledged_is_whole_or_missing(prepared: Path, ro
         before = len(kernel.calls)
         name = writer.put_blob(b"another" * 50)
         calls = len(kernel.calls) - before
-    for fault in each_fault(calls):
+    for fault in each_fault(calls, ERRORS):
         folder = copy(prepared, root / str(fault))
         failing = FailingKernel()
         open_before = descriptors()
@@ -135,7 +119,7 @@ def test_a_blob_that_was_not_acknowledged_is_whole_or_missing(prepared: Path, ro
 
 
 def test_closing_lets_go_whatever_fails(prepared: Path, root: Path) -> None:
-    for fault in each_fault(6):
+    for fault in each_fault(6, ERRORS):
         folder = copy(prepared, root / str(fault))
         kernel = FailingKernel()
         open_before = descriptors()
@@ -152,7 +136,7 @@ def test_reading_gives_the_truth_or_a_typed_error(prepared: Path, root: Path, na
     _, run = OTHERS[name]
     true = run(JournalStore(str(prepared)))
     before = snapshot(prepared)
-    for fault in each_fault(count(prepared, root / "counted", run)):
+    for fault in each_fault(count(prepared, root / "counted", run), ERRORS):
         kernel = FailingKernel(fault)
         store = JournalStore(str(prepared), kernel=kernel)
         open_before = descriptors()
@@ -180,7 +164,7 @@ def test_a_session_is_created_whole_or_not_at_all(prepared: Path, root: Path) ->
         where = "below/here" if empty else ""
         kernel = WatchedKernel()
         create(JournalStore(str(copy(start, root / f"counted-{empty}") / where), kernel=kernel))
-        for fault in each_fault(len(kernel.calls)):
+        for fault in each_fault(len(kernel.calls), ERRORS):
             folder = copy(start, root / f"{fault} {empty}") / where
             failing = FailingKernel(fault)
             open_before = descriptors()
@@ -200,7 +184,7 @@ def test_a_session_is_created_whole_or_not_at_all(prepared: Path, root: Path) ->
 
 def test_deleting_removes_a_session_whole_or_leaves_it_whole(prepared: Path, root: Path) -> None:
     _, run = OTHERS["delete"]
-    for fault in each_fault(count(prepared, root / "counted", run)):
+    for fault in each_fault(count(prepared, root / "counted", run), ERRORS):
         folder = copy(prepared, root / str(fault))
         kernel = FailingKernel(fault)
         open_before = descriptors()
@@ -224,7 +208,7 @@ def test_recovery_that_fails_half_way_can_be_done_again(prepared: Path, root: Pa
     original = (prepared / "damaged.jsonl").read_bytes()
     JournalStore(str(copy(prepared, root / "sound"))).recover("damaged")
     recovered = (root / "sound" / "damaged.jsonl").read_bytes()
-    for fault in each_fault(count(prepared, root / "counted", run)):
+    for fault in each_fault(count(prepared, root / "counted", run), ERRORS):
         folder = copy(prepared, root / str(fault))
         kernel = FailingKernel(fault)
         open_before = descriptors()
@@ -244,7 +228,7 @@ def test_recovery_that_fails_half_way_can_be_done_again(prepared: Path, root: Pa
 def test_opening_that_fails_half_way_can_be_done_again(prepared: Path, root: Path, name: str) -> None:
     session_id, run = OTHERS[name]
     held = ids(prepared, session_id)
-    for fault in each_fault(count(prepared, root / "counted", run)):
+    for fault in each_fault(count(prepared, root / "counted", run), ERRORS):
         folder = copy(prepared, root / str(fault))
         kernel = FailingKernel(fault)
         open_before = descriptors()

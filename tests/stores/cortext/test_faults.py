@@ -18,10 +18,11 @@ from segue.testing.events import status, turn, turns
 from segue.testing.failing import SHORT, FailingKernel, Fault, WatchedKernel
 from segue.testing.harness import snapshot_of
 from segue.testing.harness_cortext import CortextHarness
+from tests.promises.failures import attempt, each_fault
 from tests.promises.material import descriptors, temporaries
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from segue.stores.cortext.writer import CortextWriter
@@ -72,23 +73,6 @@ def copies(prepared: Path, root: Path) -> Callable[[Fault | str], Path]:
     return copy
 
 
-def each_fault(calls: int) -> Iterator[Fault]:
-    for at in range(1, calls + 1):
-        for error in ERRORS:
-            for for_good in (False, True):
-                yield Fault(at=at, error=error, for_good=for_good)
-
-
-def attempt(fault: Fault, run: Callable[[], object]) -> tuple[object, SegueError | None]:
-    """What it gave, or the typed error it raised; anything else ends the proof."""
-    try:
-        return run(), None
-    except SegueError as error:
-        return None, error
-    except Exception as error:  # noqa: BLE001 - this is the claim
-        pytest.fail(f"{fault}: {error!r} escaped")
-
-
 def calls_of(root: Path, run: Callable[[CortextStore], object]) -> int:
     kernel = WatchedKernel()
     run(CortextStore(str(root), kernel=kernel))
@@ -109,7 +93,7 @@ def goes_on(root: Path, session_id: str, there: list[str]) -> None:
 def test_an_append_that_raises_is_not_there_and_one_that_returns_is(
     copies: Callable[[Fault | str], Path], name: str
 ) -> None:
-    for fault in each_fault(14):
+    for fault in each_fault(14, ERRORS):
         folder = copies(fault)
         kernel = FailingKernel()
         open_before = descriptors()
@@ -155,7 +139,7 @@ def test_reading_gives_the_truth_or_says_that_it_cannot_and_writes_nothing(
     true = run(CortextStore(str(prepared)))
     calls = calls_of(copies("counted"), run)
     before = snapshot_of(prepared)
-    for fault in each_fault(calls):
+    for fault in each_fault(calls, ERRORS):
         open_before = descriptors()
         found, error = attempt(fault, partial(run, CortextStore(str(prepared), kernel=FailingKernel(fault))))
         assert descriptors() == open_before, fault
@@ -178,7 +162,7 @@ def test_a_session_is_created_whole_or_not_at_all(copies: Callable[[Fault | str]
     def create(store: CortextStore) -> None:
         begin(store, turn(1), status("paused"), turn(2), session_id="2026-01-02-001-plan-x").close()
 
-    for fault in each_fault(calls_of(copies("counted"), create)):
+    for fault in each_fault(calls_of(copies("counted"), create), ERRORS):
         folder = copies(fault)
         kernel = FailingKernel(fault)
         open_before = descriptors()
@@ -194,7 +178,7 @@ def test_a_session_is_created_whole_or_not_at_all(copies: Callable[[Fault | str]
 
 
 def test_deleting_removes_a_session_whole_or_leaves_it_whole(copies: Callable[[Fault | str], Path]) -> None:
-    for fault in each_fault(calls_of(copies("counted"), lambda store: store.delete("sound"))):
+    for fault in each_fault(calls_of(copies("counted"), lambda store: store.delete("sound")), ERRORS):
         folder = copies(fault)
         open_before = descriptors()
         attempt(fault, partial(CortextStore(str(folder), kernel=FailingKernel(fault)).delete, "sound"))
@@ -209,7 +193,7 @@ def test_deleting_removes_a_session_whole_or_leaves_it_whole(copies: Callable[[F
 
 def test_recovery_that_fails_half_way_can_be_done_again(copies: Callable[[Fault | str], Path]) -> None:
     original = None
-    for fault in each_fault(calls_of(copies("counted"), lambda store: store.recover("damaged"))):
+    for fault in each_fault(calls_of(copies("counted"), lambda store: store.recover("damaged")), ERRORS):
         folder = copies(fault)
         hidden = folder / "conversations" / "other" / "damaged" / ".session"
         original = (hidden / "messages.jsonl").read_bytes()
@@ -230,7 +214,7 @@ def test_opening_that_fails_half_way_can_be_done_again(copies: Callable[[Fault |
     def run(store: CortextStore) -> None:
         store.open(session_id, timeout_seconds=0).close()
 
-    for fault in each_fault(calls_of(copies("counted"), run)):
+    for fault in each_fault(calls_of(copies("counted"), run), ERRORS):
         folder = copies(fault)
         open_before = descriptors()
         attempt(fault, partial(run, CortextStore(str(folder), kernel=FailingKernel(fault))))
