@@ -159,8 +159,8 @@ def test_what_was_learned_goes_to_the_design(tmp_path: Path, folder: Path) -> No
     spec.write_learnings([learning("New\n# thing", task_id="1.1"), learning("Other", story_id="2"), learning("Third")])
     spec.write_patterns([Pattern(name="Retry", description="twice", timestamp=NOW, id="p")])
     assert (folder / "design.md").read_bytes() == (
-        b"# Design\r\n\r\n## Learnings\r\n\r\n- old\r\n- New # thing (task 1.1)\r\n- Other (story 2)\r\n- Third\r\n"
-        b"\r\n## Risks\r\n\r\nNone.\r\n\r\n## Patterns\r\n\r\n- **Retry**: twice\r\n"
+        b"# Design\r\n\r\n## Learnings\r\n\r\n- old\r\n- New\r\n  \\# thing (task 1.1)\r\n- Other (story 2)\r\n"
+        b"- Third\r\n\r\n## Risks\r\n\r\nNone.\r\n\r\n## Patterns\r\n\r\n- **Retry**: twice\r\n"
     )
 
 

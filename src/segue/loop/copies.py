@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def keep_copy(desk: Desk, known: Overview) -> None:
     """As it is now, durably, for whoever holds the session's lock."""
-    copies = _copies(str(known.extra["project"]))
+    copies = _copies(desk.project)
     copies.make()
     copies.replace(_name(known.id), desk.store.folder.read(_name(known.id)))
 

@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from segue.clock import utc_now
-from segue.errors import UsageError
-from segue.ids import check_id
+from segue.errors import ConflictError, UsageError
+from segue.ids import check_id, is_id
 from segue.stores.ralph import RalphStore
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ PATIENCE_SECONDS = 60.0
 LASTING = "lasting"
 """The extra field of a session whose file has a copy in the project."""
 _SIGNS = ("openspec", ".ralph", ".git")
+_FOLDER = "/ralph/sessions"
+"""Of the sessions, in the temporary folder."""
 
 
 class NeedsError(UsageError):
@@ -32,6 +34,16 @@ class NeedsError(UsageError):
     def __init__(self, code: str, message: str, *, hint: str) -> None:
         super().__init__(message, hint=hint)
         self.code = code
+
+
+class SessionElsewhereError(ConflictError):
+    """The session belongs to the plan of another project."""
+
+    def __init__(self, session_id: str, change: str, project: str, here: str) -> None:
+        super().__init__(
+            f"session {session_id} works on change {change} in {project}, and {here} has a change of that name too",
+            hint=f"go to {project}, or begin a session of its own here: another RALPH_SESSION, then session init",
+        )
 
 
 class Desk:
@@ -47,7 +59,7 @@ class Desk:
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
         self.clock = clock
-        self.store = RalphStore(f"{environ.get('TMPDIR') or '/tmp'}/ralph/sessions", clock=clock)  # noqa: S108 - as specified; the store refuses what is not ours
+        self._usual_folder = f"{environ.get('TMPDIR') or '/tmp'}{_FOLDER}"  # noqa: S108 - as specified; the store refuses what is not ours
         self._session = session or environ.get("RALPH_SESSION", "")
         self._story = story or environ.get("RALPH_STORY", "")
         self._cwd = cwd
@@ -64,6 +76,25 @@ class Desk:
         return check_id(self._session)
 
     @cached_property
+    def store(self) -> RalphStore:
+        return RalphStore(self._folder_of_session(), clock=self.clock)
+
+    def _folder_of_session(self) -> str:
+        """The usual folder, or the one that the claim of this session names: tools set TMPDIR for their shells.
+
+        Claims travel with a project. So no other kind of folder counts, and none inside of the project; that it
+        belongs to this user alone is for the store to check.
+        """
+        usual, name = self._usual_folder, f"{self._session}.json"
+        if not is_id(self._session) or os.path.lexists(f"{usual}/{name}"):
+            return usual
+        for folder in self.claims(self.project_here, sessions=usual).folders_of(self._session):
+            is_inside = f"{os.path.realpath(folder)}/".startswith(f"{os.path.realpath(self.project_here)}/")
+            if folder.endswith(_FOLDER) and not is_inside and os.path.lexists(f"{folder}/{name}"):
+                return folder
+        return usual
+
+    @cached_property
     def overview(self) -> Overview:
         """The session as it was when the step began."""
         return self.store.overview(self.session_id)
@@ -72,11 +103,30 @@ class Desk:
     def change(self) -> str:
         return str(self.overview.extra.get("change_name", ""))
 
-    @property
+    @cached_property
     def project(self) -> str:
-        """Where the session was begun, wherever the agent is now; else the nearest folder that looks like a project."""
-        known = self.overview.extra.get("project")
-        return known if isinstance(known, str) and known.startswith("/") else self.project_here
+        """Where the session was begun, wherever the agent is now; where it is now, if that folder has moved.
+
+        SessionElsewhereError in another project, such as a second worktree, that has a change of the same name: the
+        plan that is ticked must be the one that the agent sees.
+        """
+        known, here = self.overview.extra.get("project"), self.project_here
+        if not isinstance(known, str) or not known.startswith("/") or known == here:
+            return here
+        if os.path.realpath(known) == os.path.realpath(here) or not self._has_change(here):
+            return known
+        if not os.path.isdir(known):  # noqa: PTH112 - a text, as the rooms below take it
+            return here
+        raise SessionElsewhereError(self.session_id, self.change, known, here)
+
+    def _has_change(self, project: str) -> bool:
+        from segue.spec import ChangeNotFoundError
+
+        try:
+            self.spec_of(project, self.change)
+        except (ChangeNotFoundError, UsageError):  # a session that came from elsewhere has no change
+            return False
+        return True
 
     @cached_property
     def project_here(self) -> str:
@@ -89,10 +139,10 @@ class Desk:
                 return self._cwd
             folder = above
 
-    def claims(self, project: str) -> Claims:
+    def claims(self, project: str, *, sessions: str = "") -> Claims:
         from segue.stores.ralph.claims import Claims
 
-        return Claims(project, sessions=self.store.folder.path)
+        return Claims(project, sessions=sessions or self.store.folder.path)
 
     def spec_of(self, project: str, change: str) -> Spec:
         from segue.spec import open_spec

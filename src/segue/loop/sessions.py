@@ -99,7 +99,7 @@ def end(desk: Desk, *, keep: str | None = None) -> Overview:
 
 
 def _create(desk: Desk, change: str, project: str, *, lasting: bool) -> bool:
-    """Whether the session is new; SessionExistsError if it belongs to another change."""
+    """Whether the session is new; ConflictError if it belongs to another change or project."""
     extra: JsonObject = {"change_name": change, "project": project}
     first = Metadata(
         session_id=desk.session_id,
@@ -118,6 +118,7 @@ def _create(desk: Desk, change: str, project: str, *, lasting: bool) -> bool:
     except SessionExistsError:
         if desk.change != change:
             raise
+        _ = desk.project  # an error, if the session belongs to another project
         return False
     return True
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from segue.durable.edit import edit
 from segue.spec.checklist import read_checklist, ticked
-from segue.spec.section import as_item, with_items
+from segue.spec.section import as_item, as_line, with_items
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,11 +37,11 @@ class PlanFiles:
         return self._edit(self._tasks, lambda text: ticked(text, task_id, deepest=self.deepest))
 
     def write_learnings(self, learnings: Sequence[Learning]) -> None:
-        items = [f"{as_item(one.description)}{_about(one)}" for one in learnings]
+        items = [as_item(one.description, _about(one)) for one in learnings]
         self._edit(self._notes, lambda text: with_items(text, "Learnings", items))
 
     def write_patterns(self, patterns: Sequence[Pattern]) -> None:
-        items = [f"**{as_item(one.name)}**: {as_item(one.description)}" for one in patterns]
+        items = [_pattern(one) for one in patterns]
         self._edit(self._notes, lambda text: with_items(text, "Patterns", items))
 
     def text(self, name: str, folder: Folder | None = None) -> str:
@@ -58,11 +58,16 @@ class PlanFiles:
         return edit(self.folder, name, changed, locks=self._locks, now=self._clock())
 
 
+def _pattern(pattern: Pattern) -> str:
+    name, description = f"**{as_line(pattern.name)}**:", as_item(pattern.description)
+    return f"{name} {description}" if "\n" not in description else f"{name}\n{description}"
+
+
 def _about(learning: Learning) -> str:
     """Where it was learned."""
     if learning.task_id:
-        return f" (task {as_item(learning.task_id)})"
-    return f" (story {as_item(learning.story_id)})" if learning.story_id else ""
+        return f" (task {as_line(learning.task_id)})"
+    return f" (story {as_line(learning.story_id)})" if learning.story_id else ""
 
 
 def _decode(data: bytes) -> str:

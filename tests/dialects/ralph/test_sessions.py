@@ -196,4 +196,4 @@ def test_a_learning_of_any_bytes_is_kept(project: Project) -> None:
     assert isinstance(learning, Learning)
     assert learning.description == "odd \udcff \x1b[31m\n## heading <!-- "
     project.ask("session", "flush")
-    assert project.design.read_text() == "## Learnings\n\n- odd \\udcff \\x1b[31m ## heading &lt;!--\n"
+    assert project.design.read_text() == "## Learnings\n\n- odd \\udcff \\x1b[31m\n  \\## heading &lt;!--\n"

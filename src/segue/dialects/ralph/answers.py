@@ -21,7 +21,7 @@ from segue.errors import (
     UsageError,
 )
 from segue.formats.records import pretty
-from segue.loop.desk import NeedsError
+from segue.loop.desk import NeedsError, SessionElsewhereError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,6 +66,7 @@ def codes() -> tuple[tuple[type[SegueError], str, Exit], ...]:
 
     return (
         (ChangeLockedError, "CHANGE_LOCKED", Exit.CONFLICT),
+        (SessionElsewhereError, "SESSION_ELSEWHERE", Exit.CONFLICT),
         (ChangeNotFoundError, "CHANGE_NOT_FOUND", Exit.NOT_FOUND),
         (StoryNotFoundError, "STORY_NOT_FOUND", Exit.NOT_FOUND),
         (TaskNotFoundError, "TASK_NOT_FOUND", Exit.NOT_FOUND),

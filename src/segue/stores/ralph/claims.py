@@ -81,6 +81,12 @@ class Claims:
         names = sorted(entry.name.removesuffix(_SUFFIX) for entry in self.locks.scan() if entry.name.endswith(_SUFFIX))
         return [claim for name in names if is_id(name) and (claim := self.find(name)) is not None]
 
+    def folders_of(self, session_id: str) -> Iterator[str]:
+        """The folders on this host in which claims say that the file of this session is."""
+        if self.locks.exists():
+            host = os.uname().nodename
+            yield from (one.sessions for one in self.list() if one.session == session_id and one.host == host)
+
     def is_stale(self, claim: Claim) -> bool:
         """Whether the file of its session is known to be gone."""
         if not is_id(claim.session) or not claim.sessions or claim.host != os.uname().nodename:
