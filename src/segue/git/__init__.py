@@ -8,6 +8,7 @@ Read `repository` (what is done), then `answers` (what git says, and what it mea
 
 from __future__ import annotations
 
+from segue.git.answers import RefusedError
 from segue.git.repository import Outcome, Repository, find_repository
 
-__all__ = ["Outcome", "Repository", "find_repository"]
+__all__ = ["Outcome", "RefusedError", "Repository", "find_repository"]

@@ -57,6 +57,10 @@ class Repository:
                 status="failed", words=one_line(f"saved, but not committed: {refused}"), hint=one_line(refused.hint)
             )
 
+    def uncommitted(self, path: Path | str) -> tuple[Path, ...]:
+        """The files at or below a path that the last commit does not have as they are; RefusedError if unknown."""
+        return tuple(self.root / os.fsdecode(name) for name in self._look([self._relative(Path(path))]).changed)
+
     def _commit(self, paths: Sequence[bytes], message: str) -> Outcome:
         self._refuse_unfinished()
         state = self._look(paths)

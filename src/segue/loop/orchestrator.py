@@ -18,6 +18,7 @@ from segue.clock import utc_now
 from segue.durable.lock import WriterLock
 from segue.errors import ConflictError, NotFoundError
 from segue.ids import is_id
+from segue.loop.commits import StoryCommits
 from segue.loop.copies import bring_back
 from segue.loop.desk import Desk
 from segue.loop.news import Began, Failed, Finished, Heard, Noted, Started, Verifying
@@ -25,7 +26,7 @@ from segue.loop.process import attend
 from segue.loop.prompt import assign, prompt_of
 from segue.loop.recording import take_over_notes, take_over_turns
 from segue.loop.sessions import advance, begin, end
-from segue.spec import find_next, get_story
+from segue.spec import find_next, get_story, plan_of
 from segue.stores.ralph.claims import ChangeLockedError
 from segue.tools.places import discard
 
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from segue.spec import Story
     from segue.stores.ralph.claims import Claim
 
+_LEFT = "uncommitted"
+"""The override that says what an agent changed and nobody committed."""
 _TOLD_CHARACTERS = 4000
 """Of what a verification said, for the next attempt: its end, where the reasons are."""
 
@@ -88,10 +91,14 @@ class Orchestrator:
         self._command = command
         self._tell: Callable[[News], None] = lambda _: None
         self._should_stop = should_stop
-        self._repository = repository
         self._clock = clock
         self.project = self._desk("").project_here
         self._claims = self._desk("").claims(self.project)
+        self._commits = (
+            None
+            if repository is None
+            else StoryCommits(repository, project=self.project, plan=plan_of(self.project, order.change))
+        )
 
     def stories(self) -> tuple[Story, ...]:
         """As they are now."""
@@ -110,10 +117,14 @@ class Orchestrator:
         self._tell = tell
         self.stories()  # an error, if there is no such change
         with self._session() as session, self._alone(session) as lock:
+            if self._commits is not None and (words := self._commits.begin(session.overview.overrides.get(_LEFT))):
+                self._tell(Noted(words=words))
             try:
                 how = self._work(session, lock)
             finally:
                 take_over_notes(session, self._desk(session.id).overview)
+                if self._commits is not None:
+                    session.override({**session.overview.overrides, _LEFT: self._commits.left()})
             if how is End.COMPLETE:
                 end(self._desk(session.id))
                 session.complete()
@@ -240,7 +251,8 @@ class Orchestrator:
         environ = {**self._environ, **self._told(session.id, story.id)}
         title = f"{self._order.change} {story.id}: {story.title}"
         errand = self._worker.prepare(prompt, title=title, cwd=self.project, environ=environ)
-        session.override({"tool": self._worker.name, "tool_session": errand.native_id, "story": story.id})
+        doing = {"tool": self._worker.name, "tool_session": errand.native_id, "story": story.id}
+        session.override(doing if self._commits is None else {**doing, _LEFT: self._commits.left()})
         session.add("user", prompt)
         try:
             ended = attend(
@@ -284,12 +296,7 @@ class Orchestrator:
 
     def _commit(self, what: str) -> str:
         """What became of it, in words; nothing if there was nothing to do."""
-        if self._repository is None:
-            return ""
-        outcome = self._repository.commit([self.project], f"{self._order.change}: {what}")
-        if outcome.status == "failed":
-            return f"{outcome.words}; {outcome.hint}" if outcome.hint else outcome.words
-        return outcome.words if outcome.status == "committed" else ""
+        return "" if self._commits is None else self._commits.commit(f"{self._order.change}: {what}")
 
     def _take_over_turns(self, session: LiveSession) -> bool:
         return take_over_turns(session, project=self.project, environ=self._environ, tell=self._tell)

@@ -4,7 +4,7 @@ Read `plan` (the values, and what an adapter does), then `prose` and `checklist`
 and `edit` (how it is changed), then `openspec` and `markdown`, the two adapters.
 """
 
-from segue.spec.find import find_changes, open_spec
+from segue.spec.find import find_changes, open_spec, plan_of
 from segue.spec.plan import (
     ChangeNotFoundError,
     Scenario,
@@ -31,4 +31,5 @@ __all__ = [
     "get_story",
     "get_task",
     "open_spec",
+    "plan_of",
 ]

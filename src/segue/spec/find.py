@@ -42,5 +42,12 @@ def find_changes(project: str) -> list[str]:
     return sorted(entry.name for entry in entries if entry.is_dir() and entry.name != _ARCHIVE and is_id(entry.name))
 
 
+def plan_of(project: str, change: str) -> tuple[str, ...]:
+    """Where the files of a change are, or would be."""
+    root = Folder(project)
+    names = [name for name in (change, f"{change}.md") if name.endswith(".md")]
+    return (_changes(root).sub(change).path, *map(root.path_of, names))
+
+
 def _changes(root: Folder) -> Folder:
     return root.sub("openspec").sub("changes")

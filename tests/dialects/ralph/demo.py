@@ -112,8 +112,9 @@ class Demo:
     def let_go(self) -> None:
         (self.root / "go").write_text("on\n", encoding="utf-8")
 
-    def patient(self) -> tuple[str, ...]:
-        (self.root / "patient.sh").write_text(PATIENT, encoding="utf-8")
+    def patient(self, first: str = "") -> tuple[str, ...]:
+        """The words of a run whose agent does something first, the first time, and then waits."""
+        (self.root / "patient.sh").write_text(f"{first}\n{PATIENT}" if first else PATIENT, encoding="utf-8")
         for name in ("ready", "go"):
             os.mkfifo(self.root / name)
         return (*RUN, "--with", "sh patient.sh")

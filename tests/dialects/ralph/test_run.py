@@ -15,6 +15,7 @@ from segue.durable.lock import find_owner
 from tests.dialects.ralph.demo import BY_SCRIPT, RUN, Demo, ended
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -88,22 +89,69 @@ def test_a_dry_run_changes_nothing(demo: Demo) -> None:
     assert not (demo.home / "sessions").exists()
 
 
-def test_every_story_is_a_commit_and_so_is_what_was_learned(demo: Demo) -> None:
-    def git(*words: str) -> str:
+@pytest.fixture
+def git(demo: Demo) -> Callable[..., str]:
+    """git in the demo, which is a repository with one commit."""
+
+    def call(*words: str) -> str:
         command = ["git", *words]
         return subprocess.run(
             command, cwd=demo.root, env=demo.environment(), check=True, capture_output=True, text=True
         ).stdout
 
     (demo.home / ".gitconfig").write_text("[user]\nname = Ada\nemail = ada@example.org\n", encoding="utf-8")
-    git("init", "--quiet")
+    call("init", "--quiet")
+    call("add", "--all")
+    call("commit", "--quiet", "--message", "The plan")
+    return call
+
+
+def test_every_story_is_a_commit_and_so_is_what_was_learned(demo: Demo, git: Callable[..., str]) -> None:
     demo.run(*BY_SCRIPT, "--commit")
     assert git("log", "--reverse", "--format=%s").splitlines() == [
+        "The plan",
         "add-greeting: The program",
         "add-greeting: The page",
         "add-greeting: what was learned",
     ]
     assert git("status", "--porcelain") == ""
+
+
+def test_what_the_user_had_not_committed_is_in_no_commit_of_a_story(demo: Demo, git: Callable[..., str]) -> None:
+    (demo.root / ".env").write_text("TOKEN=secret\n", encoding="utf-8")
+    (demo.root / "staged.txt").write_text("half done\n", encoding="utf-8")
+    git("add", "staged.txt")
+    with (demo.root / "check.sh").open("a", encoding="utf-8") as file:
+        file.write("# an idea\n")
+    before = git("status", "--porcelain")
+    result = demo.run(*BY_SCRIPT, "--commit")
+    assert git("status", "--porcelain") == before
+    assert "not committed before, and left alone: check.sh, staged.txt, .env" in result.text
+    assert "add-greeting: The program" in git("log", "--format=%s")
+    assert not {".env", "staged.txt", "check.sh"} & set(git("log", "--name-only", "--format=", "-3").splitlines())
+
+
+def test_a_file_of_the_user_that_an_agent_changes_too_is_left_out_and_named(
+    demo: Demo, git: Callable[..., str]
+) -> None:
+    (demo.root / "notes.txt").write_text("mine\n", encoding="utf-8")
+    (demo.root / "both.sh").write_text("echo theirs >>notes.txt; sh agent.sh", encoding="utf-8")
+    result = demo.run(*RUN, "--with", "sh both.sh", "--commit")
+    assert "left out, since they had changes of yours: notes.txt" in result.text
+    assert "notes.txt" not in git("ls-files")
+
+
+def test_what_an_agent_had_changed_when_it_was_stopped_is_committed_by_the_next_run(
+    demo: Demo, git: Callable[..., str]
+) -> None:
+    words = (*demo.patient("echo made >made-before-the-end"), "--commit")
+    process = demo.start(*words)
+    demo.wait_for_agent()
+    process.send_signal(signal.SIGINT)
+    ended(process, 130)
+    (demo.root / ".env").write_text("TOKEN=secret\n", encoding="utf-8")
+    demo.run(*words)
+    assert {"made-before-the-end"} == {"made-before-the-end", ".env"} & set(git("ls-files").splitlines())
 
 
 def test_ctrl_c_stops_the_agent_cleanly_and_the_same_command_goes_on(demo: Demo) -> None:

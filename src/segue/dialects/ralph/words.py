@@ -53,7 +53,7 @@ RUN = Verb(
         "--verify": "COMMAND  decides whether a story is done, as in 'pytest -q'",
         "--max-retries": "N  how often a story is tried again (3)",
         "--max-stories": "N  stop after so many; the same command goes on",
-        "--commit": "commit what is in the project after every story",
+        "--commit": "commit what the agent changed after every story",
         "--dry-run": "show what is left to do and what the agent would be told; change nothing",
         "--takeover": "also if another session has the change",
         "--store": "STORE  where the conversations are kept (SEGUE_STORE, else the one of segue)",
