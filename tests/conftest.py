@@ -58,7 +58,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     terminalreporter.write_line(f"real tools: {f'those in {tools}' if tools else 'left out (--real-tools DIR)'}")
     gptel: str | None = config.getoption("--gptel")
     terminalreporter.write_line(f"upstream gptel: {f'that in {gptel}' if gptel else 'left out (--gptel DIRS)'}")
-    if missing := [name for name in ("emacs", "jq") if _is_missing(name)]:
+    if missing := [name for name in ("bash", "dash", "emacs", "jq", "zsh") if _is_missing(name)]:
         terminalreporter.write_line(f"tests that need {' or '.join(missing)}: left out, since that is not installed")
 
 
@@ -69,7 +69,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             config.hook.pytest_deselected(items=left_out)
             items[:] = [item for item in items if item not in left_out]
 
-    for item in [item for item in items if (mark := item.get_closest_marker("needs")) and _is_missing(*mark.args)]:
+    for item in [item for item in items if any(_is_missing(*mark.args) for mark in item.iter_markers("needs"))]:
         config.hook.pytest_deselected(items=[item])
         items.remove(item)
 

@@ -103,3 +103,38 @@ def test_no_pattern_and_no_path_can_make_it_slow(pattern: str) -> None:
     assert not matches(pattern, "/" + "a" * 255)
     assert not matches(pattern, "/a" * 200)
     assert not matches(pattern, "/aaaa" * 200, beneath=True)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "is_match"),
+    [
+        ("**.pem", "/other/deep/key.pem", True),
+        ("**.pem", "/key.pem", True),
+        ("**.pem", "/p/.pem", True),
+        ("**.pem", "/p/key.pem.txt", False),
+        ("keys/**.pem", "/p/keys/a/b/key.pem", True),
+        ("keys/**.pem", "/p/keys/key.pem", True),
+        ("keys/**.pem", "/p/other/key.pem", False),
+        ("a**b", "/p/axb", True),
+        ("a**b", "/p/ax/y/zb", True),
+        ("a**b", "/p/ax/y/z", False),
+        ("a**/b", "/p/ax/y/b", True),
+        ("secret**", "/p/secrets/x", True),
+        ("***.pem", "/other/key.pem", True),
+        ("a**b**c", "/p/a/b/c", True),
+        ("a**b**c", "/p/abc", True),
+        ("a**b**c", "/p/ab/c", True),
+    ],
+)
+def test_in_what_denies_two_stars_reach_over_folders_wherever_they_stand(
+    pattern: str,
+    path: str,
+    is_match: bool,  # noqa: FBT001 - a table
+) -> None:
+    assert matches(pattern, path, beneath=True) == is_match
+
+
+@given(TAILS, PATHS)
+def test_with_stars_in_names_more_is_denied_and_never_less(like: list[str], names: list[str]) -> None:
+    if is_path(like, names):
+        assert matches("/" + "/".join(like), "/" + "/".join(names), beneath=True)

@@ -13,6 +13,14 @@ def main() -> NoReturn:
 
 
 def _run(args: list[str]) -> int:
+    if args[:2] == ["scope", "hook"]:
+        from segue.cli.deadline import SECONDS, answer_within
+
+        return answer_within(SECONDS, lambda: _perform(args))
+    return _perform(args)
+
+
+def _perform(args: list[str]) -> int:
     from segue.cli.app import run
 
     return run(args)

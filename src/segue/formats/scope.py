@@ -19,6 +19,8 @@ SIZE_CHARACTERS = 256 * 1024
 NODES = 20_000
 LENGTH = 4096
 """Of one pattern; no path is longer."""
+STARS_WITHIN = 3
+"""How many `**` of a pattern may be parts of names, since each doubles the ways to read it."""
 
 
 class Scope(Struct, frozen=True, kw_only=True):
@@ -197,6 +199,8 @@ def _patterns(field: str, value: object, *, is_path: bool) -> tuple[str, ...]:
             raise InvalidScopeError(f"{field} must hold patterns of 1 to {LENGTH} visible characters")
         if is_path and ".." in pattern.split("/"):
             raise InvalidScopeError(f"{field} must hold no pattern with ..: write where it leads ({pattern})")
+        if is_path and len(re.findall(r"[^/]\*\*(?=[^/])", pattern)) > STARS_WITHIN:
+            raise InvalidScopeError(f"{field} must hold no more than {STARS_WITHIN} ** within names: write /**/")
         if (
             is_path
             and PROJECT_ROOT in pattern

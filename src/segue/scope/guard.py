@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -21,6 +22,9 @@ Action = Literal["read", "write", "shell"]
 ACTIONS: tuple[Action, ...] = ("read", "write", "shell")
 _DOING = {"read": "reading", "write": "writing"}
 _NOWHERE = "/dev/null"
+_OF_A_PROCESS = re.compile(r"/proc/(?:self|thread-self|\d+)(?:/|$)|/dev/(?:fd|stdin|stdout|stderr)(?:/|$)")
+"""Where every process finds something else, so that nobody can say for another where it leads."""
+_LINKS = 40
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
@@ -55,19 +59,30 @@ class Guard:
         self._denied_commands = CommandPatterns(scope.shell_deny)
 
     def check(self, action: Action, target: str, *, cwd: str = "") -> Verdict:
-        """Relative paths are meant from `cwd`, or else from the root of the project."""
-        if action == "shell":
-            return self.shell(target, cwd=cwd)
-        return self._path(action, target, cwd)
+        """Relative paths are meant from `cwd`, or else from the root of the project. Whatever goes wrong means no."""
+        try:
+            return self._shell(target, cwd) if action == "shell" else self._path(action, target, cwd)
+        except Exception as error:  # noqa: BLE001 - what cannot be judged is not allowed
+            return _unjudged(action, target, error)
 
     def read(self, path: str, *, cwd: str = "") -> Verdict:
-        return self._path("read", path, cwd)
+        return self.check("read", path, cwd=cwd)
 
     def write(self, path: str, *, cwd: str = "") -> Verdict:
-        return self._path("write", path, cwd)
+        return self.check("write", path, cwd=cwd)
+
+    def shell(self, command: str, *, cwd: str = "") -> Verdict:
+        """Part by part; one part that is not allowed denies the whole."""
+        return self.check("shell", command, cwd=cwd)
 
     def search(self, folder: str, *, cwd: str = "") -> Verdict:
         """Whether all that is in a folder, however deep, may be read; of a file, whether that may."""
+        try:
+            return self._search(folder, cwd)
+        except Exception as error:  # noqa: BLE001 - what cannot be judged is not allowed
+            return _unjudged("read", folder, error)
+
+    def _search(self, folder: str, cwd: str) -> Verdict:
         verdict = self._path("read", folder, cwd)
         if not verdict.allowed or Path(verdict.place).is_file():
             return verdict
@@ -82,12 +97,15 @@ class Guard:
             return _no("read", folder, reason, pattern=pattern, place=verdict.place)
         return verdict
 
-    def shell(self, command: str, *, cwd: str = "") -> Verdict:
-        """Part by part; one part that is not allowed denies the whole."""
+    def _shell(self, command: str, cwd: str) -> Verdict:
         try:
             parts = parse(command)
         except NotUnderstoodError as error:
-            return _no("shell", command, f"it is not understood: {error}")
+            named = self._denied_commands.find_named(command)
+            if named is None:
+                return _no("shell", command, f"it is not understood: {error}")
+            reason = f"it is not understood, and may be what {named!r} denies: {error}"
+            return _no("shell", command, reason, pattern=named, is_final=True)
         if not parts:
             return _no("shell", command, "there is no command in it")
         used: dict[str, None] = {}
@@ -110,11 +128,13 @@ class Guard:
 
     def _part(self, command: str, part: Part, cwd: str) -> Verdict:
         shown = " ".join("…" if word is None else word for word in part.words)
-        denying = self._denied_commands.find_denying(part)
-        if denying is not None:
-            reason = f"{shown!r} is denied by {denying!r}"
-            return _no("shell", command, reason, pattern=denying, is_final=True)
-        refusal = None
+        denial, refusal = self._denied_commands.find_denying(part), None
+        if denial is not None:
+            how = "is" if denial.is_certain else "may be"
+            reason = f"{shown!r} {how} denied by {denial.pattern!r}"
+            refusal = _no("shell", command, reason, pattern=denial.pattern, is_final=denial.is_certain)
+            if refusal.is_final:
+                return refusal
         for redirection in part.redirections:
             if redirection.path == _NOWHERE:
                 continue
@@ -130,13 +150,15 @@ class Guard:
         return refusal or Verdict(allowed=True, action="shell", target=command, reason="", pattern=allowing)
 
     def _path(self, action: Literal["read", "write"], path: str, cwd: str) -> Verdict:
-        if not path or "\0" in path:
+        if not _is_path(path) or not _is_path(cwd or "."):
             return _no(action, path, "it is no path")
         spelt = self._anchors.absolute(
             path if not cwd or path.startswith(("/", "~/")) or path == "~" else f"{cwd}/{path}"
         )
         literal = f"/{os.path.normpath(spelt).lstrip('/')}"
         place = os.path.realpath(spelt)
+        if _OF_A_PROCESS.match(literal) or (place != literal and _leads_through_process(spelt)):
+            return _no(action, path, "where it leads is another place for every process", is_final=True, place=place)
         leads = "" if place == literal else f"it leads to {place}, and "
         for where, told in ((literal, ""), (place, leads)):
             if (pattern := self._denied.find(where)) is not None:
@@ -161,3 +183,37 @@ def _no(
     return Verdict(
         allowed=False, action=action, target=target, reason=reason, pattern=pattern, is_final=is_final, place=place
     )
+
+
+def _unjudged(action: Action, target: str, error: Exception) -> Verdict:
+    return _no(action, target, f"it could not be judged: {type(error).__name__}: {error}", is_final=True)
+
+
+def _is_path(path: str) -> bool:
+    try:
+        return bool(path) and b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:
+        return False
+
+
+def _leads_through_process(path: str) -> bool:
+    """Whether one of the links on the way points to what a process sees as its own."""
+    names, place, links = path.split("/")[::-1], "", 0
+    while names:
+        name = names.pop()
+        if name in {"", ".", ".."}:
+            place = place.rpartition("/")[0] if name == ".." else place
+            continue
+        above, place = place, f"{place}/{name}"
+        if _OF_A_PROCESS.match(place):
+            return True
+        try:
+            target = str(Path(place).readlink())
+        except OSError:  # no link, or nothing at all
+            continue
+        links += 1
+        if links > _LINKS:
+            return True
+        place = "" if target.startswith("/") else above
+        names += target.split("/")[::-1]
+    return False

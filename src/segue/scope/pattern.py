@@ -1,9 +1,10 @@
 """Patterns: what `*`, `?` and `**` mean, and how a thousand of them stay cheap.
 
 In a path, `*` stands for any characters of one name and `?` for one of them. A whole name `**` stands for any number of
-names, none included, so that `a/**` is `a` and all that is beneath it; elsewhere `**` is no more than `*`. A slash at
-the end says the same as `/**`. Every other character stands for itself, upper and lower case differ, and names that
-begin with a dot are names like any other.
+names, none included, so that `a/**` is `a` and all that is beneath it; elsewhere `**` is no more than `*`, but in what
+denies it stands for any characters, slashes included: `**.pem` is every name that ends so. A slash at the end says the
+same as `/**`. Every other character stands for itself, upper and lower case differ, and names that begin with a dot are
+names like any other.
 """
 
 from __future__ import annotations
@@ -53,9 +54,10 @@ class PathPatterns:
         for pattern in patterns:
             everywhere = beneath and pattern.startswith("**")
             fixed, tail = split_pattern(f"/{pattern}" if everywhere else pattern, anchors)
+            regexes = [tail_regex(names) for names in (deeper(tail) if beneath else [tail])]
             for start in self._starts(fixed, real):
                 if tail:
-                    self._tails[start].append(_Tail(pattern, tail_regex(tail)))
+                    self._tails[start].extend(_Tail(pattern, regex) for regex in regexes)
                 else:
                     self._exact.setdefault(start, pattern)
 
@@ -122,6 +124,20 @@ def split_pattern(pattern: str, anchors: Anchors) -> tuple[str, list[str]]:
         names.append("**")
     wild = next((at for at, name in enumerate(names) if _WILD.search(name)), len(names))
     return "/".join([fixed.rstrip("/"), *names[:wild]]), names[wild:]
+
+
+def deeper(names: Sequence[str]) -> list[list[str]]:
+    """The ways to read names in which `**` is a part, so that it reaches over folders; one of them must match."""
+    ways: list[list[str]] = [[]]
+    for name in names:
+        first, *rest = [name] if name == "**" else re.split(r"\*{2,}", name)
+        readings = [[first]] if first else [[]]
+        for piece in rest:
+            across = [[*reading[:-1], *(f"{last}*" for last in reading[-1:]), "**"] for reading in readings]
+            within = [[*reading[:-1], f"{reading[-1]}*{piece}"] for reading in readings if reading and piece]
+            readings = [[*reading, f"*{piece}"] if piece else reading for reading in across] + within
+        ways = [[*way, *reading] for way in ways for reading in readings]
+    return ways
 
 
 def tail_regex(names: Sequence[str]) -> str:

@@ -1,34 +1,45 @@
 """What a line of shell would run: its simple commands, one by one, or why that cannot be known.
 
-This is no shell. It understands what people and agents type every day, and refuses the rest: what is judged must be
-what runs.
+This judges a small grammar that sh, bash, dash, ksh and zsh read alike: words and quotes, `&&`, `||`, `;`, `|`, `&` and
+newlines between commands, and redirections to files that are named. All else is refused, so that what is judged is what
+runs: no substitutions, no brackets, no loops, no comments, no line that goes on behind a backslash.
 """
 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
+
+from segue.scope.wrapper import OF_THE_SHELL, scripts_of, words
 
 LENGTH = 20_000
-DEPTH = 8
-_BLANKS = " \t"
-_ENDS = " \t\n;&|()<>"
-_OPERATORS = ("&&", "||", "|&", ";", "|", "&", "\n")
-_REDIRECTION = re.compile(r"\d*(?:&>>|&>|<<<|<<|>>|>\||>&|<&|<>|>|<)")
-_NAME = re.compile(r"[A-Za-z_]\w*|[0-9?$#!@*-]")
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
-_LEADING = {"if", "then", "else", "elif", "while", "until", "do", "!", "{"}
-_ALONE = {"fi", "done", "}"}
-_BEYOND = {"case", "esac", "select", "function", "coproc", "[[", "time"}
-_SHELLS = {"sh", "bash", "dash", "ksh", "zsh"}
-_LATER = {"alias", "trap"}
-_MOVES = {"cd", "pushd", "popd", "source", ".", "eval"}
-WRAPPERS = {
-    *("busybox", "builtin", "chroot", "command", "doas", "env", "exec", "find", "flock", "ionice", "nice", "nohup"),
-    *("parallel", "setsid", "ssh", "stdbuf", "strace", "sudo", "timeout", "watch", "xargs"),
-}
-"""Commands that run another one, which stands somewhere among their words."""
+SCRIPTS = 8
+"""How many lines of shell a line may hold, itself included: those of `sh -c`."""
+
+_BLANKS = " \t\n"
+_ENDS = f"{_BLANKS};&|<>"
+_OPERATOR = re.compile(r"(?:&&|\|\||[;|&])(?![;&|!>])|\n")
+_COPY = re.compile(r"[012]?>&[012](?![^ \t\n;|&])")
+_REDIRECTION = re.compile(r"[012]?(>>|>|<)(?![<>&|!(])[ \t]*(?![ \t\n;&|<>]|\Z)")
+_PLAIN = re.compile(r"[\w./,:@%+\]\-\u0080-\U0010ffff]+")
+_QUOTED = re.compile(r'[^"\\$`!]+')
+_VARIABLE = re.compile(r"(?>[A-Za-z_][A-Za-z0-9_]*|\{[A-Za-z_][A-Za-z0-9_]*\}|\?)(?![\[:])")
+_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+_MAY_EXPAND = "*?[^#~="
+"""What stands for itself in one shell and for file names, or for something else, in another."""
+_WORDS_OF_A_SHELL = words(
+    "- always case coproc do done elif else end esac fi for foreach function if in namespace nocorrect noglob repeat"
+    " select then time until while [[ ]] { } !"
+)
+_CHANGES_MEANING = words(
+    ". alias autoload bind builtin compgen complete declare disable emulate enable eval export fc float getopts hash"
+    " integer let local mapfile print read readarray readonly rehash sched set setopt shopt source trap typeset unalias"
+    " unfunction unset unsetopt vared zmodload"
+)
+"""What makes the rest of the line mean something else, or runs what it was told in another way."""
+_CALCULATES = words("[ break continue exit printf return shift test wait")
+"""What takes its words for arithmetic in one shell or another, and arithmetic can run commands."""
+_MOVES = frozenset({"cd", "popd", "pushd"})
 
 
 class NotUnderstoodError(ValueError):
@@ -47,284 +58,240 @@ class Part(NamedTuple):
 
     words: tuple[str | None, ...]
     redirections: tuple[Redirection, ...] = ()
+    assignments: int = 0
+    """How many of the words, in front, set variables."""
 
     @property
     def command(self) -> tuple[str | None, ...]:
-        """The words without the assignments in front of them."""
-        first = next((at for at, word in enumerate(self.words) if not is_assignment(word)), len(self.words))
-        return self.words[first:]
-
-
-def is_assignment(word: str | None) -> bool:
-    return word is not None and _ASSIGNMENT.match(word) is not None
+        return self.words[self.assignments :]
 
 
 def parse(line: str) -> tuple[Part, ...]:
-    """Every simple command that the line may run, those in substitutions included. Raises NotUnderstoodError."""
-    parts = _parse(line, 0)
-    moves = any(_moves(part.command) for part in parts)
-    for part in parts:
-        for redirection in part.redirections:
-            if moves and not redirection.path.startswith(("/", "~/")):
-                raise NotUnderstoodError(
-                    f"it changes the folder, so that where {redirection.path!r} is cannot be known"
-                )
-    return parts
-
-
-def _parse(line: str, depth: int) -> tuple[Part, ...]:
-    if len(line) > LENGTH:
-        raise NotUnderstoodError(f"it is longer than {LENGTH} characters")
-    if _CONTROL.search(line):
-        raise NotUnderstoodError("there are control characters in it")
-    reader = _Reader(line, depth)
-    reader.read_list("")
-    return tuple(reader.parts)
+    """Every simple command that the line may run, those of `sh -c` included. Raises NotUnderstoodError."""
+    parts: list[Part] = []
+    lines = [line]
+    for one in lines:
+        if len(lines) > SCRIPTS:
+            raise NotUnderstoodError(f"there are more than {SCRIPTS} lines of shell in it")
+        found = _Reader(one).read()
+        parts += found
+        for part in found:
+            for script in scripts_of(part.command):
+                if script is None:
+                    raise NotUnderstoodError("what a shell is told in it is only known when it runs")
+                lines.append(script)
+    _check_places(parts)
+    return tuple(parts)
 
 
 class _Word(NamedTuple):
     text: str | None
-    is_plain: bool
-    """Whether nothing of it was quoted, so that it may be a word of the shell's own."""
-    is_glob: bool
+    sets_variable: bool
 
 
 class _Reader:
-    def __init__(self, text: str, depth: int) -> None:
-        if depth > DEPTH:
-            raise NotUnderstoodError("its substitutions are nested too deeply")
-        self.text = text
-        self.at = 0
-        self.depth = depth
-        self.parts: list[Part] = []
+    """Reads a line once, from the left to the right."""
+
+    def __init__(self, text: str) -> None:
+        if len(text) > LENGTH:
+            raise NotUnderstoodError(f"it is longer than {LENGTH} characters")
+        if not text.replace("\n", " ").replace("\t", " ").isprintable():
+            raise NotUnderstoodError("there are characters in it that cannot be seen")
+        self._text = text
+        self._at = 0
+        self._parts: list[Part] = []
         self._words: list[_Word] = []
         self._redirections: list[Redirection] = []
-        self._is_group = False  # a `( … )` has just ended
+        self._redirects = False
 
-    def read_list(self, closing: str) -> None:
-        """Commands up to the closing bracket, which is read as well."""
-        outer = self._words, self._redirections, self._is_group
-        self._words, self._redirections, self._is_group = [], [], False
-        while True:
-            self._skip_blanks()
-            if self.at >= len(self.text):
-                if closing:
-                    raise NotUnderstoodError(f"a {closing!r} is missing")
-                break
-            character = self.text[self.at]
-            if character == ")" and closing:
-                self.at += 1
-                break
-            self._read_piece(character)
+    def read(self) -> list[Part]:
+        text, operator = self._text, ""
+        while self._at < len(text):
+            if text[self._at] in " \t":
+                self._at += 1
+            elif (found := _OPERATOR.match(text, self._at)) is not None:
+                if found[0] != "\n" and not self._words:
+                    raise self._beyond(f"{found[0]} without a command in front of it")
+                operator = found[0] if self._words else operator
+                self._finish()
+                self._at = found.end()
+            elif (found := _COPY.match(text, self._at)) is not None:
+                self._at = found.end()
+                self._redirects = True
+            elif (found := _REDIRECTION.match(text, self._at)) is not None:
+                self._at = found.end()
+                self._redirect(found[1])
+            elif text[self._at] in _ENDS:
+                raise self._beyond(f"this {text[self._at]}")
+            else:
+                self._words.append(self._read_word())
+        if operator in {"&&", "||", "|"} and not self._words:
+            raise self._beyond(f"{operator} without a command behind it")
         self._finish()
-        self._words, self._redirections, self._is_group = outer
-
-    def _read_piece(self, character: str) -> None:
-        redirection = _REDIRECTION.match(self.text, self.at)
-        if redirection is not None:
-            self._redirect(redirection[0])
-        elif operator := next((word for word in _OPERATORS if self.text.startswith(word, self.at)), ""):
-            self.at += len(operator)
-            self._finish()
-        elif character == "#":
-            end = self.text.find("\n", self.at)
-            self.at = len(self.text) if end < 0 else end
-        elif character == "(":
-            leading = all(word.is_plain and word.text in _LEADING for word in self._words)
-            if self.text.startswith("((", self.at) or not leading or self._is_group:
-                self._refuse("a bracket", self.at)
-            self.at += 1
-            self.read_list(")")
-            self._is_group = True
-        elif character == ")":
-            self._refuse("a bracket", self.at)
-        elif self._is_group:
-            self._refuse("a word behind a bracket", self.at)
-        else:
-            self._words.append(self._read_word())
+        return self._parts
 
     def _finish(self) -> None:
         """What was read since the last operator is a simple command, or nothing."""
-        words, redirections, is_group = self._words, tuple(self._redirections), self._is_group
-        self._words, self._redirections, self._is_group = [], [], False
-        while words and words[0].is_plain and words[0].text in _LEADING:
-            words = words[1:]
-        if len(words) == 1 and words[0].is_plain and words[0].text in _ALONE:
-            words = []
-        if words and words[0].is_plain and words[0].text == "for":
-            if len(words) != 2 and (len(words) < 3 or words[2].text != "in"):  # noqa: PLR2004 - for NAME [in …]
-                raise NotUnderstoodError("this 'for' is beyond what is judged here")
-            words = []  # it runs nothing itself; what it assigns is not known, as no variable is
-        if words and words[0].is_plain and words[0].text in _BEYOND:
-            raise NotUnderstoodError(f"{words[0].text!r} is beyond what is judged here")
-        if is_group and words:
-            raise NotUnderstoodError("there are words behind a bracket")
-        part = Part(tuple(word.text for word in words), redirections)
-        if not words and not redirections:
-            return
-        if part.command:
-            head = words[len(words) - len(part.command)]
-            if head.text is None or head.is_glob:
-                raise NotUnderstoodError("which command it runs is only known when it runs")
-            if head.text in _LATER:
-                raise NotUnderstoodError(f"what {head.text} keeps for later is beyond what is judged here")
-        self.parts.append(part)
-        for script in _scripts(part.command):
-            self.parts.extend(_parse(script, self.depth + 1))
+        words, redirections, redirects = self._words, tuple(self._redirections), self._redirects
+        self._words, self._redirections, self._redirects = [], [], False
+        count = next((at for at, word in enumerate(words) if not word.sets_variable), len(words))
+        if redirects and count == len(words):
+            raise NotUnderstoodError("a redirection without a command means a command of its own in some shells")
+        if words:
+            part = Part(tuple(word.text for word in words), redirections, count)
+            _check_command(part.command)
+            self._parts.append(part)
 
-    def _redirect(self, mark: str) -> None:
-        self.at += len(mark)
-        operator = mark.lstrip("0123456789")
-        if operator == "<<":
-            raise NotUnderstoodError("a here-document (<<) is beyond what is judged here")
-        if operator in {"<", ">"} and self.text.startswith("(", self.at):
-            self.at += 1
-            self.read_list(")")
-            self._words.append(_Word(None, is_plain=False, is_glob=False))
-            return
-        self._skip_blanks()
-        if self.at >= len(self.text) or self.text[self.at] in _ENDS:
-            self._refuse(operator, self.at)
+    def _redirect(self, operator: str) -> None:
+        start = self._at
         target = self._read_word()
-        if operator == "<<<" or (operator in {">&", "<&"} and re.fullmatch(r"\d+-?|-", target.text or "")):
-            return
-        is_elses = (target.text or "").startswith("~") and not (
-            target.is_plain and (target.text or "").startswith("~/")
-        )
-        if target.text is None or target.is_glob or is_elses:
+        if target.text is None:
             raise NotUnderstoodError(f"the file behind {operator} is only known when it runs")
-        self._redirections.append(Redirection(writes=operator not in {"<", "<&"}, path=target.text))
-        if operator == "<>":
-            self._redirections.append(Redirection(writes=False, path=target.text))
+        if self._text[self._at : self._at + 1] in {"<", ">"}:
+            raise self._beyond("a second redirection without a blank in front of it")
+        if not target.text or re.match(r"/+dev/+(?:tcp|udp)(?:/|$)", target.text):
+            raise self._beyond(f"{operator} to this", start)
+        self._redirects = True
+        self._redirections.append(Redirection(writes=operator != "<", path=target.text))
 
     def _read_word(self) -> _Word:
-        start, text = self.at, ""
-        is_plain, is_glob, is_known = True, False, True
-        while self.at < len(self.text) and (character := self.text[self.at]) not in _ENDS:
-            self.at += 1
-            match character:
-                case "'":
-                    text, is_plain = text + self._until("'"), False
-                case '"':
-                    inside = self._read_quoted()
-                    is_known, is_plain = is_known and inside is not None, False
-                    text += inside or ""
-                case "\\":
-                    is_plain = False
-                    text += self._next_character().replace("\n", "")
-                case "$":
-                    piece = self._expand()
-                    is_known = is_known and piece is not None
-                    text += piece or ""
-                case "`":
-                    self._run_backticks()
-                    is_known = False
-                case "{" if not self._is_harmless_brace(start):
-                    self._refuse("a brace", self.at - 1)
-                case _:
-                    is_glob = is_glob or character in "*?["
-                    text += character
-        return _Word(text if is_known else None, is_plain, is_glob and text != "[")
+        text, start = self._text, self._at
+        pieces: list[str] = []
+        is_known = True
+        while self._at < len(text):
+            if (run := _PLAIN.match(text, self._at)) is not None:
+                pieces.append(run[0])
+                self._at = run.end()
+                continue
+            character = text[self._at]
+            if character in _ENDS:
+                break
+            self._at += 1
+            is_known = self._read_mark(character, start, pieces) and is_known
+        word = "".join(pieces)
+        if text[self._at : self._at + 1] in {"<", ">"} and word.isdigit():
+            raise self._beyond("a number in front of a redirection", start)
+        if word.startswith("~") and text[start] != "~":
+            is_known = False  # it says what a path in the home folder would say
+        return _Word(word if is_known else None, _ASSIGNMENT.match(text, start) is not None)
 
-    def _read_quoted(self) -> str | None:
-        text, is_known = "", True
-        while (character := self._next_character()) != '"':
-            match character:
-                case "\\":
-                    escaped = self._next_character()
-                    text += escaped.replace("\n", "") if escaped in '$`"\\\n' else f"\\{escaped}"
-                case "$":
-                    piece = self._expand(is_quoted=True)
-                    is_known = is_known and piece is not None
-                    text += piece or ""
-                case "`":
-                    self._run_backticks()
-                    is_known = False
-                case _:
-                    text += character
-        return text if is_known else None
+    def _read_mark(self, character: str, start: int, pieces: list[str]) -> bool:
+        """A character of a word that does not just stand for itself; False if what it becomes is not known."""
+        text, is_first, following = self._text, self._at - 1 == start, self._text[self._at : self._at + 1]
+        match character:
+            case "'":
+                return self._read_single_quoted(pieces)
+            case '"':
+                return self._read_double_quoted(pieces)
+            case "\\":
+                pieces.append(self._escaped())
+            case "$":
+                return self._expand(pieces, _BLANKS)
+            case "{" if following == "}":  # as find and xargs have it
+                pieces.append("{}")
+                self._at += 1
+            case "~" if is_first:
+                if following not in {"/", "", *_ENDS}:
+                    raise self._beyond("~ in front of a name", start)
+                pieces.append("~")
+            case "=" if not is_first and following not in {"=", "~"}:
+                pieces.append("=")
+            case "#" if is_first:
+                raise self._beyond("a comment", start)
+            case _ if character in _MAY_EXPAND:
+                pieces.append(character)
+                return text[start : start + 2].strip(_ENDS) == "["
+            case _:
+                raise self._beyond(f"this {character}", self._at - 1)
+        return True
 
-    def _expand(self, *, is_quoted: bool = False) -> str | None:
-        """Behind a dollar: None for what is only known when it runs, or the dollar itself."""
-        rest = self.text[self.at : self.at + 2]
-        if rest == "((" or rest[:1] == "[" or (rest[:1] in {"'", '"'} and not is_quoted):
-            self._refuse(f"${rest}", self.at)
-        if rest[:1] == "(":
-            self.at += 1
-            self.read_list(")")
-            return None
-        if rest[:1] == "{":
-            simple = re.compile(r"\{[A-Za-z_]\w*\}").match(self.text, self.at)
-            if simple is None:
-                self._refuse("${", self.at)
-            self.at = simple.end()
-            return None
-        if (name := _NAME.match(self.text, self.at)) is not None:
-            self.at = name.end()
-            return None
-        return "$"
-
-    def _run_backticks(self) -> None:
-        script = ""
-        while (character := self._next_character()) != "`":
-            if character == "\\":
-                escaped = self._next_character()
-                character = escaped if escaped in "$`\\" else f"\\{escaped}"
-            script += character
-        self.parts.extend(_parse(script, self.depth + 1))
-
-    def _is_harmless_brace(self, start: int) -> bool:
-        """`{}` as find has it, and `{` alone; all else may become several words."""
-        alone = self.at - 1 == start and self.text[self.at : self.at + 1] in {"", *_BLANKS, "\n"}
-        return alone or self.text.startswith("}", self.at)
-
-    def _until(self, mark: str) -> str:
-        end = self.text.find(mark, self.at)
+    def _read_single_quoted(self, pieces: list[str]) -> bool:
+        start, end = self._at, self._text.find("'", self._at)
         if end < 0:
-            self._refuse("a quote without an end", self.at - 1)
-        text, self.at = self.text[self.at : end], end + 1
-        return text
+            raise self._beyond("a quote without an end", start - 1)
+        pieces.append(self._text[start:end])
+        self._at = end + 1
+        # zsh can be told that two pieces side by side have a quote between them.
+        return not self._text.startswith("'", self._at)
 
-    def _next_character(self) -> str:
-        if self.at >= len(self.text):
-            self._refuse("the end", self.at)
-        self.at += 1
-        return self.text[self.at - 1]
+    def _read_double_quoted(self, pieces: list[str]) -> bool:
+        """In double quotes; False if what it becomes is not known."""
+        text, start, is_known = self._text, self._at - 1, True
+        while self._at < len(text):
+            if (run := _QUOTED.match(text, self._at)) is not None:
+                pieces.append(run[0])
+                self._at = run.end()
+                continue
+            character = text[self._at]
+            self._at += 1
+            match character:
+                case '"':
+                    return is_known
+                case "\\":
+                    escaped = self._escaped()
+                    if escaped == "!":
+                        raise self._beyond("!", self._at - 1)
+                    pieces.append(escaped if escaped in '$`"\\' else f"\\{escaped}")
+                case "$":
+                    is_known = self._expand(pieces, f'{_BLANKS}"') and is_known
+                case "!" if text[self._at : self._at + 1] in {" ", '"'}:
+                    pieces.append("!")
+                case _:
+                    raise self._beyond(f"this {character}", self._at - 1)
+        raise self._beyond("a quote without an end", start)
 
-    def _skip_blanks(self) -> None:
-        while self.text.startswith((*_BLANKS, "\\\n"), self.at):
-            self.at += 2 if self.text[self.at] == "\\" else 1
+    def _escaped(self) -> str:
+        """The character behind a backslash."""
+        character = self._text[self._at : self._at + 1]
+        if character in {"", "\n"}:
+            raise self._beyond("a backslash at the end of a line", self._at - 1)
+        self._at += 1
+        return character
 
-    def _refuse(self, what: str, at: int) -> NoReturn:
-        raise NotUnderstoodError(f"{what} at character {at + 1} is beyond what is judged here")
+    def _expand(self, pieces: list[str], alone: str) -> bool:
+        """Behind a dollar: False for a variable, whose value nobody knows; True for the dollar itself."""
+        if (name := _VARIABLE.match(self._text, self._at)) is not None:
+            self._at = name.end()
+            return False
+        if self._text[self._at : self._at + 1] in alone:
+            pieces.append("$")
+            return True
+        raise self._beyond("a substitution", self._at - 1)
+
+    def _beyond(self, what: str, at: int | None = None) -> NotUnderstoodError:
+        place = (self._at if at is None else at) + 1
+        return NotUnderstoodError(f"{what} at character {place} is beyond what is judged here")
 
 
-def _moves(words: tuple[str | None, ...]) -> bool:
-    """Whether relative paths mean something else afterwards."""
-    heads = words if is_wrapper(words) else words[:1]
-    return not _MOVES.isdisjoint(word for word in heads if word is not None)
+def _check_command(words: tuple[str | None, ...]) -> None:
+    """Refuse what means something of its own to a shell, whatever its words are."""
+    if not words:
+        return
+    head = words[0]
+    if not head:
+        raise NotUnderstoodError("which command it runs is only known when it runs")
+    if head in _WORDS_OF_A_SHELL or "=" in head:
+        raise NotUnderstoodError(f"{head!r} is beyond what is judged here")
+    names = {word for word in _own(words) if word is not None}
+    if changing := names & _CHANGES_MEANING:
+        raise NotUnderstoodError(f"what {min(changing)} does to the rest of the line is beyond what is judged here")
+    if head in OF_THE_SHELL and None in words:
+        raise NotUnderstoodError(f"which command {head} runs is only known when it runs")
+    if names & _CALCULATES and any(word is None or re.search(r"[$`]|.\[|^-v", word) for word in words):
+        raise NotUnderstoodError(f"what {head} makes of its words is beyond what is judged here")
 
 
-def is_wrapper(words: tuple[str | None, ...]) -> bool:
-    return bool(words) and words[0] is not None and words[0].rpartition("/")[2] in WRAPPERS
+def _check_places(parts: list[Part]) -> None:
+    """Refuse what is meant from a folder that the line itself changes."""
+    if not any(word in _MOVES for part in parts for word in _own(part.command)):
+        return
+    for part in parts:
+        head = part.command[0] if part.command else None
+        for path in (*(each.path for each in part.redirections), *([head] if head and "/" in head else [])):
+            if not path.startswith(("/", "~/")):
+                raise NotUnderstoodError(f"it changes the folder, so that where {path!r} is cannot be known")
 
 
-def _scripts(words: tuple[str | None, ...]) -> list[str]:
-    """Lines of shell among the words: what `sh -c` and `eval` are told to run."""
-    if not words or words[0] is None:
-        return []
-    head = words[0].rpartition("/")[2]
-    if is_wrapper(words):
-        return [script for at in range(1, len(words)) for script in _scripts(words[at:])]
-    if head == "eval":
-        if None in words:
-            raise NotUnderstoodError("what eval runs is only known when it runs")
-        return [" ".join(word or "" for word in words[1:])]
-    if head in _SHELLS:
-        option = next((at for at, word in enumerate(words) if word and re.fullmatch(r"-\w*c\w*", word)), None)
-        if None in words[1:]:
-            raise NotUnderstoodError(f"what {head} runs is only known when it runs")
-        if option is not None:
-            script = next((word for word in words[option + 1 :] if word and not word.startswith(("-", "+"))), None)
-            return [script] if script else []
-    return []
+def _own(words: tuple[str | None, ...]) -> tuple[str | None, ...]:
+    """The words that may name a command of the shell's own."""
+    return words if words and words[0] in OF_THE_SHELL else words[:1]

@@ -1,0 +1,100 @@
+"""A hook that must answer in time: it works in a child process, and where that gives no answer the answer is no.
+
+An AI tool that asks a hook goes on without an answer if the hook hangs, crashes or is killed. So nothing is imported
+and nothing is read here: whatever can go wrong goes wrong in the child.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+import time
+from contextlib import suppress
+from signal import SIGKILL
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SECONDS = 10.0
+BLOCKED = 2
+"""The exit code by which Claude Code is told no; every other one but 0 means to it that there was no hook."""
+_TICK_SECONDS = 0.005
+
+
+def answer_within(seconds: float, run: Callable[[], int]) -> int:
+    """The exit code of `run`, and what it printed; BLOCKED and a refusal unless it ended well and said something."""
+    answer, why = b"", "it was interrupted"
+    with suppress(Exception, KeyboardInterrupt):
+        answer, why = _ask_child(run, time.monotonic() + seconds)
+    if not why:
+        sys.stdout.buffer.write(answer)
+        return 0
+    with suppress(Exception):
+        _refuse(f"segue: the hook gave no answer: {why}")
+    return BLOCKED
+
+
+def _ask_child(run: Callable[[], int], deadline: float) -> tuple[bytes, str]:
+    """What the child printed, and why that does not count."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        _work(run, writing)
+    os.close(writing)
+    status: int | None = None
+    pieces: list[bytes] = []
+    try:
+        while (left := deadline - time.monotonic()) > 0 and select.select([reading], [], [], left)[0]:
+            piece = os.read(reading, 1 << 16)
+            pieces.append(piece)
+            if not piece:
+                status = _end_of(child, deadline)
+                break
+    finally:
+        os.close(reading)
+        if status is None:
+            os.kill(child, SIGKILL)
+            os.waitpid(child, 0)
+    if status is None:
+        return b"", "it took too long"
+    if status:
+        return b"", f"it ended with {os.waitstatus_to_exitcode(status)}"
+    return b"".join(pieces), "" if any(pieces) else "it said nothing"
+
+
+def _work(run: Callable[[], int], writing: int) -> NoReturn:
+    code = 70
+    try:
+        os.dup2(writing, 1)
+        os.close(writing)
+        sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)  # the old one may have been a file
+        code = run()
+        sys.stdout.flush()
+    except BaseException as error:  # noqa: BLE001 - nothing of the child may go on as if it were the parent
+        with suppress(Exception):
+            os.write(2, f"segue: {type(error).__name__}: {error}\n".encode(errors="replace"))
+        code = code or 70
+    finally:
+        os._exit(code)
+
+
+def _end_of(child: int, deadline: float) -> int | None:
+    """How the child ended, once it has closed its output; None if it does not end."""
+    while True:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return status
+        if time.monotonic() > deadline:
+            return None
+        select.select([], [], [], _TICK_SECONDS)
+
+
+def _refuse(why: str) -> None:
+    from json import dumps
+
+    told = {"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": why}
+    os.write(2, f"{why}\n".encode(errors="replace"))
+    os.write(1, f"{dumps({'hookSpecificOutput': told})}\n".encode())
