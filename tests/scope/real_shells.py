@@ -18,6 +18,12 @@ SHELLS = {
     "bash": ("bash", "--norc", "--noprofile", "-c"),
     "dash": ("dash", "-c"),
     "zsh": ("zsh", "-f", "-c"),
+    # As people set them up: what is said to be known must be so with these as well.
+    "bash with options": ("bash", "--norc", "-O", "extglob", "-O", "globstar", "-O", "nullglob", "-c"),
+    "zsh with options": (
+        *("zsh", "-f", "-o", "extendedglob", "-o", "rcquotes", "-o", "magicequalsubst", "-o", "shwordsplit"),
+        *("-o", "globsubst", "-o", "kshglob", "-o", "braceccl", "-o", "nullglob", "-c"),
+    ),
 }
 STUBS = (
     *("ls", "cat", "say", "git", "touch", "rm", "tee", "cp", "more", "less", "sh", "bash", "env", "time", "sudo"),

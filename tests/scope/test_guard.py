@@ -122,9 +122,37 @@ def test_a_circle_of_links_is_no_way_out(project: Path) -> None:
     assert not guard_of(project, read=("src/**",)).read("a/src").allowed
 
 
-def test_the_file_system_that_shows_processes_is_no_way_out(project: Path) -> None:
-    if os.path.exists("/proc/self/root"):
-        assert not guard_of(project, read=("/proc/**",)).read("/proc/self/root/etc/passwd").allowed
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("/proc/self/cwd/x", "/proc/self/root/etc/passwd", "/proc/thread-self/cwd/x", "/proc/1/root/x", "/proc/self"),
+        *("/dev/fd/3", "/dev/stdin", "/dev/stdout", "/proc/../proc/self/cwd/x", "//proc//self/fd/1"),
+        *("/proc/self/environ",),
+    ],
+)
+def test_what_is_another_place_for_every_process_is_denied(project: Path, path: str) -> None:
+    guard = guard_of(project, read=("/**",), write=("/**",), shell_allow=("ls",))
+    for verdict in (guard.read(path), guard.write(path), guard.shell(f"ls > {path}")):
+        assert not verdict.allowed
+        assert verdict.is_final
+        assert "where it leads is another place for every process" in verdict.reason
+
+
+def test_no_link_leads_to_what_is_another_place_for_every_process(project: Path) -> None:
+    (project / "here").symlink_to("/proc/self/cwd")
+    (project / "hop").symlink_to("src/../here/src")
+    (project / "fd").symlink_to("/dev/fd")
+    guard = guard_of(project, read=("/**",), write=("/**",))
+    for path in ("here", "here/src/a.py", "hop/a.py", "fd/1"):
+        assert not guard.read(path).allowed
+    assert guard.read("/proc/version").allowed
+    assert guard.read("src/a.py").allowed
+
+
+@pytest.mark.parametrize("path", ["", "a\0b", "a\ud800b", "\udfff"])
+def test_what_no_file_can_be_called_is_no_path(project: Path, path: str) -> None:
+    guard = guard_of(project, read=("/**",), write=("/**",))
+    assert guard.read(path).reason == guard.read("a", cwd=path or "\0").reason == "it is no path"
 
 
 def test_relative_paths_are_meant_from_where_the_tool_is(project: Path) -> None:
@@ -165,14 +193,7 @@ def shell(project: Path) -> Guard:
     "line",
     [
         *("ls", "ls -la /etc", "git status", "git log --oneline | ls", "ls && git status; echo done", "ls $HOME"),
-        *(
-            "ls *.py | echo",
-            "echo hi > out/x",
-            "echo hi 2>/dev/null",
-            "ls < src/a.py",
-            "sh -c 'ls'",
-            "A=1 make all",
-        ),
+        *("ls *.py | echo", "echo hi > out/x", "echo hi 2>/dev/null", "ls < src/a.py", "sh -c 'ls'", "A=1 make all"),
         *("tool a.py", "echo 'rm x'", "ls; echo 'git push --force'", "git log rm", "ls a & echo b"),
     ],
 )
@@ -218,23 +239,10 @@ def test_one_part_that_is_not_allowed_denies_the_line(shell: Guard, line: str, r
     [
         *("rm x", "rm", "/bin/rm x", "r''m x", "ls; rm x", "ls | rm", "echo $(rm x)", "echo `rm x`", 'echo "$(rm x)"'),
         *("env rm x", "env A=1 /bin/rm x", "find . -exec rm {} \\;", "sh -c 'rm x'", "env sh -c 'ls; rm x'", "A=1 rm"),
-        *(
-            "git push --force origin",
-            "git push $X",
-            "git $X",
-            "curl -s http://x",
-            "curl $X",
-            "make; rm x",
-            "ls <(rm x)",
-        ),
-        *(
-            "env -S 'rm x'",
-            "echo x > out/.env",
-            "for f in a; do rm $f; done",
-            "{ rm x; }",
-            "! rm x",
-            "if rm x; then ls; fi",
-        ),
+        *("git push --force origin", "git push $X", "git $X", "curl -s http://x", "curl $X", "make; rm x"),
+        *("ls <(rm x)",),
+        *("env -S 'rm x'", "echo x > out/.env", "for f in a; do rm $f; done", "{ rm x; }", "! rm x"),
+        *("if rm x; then ls; fi",),
     ],
 )
 def test_a_denied_command_is_found_wherever_it_hides(shell: Guard, line: str) -> None:
@@ -242,6 +250,86 @@ def test_a_denied_command_is_found_wherever_it_hides(shell: Guard, line: str) ->
     assert not verdict.allowed
     assert verdict.is_final
     assert verdict.pattern in {*DENY, "out/.env"}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("git push", "git push origin", "/usr/bin/git push", "git --no-pager push", "git -C x push"),
+        *("git -c a=b push",),
+        *("git -c a=b --no-pager -C x --git-dir=y push origin", "git --git-dir y push", "git $X", "GIT push"),
+        *("git 'push'",),
+        *("env -S 'git push'", "env '-Sgit push'", "env --split-string='git push'", "env -i A=1 git push"),
+        *("command git push",),
+        *("/usr/bin/time git push", "/usr/bin/time -v git push", "nice -n 5 git push", "timeout 5 git push"),
+        *("exec git push",),
+        *("busybox sh -c 'git push'", "xargs git push", "sudo -u me git push", "su me -c 'git push'"),
+        *("ssh h 'cd x; git push'",),
+        *("find . -exec git push \\;", "sh -c 'git push'", "sh -c 'env git -C x push'", "env nohup setsid git push"),
+        *("watch 'git push'", "A=1 git push", "flock x -c 'git push'", "sh -c 'ls' git push"),
+        *("ls | xargs -I{} git push {}",),
+        *("rm -rf x", "rm -fr x", "rm -r -f x", "rm x -rf", "rm -rfv x", "rm -r x -f", "/bin/rm -v -rf x", "rm -r $X"),
+        # Not understood, and so denied for the words alone.
+        *("$(git push)", "for a in b; do git push; done", "git pu\\\nsh; git push", "(git -C x push)", "`rm -rf x`"),
+    ],
+)
+def test_a_denied_command_is_denied_however_it_is_called(project: Path, line: str) -> None:
+    guard = guard_of(project, shell_allow=("*",), shell_deny=("git push", "rm -rf"))
+    verdict = guard.shell(line)
+    assert (verdict.allowed, verdict.is_final) == (False, True)
+    assert verdict.pattern in {"git push", "rm -rf"}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("git status", "git commit -m push", "git stash push", "echo git push", "git log push", "gitx push"),
+        *("rm -r x",),
+        *("rm x -i", "ls rm -rf", "env ls", "xargs ls", "find . -name '*.py'", "timeout 5 git status"),
+        *("sh -c 'git log'",),
+    ],
+)
+def test_what_only_looks_like_a_denied_command_is_not_denied(project: Path, line: str) -> None:
+    assert guard_of(project, shell_allow=("*",), shell_deny=("git push", "rm -rf")).shell(line).allowed
+
+
+@pytest.mark.parametrize("name", ["HOME", "PATH", "GIT_DIR", "GIT_SSH_COMMAND", "LD_PRELOAD", "BASH_ENV", "A"])
+def test_a_variable_is_set_only_where_a_pattern_names_it(project: Path, name: str) -> None:
+    guard = guard_of(project, shell_allow=("*", "* git status", "*=* git status", "B=? git status"))
+    for line in (f"{name}=x git status", f"{name}=x", f"{name}=x; git status", f"B=1 {name}=x git status"):
+        assert not guard.shell(line).allowed
+    assert guard.shell("B=1 git status").allowed
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("$(" * 6000, "(" * 6000, "`" * 6000, "{ " * 6000, "ls " * 400_000, "a" * (1 << 20), "env " * 4999 + "ls"),
+        *("sh -c " * 3000, "ls \ud800", "ls \0", "'" * 9999, '"' * 9999, "\\" * 9999, "$" * 9999),
+        *("sudo " * 3000 + "rm x",),
+    ],
+    ids=range(15),
+)
+def test_no_line_is_too_much_for_the_judge(project: Path, line: str) -> None:
+    # What was tried in every way, or one in another, would outlast the time limit of the tests by far.
+    patterns = tuple(f"tool-{number} *" for number in range(1000))
+    guard = guard_of(project, shell_allow=patterns, shell_deny=("rm", *patterns, "a b c d e", "-x"))
+    assert not guard.shell(line).allowed
+
+
+@pytest.mark.parametrize("error", [RecursionError, MemoryError, KeyError("x"), OSError(5, "I/O")])
+def test_whatever_goes_wrong_in_the_judge_means_no(
+    project: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    guard = guard_of(project, read=("/**",), write=("/**",), shell_allow=("*",))
+    monkeypatch.setattr("segue.scope.guard.parse", fail)
+    monkeypatch.setattr(os.path, "realpath", fail)
+    for verdict in (guard.shell("ls"), guard.read("a"), guard.write("a"), guard.search("a")):
+        assert (verdict.allowed, verdict.is_final) == (False, True)
+        assert verdict.reason.startswith("it could not be judged: ")
 
 
 def test_a_thousand_patterns_say_what_one_would_say(project: Path) -> None:

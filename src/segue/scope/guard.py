@@ -156,8 +156,8 @@ class Guard:
             path if not cwd or path.startswith(("/", "~/")) or path == "~" else f"{cwd}/{path}"
         )
         literal = f"/{os.path.normpath(spelt).lstrip('/')}"
-        place = os.path.realpath(spelt)
-        if _OF_A_PROCESS.match(literal) or (place != literal and _leads_through_process(spelt)):
+        place = "" if _OF_A_PROCESS.match(literal) else os.path.realpath(spelt)
+        if not place or (place != literal and _leads_through_process(spelt)):
             return _no(action, path, "where it leads is another place for every process", is_final=True, place=place)
         leads = "" if place == literal else f"it leads to {place}, and "
         for where, told in ((literal, ""), (place, leads)):
