@@ -137,3 +137,26 @@ def test_whatever_goes_wrong_the_hook_says_no(cli: Segue, session: str, stdin: b
     assert decision(cli.ok("scope", "hook", "nobody", stdin=json.dumps(HOOK_CALL).encode())) == "deny"
     (cli.root / f"{session}.jsonl").write_bytes(b"broken\n")
     assert decision(cli.ok("scope", "hook", session, stdin=json.dumps(HOOK_CALL).encode())) == "deny"
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (("hook",), "missing argument 'ID'"),
+        (("hook", "login", "--store", "nonsense:/x"), "does not name a store"),
+        (("hook", "login", "--grand"), "there is no option --grand"),
+    ],
+)
+def test_a_hook_that_is_called_wrongly_blocks_the_tool(cli: Segue, args: tuple[str, ...], words: str) -> None:
+    result = cli.run("scope", *args, stdin=json.dumps(HOOK_CALL).encode())
+    assert (result.code, decision(result.text)) == (2, "deny")
+    assert words in result.complaint
+
+
+@pytest.mark.parametrize(
+    "command", ["env " * 30, "env " * 5000, "$(" * 6000, "ls \ud800", "sh -c " * 3000], ids=range(5)
+)
+def test_no_command_makes_the_hook_hang(cli: Segue, session: str, command: str) -> None:
+    cli.ok("scope", "allow", session, "--shell", "ls *")
+    call = json.dumps({"tool_name": "Bash", "tool_input": {"command": command}}).encode()
+    assert decision(cli.ok("scope", "hook", session, stdin=call)) == "deny"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 import segue
+from segue.errors import UsageError
 from segue.scope import Permissions
 from segue.scope.hook import answer_call
 
@@ -123,3 +124,23 @@ def test_what_a_person_allowed_once_is_allowed_once(permissions: Permissions, tm
 )
 def test_a_call_that_makes_no_sense_is_denied(permissions: Permissions, data: bytes) -> None:
     assert decision(answer_call(data, permissions)) == "deny"
+
+
+@pytest.mark.parametrize(
+    "command", ["$(" * 6000, "env " * 5000, "ls " * 300_000, "ls \\ud800", "ls \\u0000"], ids=range(5)
+)
+def test_no_command_is_too_much_for_the_hook(permissions: Permissions, command: str) -> None:
+    data = f'{{"tool_name": "Bash", "tool_input": {{"command": "{command}"}}}}'.encode()
+    assert decision(answer_call(data, permissions)) == "deny"
+
+
+@pytest.mark.parametrize("error", [RecursionError("deep"), MemoryError(), UsageError("wrong", hint="mend it")])
+def test_whatever_goes_wrong_means_no(
+    permissions: Permissions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(Permissions, "guard", fail)
+    for tool, field in (("Read", "file_path"), ("Bash", "command"), ("Grep", "pattern")):
+        assert ask(permissions, tmp_path, tool, {field: "ls"}) == "deny"

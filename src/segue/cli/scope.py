@@ -11,7 +11,7 @@ from segue.cli import options
 from segue.cli.group import Group
 from segue.console import output
 from segue.console.exits import Exit
-from segue.errors import SegueError, UsageError
+from segue.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -171,16 +171,14 @@ def hook(*, library: Library, id: str, grant: bool, project: Path | None, profil
     What is out of scope is denied. What is in scope is left to Claude Code's own rules, which --grant skips. Tools that
     no scope knows of are asked about. If anything goes wrong here, the answer is no.
     """
-    from segue.scope.hook import SIZE_BYTES, answer_call, say
+    from segue.scope.hook import SIZE_BYTES, answer_call, refuse
 
     try:
         root = project or Path(os.environ.get("CLAUDE_PROJECT_DIR") or _here())
         permissions = _permissions(library, id, root, profile, trusts=trusts)
         answer = answer_call(sys.stdin.buffer.read(SIZE_BYTES + 1), permissions, grants=grant)
-    except SegueError as error:
-        answer = say("deny", f"segue: {error}; {error.hint}")
     except Exception as error:  # noqa: BLE001 - any other end of a hook lets the tool run
-        answer = say("deny", f"segue: unexpected: {type(error).__name__}: {error}")
+        answer = refuse(error)
     output.data_line(answer)
 
 

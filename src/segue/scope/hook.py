@@ -1,7 +1,7 @@
 """The PreToolUse hook of Claude Code: from the JSON that it sends to the JSON that it understands.
 
 It sends `tool_name`, `tool_input` and `cwd`. The answer is `allow`, `deny` or `ask` with a reason, or no decision, and
-then its own rules hold.
+then its own rules hold. Whatever goes wrong means `deny`.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
+
+from segue.errors import SegueError
 
 if TYPE_CHECKING:
     from segue.model import JsonObject
@@ -42,8 +44,8 @@ def answer_call(data: bytes, permissions: Permissions, *, grants: bool = False) 
         call = _call_of(data)
         name = call["tool_name"]
         verdict = _judge(call, permissions)
-    except NotUnderstoodCallError as error:
-        return say("deny", f"segue: {error}")
+    except Exception as error:  # noqa: BLE001 - any other end of a hook lets the tool run
+        return refuse(error)
     if verdict is None:
         return say("ask", f"segue: the scope says nothing about {name}")
     if not verdict.allowed:
@@ -51,6 +53,17 @@ def answer_call(data: bytes, permissions: Permissions, *, grants: bool = False) 
         is_open = name == "Grep" and verdict.pattern and not verdict.is_final
         return say("ask" if is_open else "deny", f"segue: {verdict.target!r} is out of scope: {verdict.reason}")
     return say("allow", f"segue: {verdict.reason}") if grants or verdict.is_once else {}
+
+
+def refuse(error: Exception) -> JsonObject:
+    """The answer where something went wrong."""
+    match error:
+        case NotUnderstoodCallError():
+            return say("deny", f"segue: {error}")
+        case SegueError():
+            return say("deny", f"segue: {error}; {error.hint}")
+        case _:
+            return say("deny", f"segue: unexpected: {type(error).__name__}: {error}")
 
 
 def say(choice: Choice, reason: str) -> JsonObject:
