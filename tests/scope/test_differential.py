@@ -59,17 +59,17 @@ def run_in_batches(shells: RealShells, lines: list[Judged]) -> list[str]:
 def test_what_is_allowed_runs_in_every_shell_as_it_was_judged(shells: RealShells, rng: random.Random) -> None:
     lines = list(allowed_lines(shells, rng, 10_000))
     assert len(lines) > 2_000, "too few lines are allowed for this to say anything"
-    assert run_in_batches(shells, lines[:300]) == []
+    assert run_in_batches(shells, lines[:200]) == []
 
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("part", range(20))
+@pytest.mark.parametrize("part", range(10))
 def test_what_is_allowed_runs_in_every_shell_as_it_was_judged_for_long(
     shells: RealShells, rng: random.Random, part: int
 ) -> None:
     lines = list(allowed_lines(shells, rng, 20_000))
-    print(f"part {part}: {len(lines)} of 20000 lines are allowed and run in three shells")  # noqa: T201 - the count is a result
+    print(f"part {part}: {len(lines)} of 20000 lines are allowed and run in every shell")  # noqa: T201 - the count is a result
     assert run_in_batches(shells, lines) == []
 
 
@@ -127,8 +127,8 @@ def test_a_mistake_in_the_judge_is_found_out(
 ) -> None:
     with monkeypatch.context() as patching:
         patching.setattr(shell, name, planted)
-        wrong = list(allowed_lines(shells, rng, 5_000))
-    assert run_in_batches(shells, [judged for judged in wrong if is_judged_otherwise(judged)][:40])
+        wrong = list(allowed_lines(shells, rng, 4_000))
+    assert run_in_batches(shells, [judged for judged in wrong if is_judged_otherwise(judged)][:25])
 
 
 def is_judged_otherwise(judged: Judged) -> bool:

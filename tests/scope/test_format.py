@@ -81,6 +81,7 @@ def test_a_plain_list_of_commands_is_what_is_allowed() -> None:
         ("paths:\n  write: ['a/${project_root}']", "only as the first folder", 2),
         ("paths:\n  write: ['${project_root}x']", "only as the first folder", 2),
         ("paths:\n  read: ['']", "visible characters", 2),
+        ("paths:\n  deny: ['a**b**c**d**e']", r"paths.deny must hold patterns with 3 \*\* within names at most", 2),
         ('paths:\n  read: ["a\\0b"]', "visible characters", 2),
         ("paths: [a]", "paths must be a mapping, not a list", 1),
         ("- a", "it must be a mapping, not a list", 1),

@@ -20,7 +20,7 @@ NODES = 20_000
 LENGTH = 4096
 """Of one pattern; no path is longer."""
 STARS_WITHIN = 3
-"""How many `**` of a pattern may be parts of names, since each doubles the ways to read it."""
+"""How many `**` of a pattern that denies may be within names, since each doubles the ways to read it."""
 
 
 class Scope(Struct, frozen=True, kw_only=True):
@@ -199,8 +199,10 @@ def _patterns(field: str, value: object, *, is_path: bool) -> tuple[str, ...]:
             raise InvalidScopeError(f"{field} must hold patterns of 1 to {LENGTH} visible characters")
         if is_path and ".." in pattern.split("/"):
             raise InvalidScopeError(f"{field} must hold no pattern with ..: write where it leads ({pattern})")
-        if is_path and len(re.findall(r"[^/]\*\*(?=[^/])", pattern)) > STARS_WITHIN:
-            raise InvalidScopeError(f"{field} must hold no more than {STARS_WITHIN} ** within names: write /**/")
+        if field == "paths.deny" and len(re.findall(r"(?<![/*])\*\*+(?![/*]|$)", pattern)) > STARS_WITHIN:
+            raise InvalidScopeError(
+                f"{field} must hold patterns with {STARS_WITHIN} ** within names at most: {pattern}"
+            )
         if (
             is_path
             and PROJECT_ROOT in pattern

@@ -1,7 +1,8 @@
 """What the tools of an agent may touch: scopes, and whether one allows a path or a command.
 
-Read `pattern` (what a pattern means), `shell` and `command` (what a line of shell runs), `guard` (yes or no, and why),
-then `profile` (which scope holds), `grant` (allowed once) and `permission` (all of it, for a session of any store).
+Read `pattern` (what a pattern means), `shell`, `wrapper` and `command` (what a line of shell runs), `guard` (yes or no,
+and why), then `profile` (which scope holds), `grant` (allowed once) and `permission` (all of it, for a session of any
+store).
 """
 
 from __future__ import annotations
