@@ -11,6 +11,7 @@ import select
 import sys
 import time
 from contextlib import suppress
+from io import BufferedWriter, FileIO, TextIOWrapper
 from signal import SIGKILL
 from typing import TYPE_CHECKING, NoReturn
 
@@ -70,12 +71,14 @@ def _work(run: Callable[[], int], writing: int) -> NoReturn:
     try:
         os.dup2(writing, 1)
         os.close(writing)
-        sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)  # the old one may have been a file
+        # The old one may be for a file, in which it could go back.
+        sys.stdout = TextIOWrapper(BufferedWriter(FileIO(1, "w", closefd=False)), encoding="utf-8")
         code = run()
         sys.stdout.flush()
     except BaseException as error:  # noqa: BLE001 - nothing of the child may go on as if it were the parent
         with suppress(Exception):
-            os.write(2, f"segue: {type(error).__name__}: {error}\n".encode(errors="replace"))
+            sys.stderr.write(f"segue: {type(error).__name__}: {error}\n")
+            sys.stderr.flush()
         code = code or 70
     finally:
         os._exit(code)
@@ -96,5 +99,5 @@ def _refuse(why: str) -> None:
     from json import dumps
 
     told = {"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": why}
-    os.write(2, f"{why}\n".encode(errors="replace"))
-    os.write(1, f"{dumps({'hookSpecificOutput': told})}\n".encode())
+    sys.stderr.write(f"{why}\n")
+    sys.stdout.write(f"{dumps({'hookSpecificOutput': told})}\n")
