@@ -44,6 +44,10 @@ def words(line: str) -> list[tuple[str | None, ...]]:
         ("sudo /bin/bash -lc 'a'", [("sudo", "/bin/bash", "-lc", "a"), ("a",)]),
         ("sh -c 'sh -c \"a\"'", [("sh", "-c", 'sh -c "a"'), ("sh", "-c", "a"), ("a",)]),
         ("env sh -ec -x -- 'a' b", [("env", "sh", "-ec", "-x", "--", "a", "b"), ("a",)]),
+        ("sh -o a -c 'b' c", [("sh", "-o", "a", "-c", "b", "c"), ("b",), ("c",)]),
+        ("bash -c -o a 'b'", [("bash", "-c", "-o", "a", "b"), ("a",), ("b",)]),
+        ("bash -eco a 'b'", [("bash", "-eco", "a", "b"), ("a",), ("b",)]),
+        ("fish x", [("fish", "x")]),
         ("a é 日本 'à é'", [("a", "é", "日本", "à é")]),
         ('a "wow!" "wow! b" \'!c\' \\!', [("a", "wow!", "wow! b", "!c", "!")]),
     ],
@@ -75,7 +79,7 @@ def test_files_that_the_shell_opens_itself_are_found(line: str, redirections: li
     [
         # What is only known when it runs, where it must be known.
         *("$A b", "*", "/bin/r? x", '"$A"', "''", "a > $B", "a > *.txt", "a > 'b''c'", "a > '~/c'", "a > ''", "=ls"),
-        *("sh -c $A", "sh $A", "env sh -c $A", "command $A", "exec $A"),
+        *("sh -c $A", "sh $A", "env sh -c $A", "command $A", "exec $A", "tcsh -fc a", "fish -c a", "env fish $A"),
         # Substitutions, wherever they hide.
         *("$(a) b", "`a`", "a $(b)", 'a "$(b)"', 'a "`b`"', "A=$(b) c", "a $((1))", "a $[1]", "a ${B:-c}", "a $'b'"),
         *('a $"b"', "a $1", "a $@", "a $B[1]", 'a "$B[\\$(c)]"', "a ${B}[1]", "a $B:h", "a ${(e)B}", "a <(b)"),

@@ -15,7 +15,9 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-SHELLS = words("ash bash dash fish ksh mksh rbash sh yash zsh")
+SHELLS = words("ash bash dash ksh mksh rbash sh yash zsh")
+OTHER_SHELLS = words("csh elvish fish nu pwsh tcsh xonsh")
+"""Those that read a line in another way."""
 OF_THE_SHELL = words("command exec")
 """Wrappers that the shell has itself, so that what they run may be its own as well."""
 WRAPPERS = words(
@@ -23,7 +25,7 @@ WRAPPERS = words(
     " gdb ionice kubectl ltrace nice nohup npx nsenter parallel perf pkexec podman proot rlwrap runuser screen script"
     " setarch setpriv setsid ssh stdbuf strace su sudo systemd-run taskset time timeout tmux toybox unbuffer unshare"
     " uv valgrind watch xargs"
-).union(SHELLS, OF_THE_SHELL)
+).union(SHELLS, OTHER_SHELLS, OF_THE_SHELL)
 """The known ones. Nobody knows all of them: a list of what is denied is no protection, a list of what is allowed is."""
 
 _APART = re.compile(r"[^\s;&|()<>{}$`'\"\\=,]+")
@@ -56,16 +58,19 @@ def scripts_of(given: Words) -> list[str | None]:
     if not is_wrapper(given):
         return []
     scripts: list[str | None] = []
-    is_shell = is_next = False
+    is_shell = is_other = has_values = is_next = False
     for word in given:
         if word is None:
-            if is_shell:
-                scripts.append(None)
-        elif is_next and not word.startswith(("-", "+")):
+            scripts += [None] if is_shell or is_other else []
+        elif is_other and re.match(r"-\w*c|--c", word):
+            scripts.append(None)
+        elif is_shell and word.startswith(("-", "+")):
+            is_next = is_next or re.fullmatch(r"-\w*c\w*", word) is not None
+            has_values = has_values or "o" in word.casefold()  # as -o does: the line may be the word behind its value
+        elif is_next:
             scripts.append(word)
-            is_next = False
-        elif is_shell and re.fullmatch(r"-\w*c\w*", word):
-            is_next = True
+            is_next = has_values
         else:
             is_shell = is_shell or name_of(word) in SHELLS
+            is_other = is_other or name_of(word) in OTHER_SHELLS
     return scripts
