@@ -194,7 +194,7 @@ class _Reader:
                 if following not in {"/", "", *_ENDS}:
                     raise self._beyond("~ in front of a name", start)
                 pieces.append("~")
-            case "=" if not is_first and following not in {"=", "~"}:
+            case "=" if any(pieces) and following not in {"=", "~"}:  # quotes without content do not count in zsh
                 pieces.append("=")
             case "#" if is_first:
                 raise self._beyond("a comment", start)
