@@ -48,6 +48,7 @@ def words(line: str) -> list[tuple[str | None, ...]]:
         ("sh -o a -c 'b' c", [("sh", "-o", "a", "-c", "b", "c"), ("b",), ("c",)]),
         ("bash -c -o a 'b'", [("bash", "-c", "-o", "a", "b"), ("a",), ("b",)]),
         ("bash -eco a 'b'", [("bash", "-eco", "a", "b"), ("a",), ("b",)]),
+        ("bash --norc -c 'a' b", [("bash", "--norc", "-c", "a", "b"), ("a",)]),
         ("fish x", [("fish", "x")]),
         ("a é 日本 'à é'", [("a", "é", "日本", "à é")]),
         ('a "wow!" "wow! b" \'!c\' \\!', [("a", "wow!", "wow! b", "!c", "!")]),

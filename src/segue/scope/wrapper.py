@@ -66,7 +66,8 @@ def scripts_of(given: Words) -> list[str | None]:
             scripts.append(None)
         elif is_shell and word.startswith(("-", "+")):
             is_next = is_next or re.fullmatch(r"-\w*c\w*", word) is not None
-            has_values = has_values or "o" in word.casefold()  # as -o does: the line may be the word behind its value
+            # Where an option has a value, as -o has, the line may be the word behind that.
+            has_values = has_values or re.match(r"[-+]\w*[oO]", word) is not None
         elif is_next:
             scripts.append(word)
             is_next = has_values
