@@ -152,7 +152,8 @@ def test_no_link_leads_to_what_is_another_place_for_every_process(project: Path)
 @pytest.mark.parametrize("path", ["", "a\0b", "a\ud800b", "\udfff"])
 def test_what_no_file_can_be_called_is_no_path(project: Path, path: str) -> None:
     guard = guard_of(project, read=("/**",), write=("/**",))
-    assert guard.read(path).reason == guard.read("a", cwd=path or "\0").reason == "it is no path"
+    for verdict in (guard.read(path), guard.read("a", cwd=path or "\0")):
+        assert (verdict.reason, verdict.is_final) == ("it is no path", True)
 
 
 def test_relative_paths_are_meant_from_where_the_tool_is(project: Path) -> None:

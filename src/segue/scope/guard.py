@@ -151,7 +151,7 @@ class Guard:
 
     def _path(self, action: Literal["read", "write"], path: str, cwd: str) -> Verdict:
         if not _is_path(path) or not _is_path(cwd or "."):
-            return _no(action, path, "it is no path")
+            return _no(action, path, "it is no path", is_final=True)
         spelt = self._anchors.absolute(
             path if not cwd or path.startswith(("/", "~/")) or path == "~" else f"{cwd}/{path}"
         )
