@@ -16,11 +16,13 @@ WORDS = (
     *("\\;", "\\|", "é", "日本", "'é à'", '"wow!"', '"wow! "', "'!'", "\\!", "a=b=c", "a==b", "a=~/b", "'~/a'", "\\~"),
     *("é=1", "2", "12", "'a[$(touch X)]'", '"a;b"', "'a|b'", '"(a)"', "'{a,b}'", "\\{a", "\\(a\\)", "\\&", "\\<a"),
     *("\\>", "\\ ", "-", "--", "''=ls", '""~/a', "''#", "''*"),
+    # Characters whose bytes have a meaning inside of dash and zsh.
+    *("ÁÂÃÄÅÆÇÈ", "'ÁÂÃÄ'", '"ÅÆÇÈ"', "\\Á", "â\u0443", "Ă=1"),
 )
 REDIRECTIONS = (
     *("> app/out", ">app/out", ">> app/out", "2>/dev/null", "2> /dev/null", "2>&1", ">&2", "1>&2", "< notes"),
     *("<notes", "1> app/one", "> 'app/a b'", "> app/x", "2>>app/log", "> app/../new", "> ~/new", "> /dev/null 2>&1"),
-    *(">app/é",),
+    *(">app/é", "> app/ÁÂÃ", "> 'app/ÄÅ'"),
 )
 CONNECTORS = (" && ", "&&", " || ", "||", "; ", ";", " | ", "|", "\n", "\n\n", " & ", "&", " &&\n", " |\n ", " ;\n")
 FRAGMENTS = (
@@ -43,7 +45,7 @@ FRAGMENTS = (
     *("( touch X )", "(touch X)", "always", "in a", "ls\\\n", "l\\\ns", "'\\\n'", '"\\\n"', "$\\X", "\\$(touch X)"),
     *("$'\\x24(touch X)'", '"\\$(touch X)"', "\\`touch X\\`"),
 )
-ALPHABET = "\\\n$`'\"(){}[]<>|&;#!~^=*?: \t012aX/-.,@%+é"
+ALPHABET = "\\\n$`'\"(){}[]<>|&;#!~^=*?: \t012aX/-.,@%+éÁÃ"
 
 
 def make_line(rng: random.Random) -> str:
