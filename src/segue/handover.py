@@ -19,8 +19,8 @@ from segue.formats.foreign.losses import counted, losses
 from segue.formats.foreign.preload import sendable
 from segue.formats.foreign.transcript import Transcript
 from segue.model import Turn
+from segue.programs import find_program
 from segue.tools import TOOLS, Context, Launch
-from segue.tools.places import find_program
 from segue.tools.tool import LONGEST_ARGUMENT_BYTES
 from segue.tools.words import in_words
 from segue.workspace.context import CHARACTERS, window

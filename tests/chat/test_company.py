@@ -13,7 +13,7 @@ from segue.errors import NotFoundError, UsageError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from segue.model import Overview
+    from segue.session import LiveSession
 
 KEYS = {"ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k", "PATH": ""}
 
@@ -35,12 +35,12 @@ def company(folder: Path, *, keys: bool = True, settings: Settings | None = None
     return Company(environ=KEYS if keys else {"PATH": ""}, folders=[folder], settings=settings)
 
 
-def overview(*, preset: str = "", **overrides: str) -> Overview:
-    with segue.open("memory:").create() as live:
-        if preset:
-            live.use_preset(preset)
-        live.override(overrides)
-        return live.overview
+def session(*, preset: str = "", **overrides: str) -> LiveSession:
+    live = segue.open("memory:").create()
+    if preset:
+        live.use_preset(preset)
+    live.override(overrides)
+    return live
 
 
 @pytest.mark.parametrize(
@@ -86,20 +86,20 @@ def test_what_was_said_by_name_is_remembered_and_a_preset_is_not_repeated(folder
 
 
 def test_another_agent_keeps_the_prompt_of_the_session(folder: Path) -> None:
-    cast = company(folder).recall(overview(preset="plain"), "offline")
+    cast = company(folder).recall(session(preset="plain"), "offline")
     assert cast.preset is not None
     assert (cast.preset.name, cast.agent.name) == ("plain", "offline")
 
 
 def test_a_session_is_answered_as_it_was(folder: Path) -> None:
-    here = company(folder)
-    assert here.recall(overview(agent="openai", model="two")).agent.name == "openai/two"
-    assert here.recall(overview(preset="opus-reviewer", agent="offline")).agent.name == "offline"
+    here = company(folder, settings=Settings(agent="openai"))
+    assert here.recall(session(agent="openai", model="two")).agent.name == "openai/two"
+    assert here.recall(session(preset="opus-reviewer", agent="offline")).agent.name == "offline"
 
 
 def test_a_session_of_another_tool_finds_its_preset_by_the_name_of_its_agent(folder: Path) -> None:
     with segue.open("memory:").create(agent="plain") as live:
-        cast = company(folder).recall(live.overview)
+        cast = company(folder).recall(live)
     assert cast.preset is not None
 
 
@@ -117,11 +117,12 @@ def test_an_unknown_name_lists_presets_and_agents(folder: Path) -> None:
     assert "the presets backed, house, opus-reviewer, plain; the agents offline" in caught.value.hint
 
 
-def test_a_recorded_command_needs_a_yes(folder: Path) -> None:
-    about = overview(agent="command:cat")
-    with pytest.raises(UsageError, match="only if you say so"):
-        company(folder).recall(about)
-    trusting = Company(environ={"PATH": "/usr/bin:/bin"}, confirm=lambda question: "the command 'cat'" in question)
+def test_a_recorded_command_needs_a_yes() -> None:
+    about = session(agent="command:cat")
+    here = {"PATH": "/usr/bin:/bin"}
+    with pytest.raises(UsageError, match="which was not set here"):
+        Company(environ=here).recall(about)
+    trusting = Company(environ=here, confirm=lambda shown: "agent  the command cat" in shown)
     assert trusting.recall(about).agent.name == "cat"
 
 

@@ -11,22 +11,27 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from segue.chat.agent import Agent
-from segue.chat.agents import choose_agent, parse_spec
-from segue.chat.agents.choose import GRAMMAR, TOOLS, Choice, Why, find_command
+from segue.chat.agents import Spec, choose_agent, parse_spec
+from segue.chat.agents.choose import GRAMMAR, TOOLS, Choice, Why, find_spec
 from segue.chat.agents.command import CommandAgent
 from segue.chat.agents.offline import OfflineAgent
+from segue.chat.demands import AGENT, REACH, Demand, agent_demand, shown, tools_demand
 from segue.chat.engine import MAX_TOKENS
-from segue.errors import MissingExtraError, NotFoundError, UsageError
+from segue.errors import MissingExtraError, NotFoundError, StorageError, UsageError
 from segue.presets import Preset, Presets, load_presets
+from segue.programs import find_program
+from segue.trust import Trust
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from segue.abilities.bench import Bench
+    from segue.chat.demands import Held
     from segue.chat.drafts import Drafts
     from segue.chat.toolbox import Toolbox
     from segue.model import Overview
     from segue.session import LiveSession
+    from segue.trust import Marks
 
 PROJECT_FOLDERS = (".segue/agents", ".claude/agents", "agents")
 _HOUSES = ("anthropic", "openai", "google", "ollama")
@@ -48,7 +53,10 @@ class Cast(Struct, frozen=True, kw_only=True):
     """Who answers, with which prompt, and why."""
 
     agent: Agent
+    spec: Spec
     preset: Preset | None = None
+    tools: tuple[str, ...] = ()
+    """Those that the agent may be offered, by name."""
     why: Why
     note: str = ""
     """What led to it, where nobody was named."""
@@ -68,9 +76,10 @@ class Cast(Struct, frozen=True, kw_only=True):
 class Company:
     """Finds whoever is asked for. Reads no folder before that is needed, and starts nothing.
 
-    `trusted` are those of the folders whose links may lead elsewhere. `confirm` is asked before a command or a server
-    is used because a session says so: sessions travel, and whoever made one must not choose what runs here. `tell` is
-    told who answers where nobody was named. `titles` calls a session without a title after its first question, so that
+    `trusted` are the user's own among the folders. `confirm` is shown what a session asks for that was not set here,
+    and asked whether it gets it: sessions travel, and whoever made one must not choose what runs here. `trust`
+    remembers the answer, and what is set here. `tell` is told who answers where nobody was named, and which preset of
+    two with one name. `titles` calls a session without a title after its first question, so that
     people find it again. `brings` is the preset that a session has by what it is, ahead of those of the folders.
     `drafts` keeps what has come of an answer, in case of a crash. `toolbox` has the tools that presets may name.
     """
@@ -83,6 +92,7 @@ class Company:
         trusted: Collection[Path] = (),
         settings: Settings | None = None,
         confirm: Callable[[str], bool] = lambda _: False,
+        trust: Trust | None = None,
         tell: Callable[[str], None] = lambda _: None,
         titles: bool = False,
         brings: Callable[[Overview], Preset | None] = lambda _: None,
@@ -100,6 +110,7 @@ class Company:
         self._folders = folders
         self._trusted = trusted
         self._confirm = confirm
+        self._trust = trust or Trust()
         self._brings = brings
 
     @cached_property
@@ -109,10 +120,16 @@ class Company:
     def bench(self, session: LiveSession, cast: Cast) -> Bench | None:
         """The tools of a conversation; None where there are none, or nobody who could use them."""
         preset = cast.preset
-        if self._toolbox is None or preset is None or isinstance(cast.agent, CommandAgent | OfflineAgent):
+        if self._toolbox is None or preset is None or not _takes_tools(cast.agent):
             return None
-        trusted = self.presets.is_from(preset, self._trusted)
-        return self._toolbox.bench(session, preset, trusted=trusted, budget=self.settings.max_tokens)
+        return self._toolbox.bench(
+            session,
+            preset,
+            cast.tools,
+            trusted=self._is_own(preset),
+            budget=self.settings.max_tokens,
+            marks=self.marks_of(session),
+        )
 
     def close(self) -> None:
         """End what was started for tools."""
@@ -121,7 +138,7 @@ class Company:
 
     def names(self) -> tuple[str, ...]:
         """What can be asked for by name: presets first, then the agents that need nothing more than a key."""
-        tools = [name for name in TOOLS if find_command(name, path=self._environ.get("PATH", ""))]
+        tools = [name for name in TOOLS if find_program(name, self._environ)]
         return tuple(dict.fromkeys([*self.presets.names, "offline", *_HOUSES[:3], *tools]))
 
     def choose(self, agent: str = "", *, preset: str = "", model: str = "") -> Cast:
@@ -136,25 +153,112 @@ class Company:
         self._check(agent)
         return self._cast(agent, found, model)
 
-    def recall(self, about: Overview, agent: str = "", *, model: str = "") -> Cast:
+    def recall(self, session: Held, agent: str = "", *, model: str = "") -> Cast:
         """Who answers in a session that exists: whoever is named, or else who answered there, as far as they are here.
 
-        Another agent than before keeps the preset, and so the prompt, unless it is a preset itself.
+        Another agent than before keeps the preset, and so the prompt, unless it is a preset itself. What the session
+        asks for and this user has not set here is asked about, once: without a yes nobody answers whom it names, and
+        its tools and its scope are left out.
         """
-        said = agent or str(about.overrides.get("agent", ""))
-        if said and self._find(said) is not None:
-            return self.choose(said, model=model)
+        cast = self._recall(session.overview, agent, model)
+        missing = [
+            one for one in self._demands(session, cast, agent, model) if not one.is_known(self.marks_of(session))
+        ]
+        if not missing:
+            return cast
+        names_agent = any(one.part in {AGENT, REACH} for one in missing)
+        if self._confirm(shown(missing)):
+            self._agree(session, [*missing, *([agent_demand(cast.spec, chosen_model=True)] if names_agent else [])])
+            return cast
+        if names_agent:
+            raise UsageError(
+                f"this session asks for {missing[0].words}, which was not set here",
+                hint=f"say --agent {shlex.quote(str(cast.spec))}, or name another; "
+                f"{shlex.join(['segue', 'trust', session.id, '--store', session.store.url])} shows all of it and asks",
+            )
+        self.tell(f"what this session asks for is left out ({', '.join(one.part for one in missing)})")
+        own = self._own_tools(cast.preset, agent)
+        return replace(cast, tools=tuple(name for name in cast.tools if name in own))
+
+    def demands(self, session: Held) -> list[Demand]:
+        """What a session asks for and nobody here has agreed to, all of it."""
+        cast, marks = self._recall(session.overview, "", ""), self.marks_of(session)
+        return [one for one in self._demands(session, cast, "", "") if not one.is_known(marks)]
+
+    def agree(self, session: Held) -> None:
+        """Say yes to all that a session asks for, and to whoever answers there now."""
+        cast = self._recall(session.overview, "", "")
+        both = [agent_demand(cast.spec), agent_demand(cast.spec, chosen_model=True)]
+        self._agree(session, [*both, *self._demands(session, cast, "", "")])
+
+    def vouch(self, session: Held, cast: Cast) -> None:
+        """Remember that this user has set here who answers, with which tools."""
+        demands: list[Demand] = []
+        if cast.said or not self._is_usual(cast):
+            demands += [agent_demand(cast.spec), agent_demand(cast.spec, chosen_model=True)]
+        if any(name not in self._own_tools(cast.preset, "") for name in cast.tools):
+            demands.append(tools_demand(cast.tools, ""))
+        self._agree(session, demands)
+
+    def marks_of(self, session: Held) -> Marks:
+        return self._trust.of(session.store.url, session.id)
+
+    def _agree(self, session: Held, demands: Sequence[Demand]) -> None:
+        try:
+            for one in demands:
+                one.agree(self.marks_of(session))
+        except StorageError as error:
+            self.tell(f"this cannot be remembered, and is asked again: {error}")
+
+    def _recall(self, about: Overview, agent: str, model: str) -> Cast:
+        said = agent or _text(about, "agent")
         if not agent:
-            model = model or str(about.overrides.get("model", ""))
-            self._check_recorded(said)
+            model = model or _text(about, "model")
+        if (preset := self._find(said)) is not None:
+            return self._cast("", preset, model, about)
         self._check(said)
         name = about.preset.name if about.preset is not None else about.agent
         found = self._brings(about) or self._find(name)
-        cast = self._cast(said, found, model)
+        cast = self._cast(said, found, model, about)
         if about.preset is not None and found is None:
             lost = f"the preset {name} is not here any more, so its prompt is missing"
             cast = replace(cast, note="; ".join(filter(None, [lost, cast.note])))
         return cast
+
+    def _demands(self, session: Held, cast: Cast, agent: str, model: str) -> Iterator[Demand]:
+        preset = cast.preset
+        if not agent and not self._is_usual(cast):
+            yield agent_demand(cast.spec, chosen_model=bool(model))
+        if self._toolbox is None or preset is None or not cast.tools or not _takes_tools(cast.agent):
+            return
+        if any(name not in self._own_tools(preset, agent) for name in cast.tools):
+            is_said = "tools" in session.overview.overrides
+            yield tools_demand(cast.tools, "the session" if is_said else f"the preset in {preset.path}")
+        scope = self._toolbox.scope_demand(session, preset, trusted=self._is_own(preset), marks=self.marks_of(session))
+        if scope is not None:
+            yield scope
+
+    def _is_usual(self, cast: Cast) -> bool:
+        """Whether it starts nothing, and sends nothing anywhere, that this machine would not without the session."""
+        if cast.spec.kind == "offline":
+            return True
+        own = cast.preset if cast.preset is not None and self._is_own(cast.preset) else None
+        if not cast.said and own is cast.preset:
+            return True  # nothing was said but by this user
+        try:
+            usual = self._choose("", own, "").spec
+        except (UsageError, MissingExtraError):
+            return False
+        # Where a server or a program passes words on, the name of a model says to whom.
+        passes_on = usual.argv[:1] == ("llm",) or (usual.kind == "openai" and "OPENAI_BASE_URL" in self._environ)
+        return cast.spec == usual if passes_on else cast.spec.reach == usual.reach
+
+    def _is_own(self, preset: Preset) -> bool:
+        return self.presets.is_from(preset, self._trusted)
+
+    def _own_tools(self, preset: Preset | None, agent: str) -> tuple[str, ...]:
+        """The tools that need no question: of a preset of the user, or of one that is named now."""
+        return preset.tools if preset is not None and (preset.name == agent or self._is_own(preset)) else ()
 
     def _find(self, name: str) -> Preset | None:
         return self.presets.find(name) if name else None
@@ -165,7 +269,7 @@ class Company:
             if spec:
                 parse_spec(spec)
         except UsageError:
-            if spec.startswith("command:"):
+            if spec.strip().startswith("command:"):
                 raise
             try:
                 self.presets.get(spec)
@@ -174,47 +278,46 @@ class Company:
                 named = f"the presets {', '.join(self.presets.names)}; the agents " if len(self.presets) else ""
                 raise NotFoundError(str(error), hint=f"{meant}there are {named}{GRAMMAR}", near=error.near) from None
 
-    def _check_recorded(self, spec: str) -> None:
-        if not spec.startswith("command:") and "@http" not in spec:
-            return
-        what = f"the command {spec.removeprefix('command:')!r}" if spec.startswith("command:") else spec
-        if not self._confirm(f"This session was answered by {what}. Use it again?"):
-            raise UsageError(
-                f"this session was answered by {what}, which is used only if you say so",
-                hint=f"say --agent {shlex.quote(spec)}, or name another",
-            )
-
-    def _cast(self, agent: str, preset: Preset | None, model: str) -> Cast:
+    def _cast(self, agent: str, preset: Preset | None, model: str, about: Overview | None = None) -> Cast:
         said = {name: text for name, text in (("agent", agent), ("model", model)) if text}
         choice = self._choose(agent, preset, model)
-        return Cast(agent=choice.agent, preset=preset, why=choice.why, note=choice.note, said=said)
+        told = about.overrides.get("tools") if about is not None else None
+        names = told if isinstance(told, list) else preset.tools if preset is not None else ()
+        return Cast(
+            agent=choice.agent,
+            spec=choice.spec,
+            preset=preset,
+            tools=tuple(name for name in names if isinstance(name, str)),
+            why=choice.why,
+            note=choice.note,
+            said=said,
+        )
 
     def _choose(self, agent: str, preset: Preset | None, model: str) -> Choice:
         if agent:
-            return self._ask(flag=_with_model(agent, model) if model else agent)
-        if model and _is_spec(model):
-            return self._ask_for_model(model)
+            spec = parse_spec(agent)
+            return self._ask(flag=spec.with_model(model) if model else spec)
+        if model and (named := find_spec(model)) is not None:
+            return self._ask_for_model(named)
         config = self.settings.agent if self._find(self.settings.agent) is None else ""
+        default: str | Spec = config or self.settings.model
         if config and self.settings.model:
-            config = _with_model(config, self.settings.model)
-        choice = self._ask(preset_model=_wish(preset), config=config or self.settings.model)
+            default = parse_spec(config).with_model(self.settings.model)
+        choice = self._ask(preset_model=_wish(preset), config=default)
         if not model:
             return choice
-        name = choice.agent.name
-        if isinstance(choice.agent, CommandAgent):
-            tool = name.partition(" ")[0]
-            name = tool if tool in TOOLS else f"command:{name}"
-        return replace(choice, agent=self._ask(flag=_with_model(name, model)).agent)
+        chosen = self._ask(flag=choice.spec.with_model(model))
+        return replace(choice, agent=chosen.agent, spec=chosen.spec)
 
-    def _ask(self, *, flag: str = "", preset_model: str = "", config: str = "") -> Choice:
+    def _ask(self, *, flag: str | Spec = "", preset_model: str | Spec = "", config: str | Spec = "") -> Choice:
         return choose_agent(flag=flag, preset_model=preset_model, config=config, environ=self._environ)
 
-    def _ask_for_model(self, model: str) -> Choice:
+    def _ask_for_model(self, model: Spec) -> Choice:
         """From its provider or, without a key, through the tool of the same house, as a preset would get it."""
         try:
             return self._ask(flag=model)
         except (UsageError, MissingExtraError):
-            if "@http" not in model and not model.startswith("command:"):
+            if not model.base_url and model.kind != "command":
                 choice = self._ask(preset_model=model)
                 if choice.why == "preset":
                     return replace(choice, why="flag")
@@ -237,25 +340,11 @@ def _wish(preset: Preset | None) -> str:
     return preset.model
 
 
-def _is_spec(model: str) -> bool:
-    try:
-        parse_spec(model)
-    except UsageError:
-        return False
-    return True
+def _text(about: Overview, name: str) -> str:
+    """What a session says of one of its settings; a value of another kind says nothing."""
+    value = about.overrides.get(name)
+    return value.strip() if isinstance(value, str) else ""
 
 
-def _with_model(spec: str, model: str) -> str:
-    """The same agent with another model."""
-    parsed = parse_spec(spec)
-    match parsed.kind:
-        case "offline" | "command":
-            raise UsageError(
-                f"{spec} has no models to choose from",
-                hint="name an agent that has: anthropic, openai, google, ollama, or one of their tools",
-            )
-        case "tool":
-            return f"{spec.partition('/')[0]}/{model}"
-        case house:
-            at = f"@{parsed.base_url}" if parsed.base_url else ""
-            return f"{house}/{model.removeprefix(f'{house}/')}{at}"
+def _takes_tools(agent: Agent) -> bool:
+    return not isinstance(agent, CommandAgent | OfflineAgent)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from segue.chat.calls import details_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from segue.abilities import Call
 
 
@@ -19,6 +21,24 @@ class Asks(Protocol):
     def answer(self, question: str) -> str | None: ...
 
     def note(self, text: str) -> None: ...
+
+
+class Confirms(Asks, Protocol):
+    """And as much as a question with a yes or a no needs."""
+
+    def ask(self, question: str, *, default: bool) -> bool: ...
+
+
+def trusting(terminal: Confirms) -> Callable[[str], bool]:
+    """For the `confirm` of a company: a person at a terminal sees what a session asks for; nobody else says yes."""
+
+    def confirm(about: str) -> bool:
+        if not terminal.is_interactive:
+            return False
+        terminal.note(about)
+        return terminal.ask("Is that what you want? It is asked once for this session.", default=False)
+
+    return confirm
 
 
 class Nobody:

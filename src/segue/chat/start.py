@@ -70,7 +70,7 @@ def come_back(
     """
     session = library.open(id, timeout_seconds=_PATIENCE_SECONDS)
     try:
-        cast = company.recall(session.overview, agent, model=model)
+        cast = company.recall(session, agent, model=model)
         session.resume(override=override)
     except BaseException:
         session.release()
@@ -79,8 +79,14 @@ def come_back(
 
 
 def converse(company: Company, session: LiveSession, agent: str = "", model: str = "") -> Conversation:
-    """A conversation in a session at hand, with whoever is named or else with who answered there; records nothing."""
-    return _conversation(session, company, company.recall(session.overview, agent, model=model))
+    """A conversation in a session at hand, with whoever is named or else with who answered there; records nothing.
+
+    Whoever is named is the choice of this user, who is not asked about it when the session is gone on with.
+    """
+    cast = company.recall(session, agent, model=model)
+    if agent or model:
+        company.vouch(session, cast)
+    return _conversation(session, company, cast)
 
 
 def find_drift(conversation: Conversation) -> str | None:
@@ -167,6 +173,7 @@ def _open(session: LiveSession, company: Company, cast: Cast, *, record: bool) -
         conversation = _conversation(session, company, cast)
         if record:
             _record(session, cast)
+            company.vouch(session, cast)
     except BaseException:
         session.release()
         raise

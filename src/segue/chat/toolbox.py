@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from segue.chat.demands import SCOPE, Demand
+from segue.errors import UsageError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
@@ -11,9 +14,12 @@ if TYPE_CHECKING:
     from segue.abilities.ability import Ability
     from segue.abilities.bench import Bench, Confirm, Person
     from segue.abilities.mcp import Server, Servers
+    from segue.chat.demands import Held
+    from segue.model import JsonObject
     from segue.presets import Preset
-    from segue.scope import Resolved
+    from segue.scope import Permissions, Resolved
     from segue.session import LiveSession
+    from segue.trust import Marks
 
 _CONFIRM: dict[object, Confirm] = {True: "always", False: "never"}
 
@@ -48,37 +54,28 @@ class Toolbox:
         self._person = person
         self._tell = tell
 
-    def bench(self, session: LiveSession, preset: Preset | None, *, trusted: bool, budget: int) -> Bench | None:
-        """For a conversation with this preset; None where it names no tool.
+    def bench(
+        self,
+        session: LiveSession,
+        preset: Preset,
+        names: Sequence[str],
+        *,
+        trusted: bool,
+        budget: int,
+        marks: Marks,
+    ) -> Bench | None:
+        """For a conversation with this preset and the tools of these names; None where there are none.
 
         A preset that is not `trusted` has no scope until the person gives it one, and cannot switch the questions off.
         """
-        if preset is None:
-            return None
-        said = session.overview.overrides.get("tools")
-        names = [name for name in (said if isinstance(said, list) else preset.tools) if isinstance(name, str)]
         if not names:
             return None
         from segue.abilities.bench import OUTPUT_CHARACTERS, Bench
-        from segue.scope import DENY_ALL, Permissions, own_scope, resolve_scope
-
-        def resolve() -> Resolved:
-            own = own_scope(preset.extra, preset.path)
-            return resolve_scope(profile=preset.scope_profile, folders=self._profiles, own=own)
 
         confirm = _CONFIRM.get(preset.confirm_tool_calls, "changes")
-        permissions = Permissions(
-            session.store,
-            session.id,
-            project_root=str(self._root),
-            home=str(self._home),
-            state=str(self._state),
-            fallback=resolve if trusted else lambda: DENY_ALL,
-            record=session.set_scope,
-        )
         return Bench(
             lambda: self._abilities(names),
-            permissions=permissions,
+            permissions=self._permissions(session, preset, trusted=trusted, marks=marks, record=session.set_scope),
             person=self._person,
             confirm="changes" if confirm == "never" and not trusted else confirm,
             cwd=str(self._cwd),
@@ -86,8 +83,50 @@ class Toolbox:
             home=str(self._home),
             environ=self._environ,
             limit=min(OUTPUT_CHARACTERS, budget // 2),
-            wanted=None if trusted else (f"the preset {preset.name}", resolve),
+            wanted=None if trusted else (f"the preset {preset.name}", lambda: self._scope_of(preset)),
         )
+
+    def scope_demand(self, session: Held, preset: Preset, *, trusted: bool, marks: Marks) -> Demand | None:
+        """The scope that the session says and nobody here has agreed to."""
+        from segue.formats.scope import fields_of, write_scope
+
+        permissions = self._permissions(session, preset, trusted=trusted, marks=marks)
+        try:
+            found = permissions.recorded()
+            if found is None or permissions.is_believed(found):
+                return None
+        except UsageError:
+            return None  # it makes no sense, and so it allows nothing
+        return Demand(part=SCOPE, content=fields_of(found.scope), words=write_scope(found.scope), where=found.place)
+
+    def _permissions(
+        self,
+        session: Held,
+        preset: Preset,
+        *,
+        trusted: bool,
+        marks: Marks,
+        record: Callable[[JsonObject], object] | None = None,
+    ) -> Permissions:
+        from segue.scope import DENY_ALL, Permissions
+
+        return Permissions(
+            session.store,
+            session.id,
+            project_root=str(self._root),
+            home=str(self._home),
+            state=str(self._state),
+            fallback=lambda: self._scope_of(preset) if trusted else DENY_ALL,
+            record=record,
+            marks=marks,
+        )
+
+    def _scope_of(self, preset: Preset) -> Resolved:
+        """What the preset brings."""
+        from segue.scope import own_scope, resolve_scope
+
+        own = own_scope(preset.extra, preset.path)
+        return resolve_scope(profile=preset.scope_profile, folders=self._profiles, own=own)
 
     def close(self) -> None:
         if self._servers is not None:

@@ -50,7 +50,7 @@ def command(
     Standard input that is no terminal is attached as context; without QUESTION it is the question. The question and the
     answer are recorded, so that segue resume can go on from there.
     """
-    from segue.chat.consent import AtTerminal
+    from segue.chat.consent import AtTerminal, trusting
     from segue.chat.start import begin, come_back
     from segue.cli.settings import here, open_company
     from segue.project import origin_of
@@ -61,7 +61,7 @@ def command(
     if not question.strip():
         raise UsageError("there is no question", hint="give QUESTION, or standard input")
     company = open_company(
-        confirm=lambda text: output.can_ask() and output.confirm(text, yes=False),
+        confirm=trusting(_Beside()),
         tell=output.warn,
         person=AtTerminal(_Beside(), yes=yes),
     )
@@ -96,6 +96,10 @@ class _Beside:
 
     def answer(self, question: str) -> str | None:
         return output.question(f"{question} ")
+
+    def ask(self, question: str, *, default: bool) -> bool:
+        del default  # whatever is not a clear yes is a no
+        return output.confirm(question, yes=False)
 
 
 def _take(conversation: Conversation, question: str, *, show: bool = False) -> None:

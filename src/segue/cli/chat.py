@@ -51,14 +51,14 @@ def command(
 
     Without a terminal, lines are read as if typed, answers go to standard output and everything else to standard error.
     """
-    from segue.chat.consent import AtTerminal
+    from segue.chat.consent import AtTerminal, trusting
     from segue.chat.start import begin, hold
     from segue.cli.settings import here, history_path, open_company
     from segue.project import origin_of
 
     terminal = output.conversation(history_path())
     company = open_company(
-        confirm=lambda question: terminal.ask(question, default=True),
+        confirm=trusting(terminal),
         tell=terminal.note,
         person=AtTerminal(terminal, yes=yes),
     )

@@ -240,12 +240,12 @@ command = Group(
 
 def _sessions(root: str) -> Sessions:
     from segue.chat.company import preset_folders
-    from segue.cli.settings import config_path, here
+    from segue.cli.settings import config_path, here, own_presets
     from segue.gptel import Sessions
-    from segue.presets import SHIPPED, load_presets
+    from segue.presets import load_presets
 
-    own = [config_path().parent / "agents", Path.home() / ".claude" / "agents"]
-    presets = load_presets([*preset_folders(here()), *own, SHIPPED], trusted=own)
+    own = own_presets()
+    presets = load_presets([*own, *preset_folders(here())], trusted=own)
     return Sessions(root, presets, profiles=[config_path().parent / "scopes"])
 
 

@@ -74,7 +74,7 @@ def command(
     any other command, which is told in words. What could not be carried is said. What is said there comes back when the
     tool ends, or with the next resume.
     """
-    from segue.chat.consent import AtTerminal
+    from segue.chat.consent import AtTerminal, trusting
     from segue.chat.start import come_back, find_drift, hold, look_back
     from segue.cli.chat import dialect
     from segue.cli.handing import catch_up, go_on_in, go_on_there, take_from
@@ -97,7 +97,7 @@ def command(
         return Exit.DONE
     terminal = output.conversation(history_path())
     company = open_company(
-        confirm=lambda question: terminal.ask(question, default=True),
+        confirm=trusting(terminal),
         tell=terminal.note,
         person=AtTerminal(terminal, yes=yes),
     )

@@ -200,26 +200,28 @@ def _one(read: str | None, write: str | None, shell: str | None) -> tuple[Action
 def _permissions(library: Library, id: str, project: Path | None, profile: str, *, trusts: bool = False) -> Permissions:
     from platformdirs import user_state_path
 
-    from segue.cli.settings import config_path, project_root
+    from segue.cli.settings import config_path, own_presets, project_root
+    from segue.console.places import trust_folder
     from segue.scope import DENY_ALL, Permissions, own_scope, resolve_scope
+    from segue.trust import Trust
 
     name = library.resolve(id)
     root = Path(project).absolute() if project is not None else project_root(Path(_here()))
 
     def fallback() -> Resolved:
         from segue.chat.company import preset_folders
-        from segue.presets import SHIPPED, load_presets
+        from segue.presets import load_presets
 
         folders = [config_path().parent / "scopes"]
         used = library.overview(name).preset
         if used is None or profile:
             return resolve_scope(profile=profile, folders=folders)
-        own = [config_path().parent / "agents", Path.home() / ".claude" / "agents"]
-        presets = load_presets([*preset_folders(root), *own, SHIPPED], trusted=own)
+        own = own_presets()
+        presets = load_presets([*own, *preset_folders(root)], trusted=own)
         preset = presets.find(used.name)
         if preset is None:
             return DENY_ALL
-        if not trusts and not presets.is_from(preset, [*own, SHIPPED]):
+        if not trusts and not presets.is_from(preset, own):
             output.warn(
                 f"the scope of {preset.name} is not used, since it comes with the project; --trust-project does"
             )
@@ -234,6 +236,7 @@ def _permissions(library: Library, id: str, project: Path | None, profile: str, 
         home=str(Path.home()),
         state=str(user_state_path("segue") / "scope"),
         fallback=fallback,
+        marks=Trust(trust_folder()).of(library.store.url, name),
     )
 
 

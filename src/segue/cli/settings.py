@@ -125,9 +125,9 @@ def open_company(
     from segue.chat.drafts import Drafts
     from segue.chat.toolbox import Toolbox
     from segue.chat.workspace import preset_by_type
-    from segue.presets import SHIPPED
+    from segue.console.places import trust_folder
+    from segue.trust import Trust
 
-    own = (config_path().parent / "agents", Path.home() / ".claude" / "agents", SHIPPED)
     toolbox = Toolbox(
         cwd=here(),
         root=project_root(here()),
@@ -141,16 +141,24 @@ def open_company(
     )
     return Company(
         environ=os.environ,
-        folders=[*preset_folders(here()), *own],
-        trusted=own,
+        folders=[*own_presets(), *preset_folders(here())],
+        trusted=own_presets(),
         settings=read_settings(config_path()),
         confirm=confirm,
+        trust=Trust(trust_folder()),
         tell=tell,
         titles=True,
         brings=preset_by_type(here),
         drafts=Drafts(user_state_path("segue") / "drafts"),
         toolbox=toolbox,
     )
+
+
+def own_presets() -> tuple[Path, ...]:
+    """The folders of the presets that no project can replace: the user's own, then those that come with Segue."""
+    from segue.presets import SHIPPED
+
+    return config_path().parent / "agents", Path.home() / ".claude" / "agents", SHIPPED
 
 
 def find_conversations(tell: Callable[[str], None]) -> Conversations | None:

@@ -10,3 +10,10 @@ def cache_folder() -> Folder:
     from platformdirs import user_cache_path
 
     return Folder(str(user_cache_path("segue").resolve()))
+
+
+def trust_folder() -> Folder:
+    """Where it is kept what this user set, or agreed to, on this machine."""
+    from platformdirs import user_state_path
+
+    return Folder(str(user_state_path("segue").resolve() / "trust"))

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 
 from segue.errors import NotFoundError, SegueError, UsageError
+from segue.programs import find_program
 from segue.tools import TOOLS, Context, Tool, Transcript, find_tools
-from segue.tools.places import find_program
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -43,9 +43,15 @@ class Problem(NamedTuple):
 class Presets:
     """All that was found, by name."""
 
-    def __init__(self, found: Mapping[str, Preset], problems: Sequence[Problem] = ()) -> None:
+    def __init__(
+        self,
+        found: Mapping[str, Preset],
+        problems: Sequence[Problem] = (),
+        behind: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
         self._found = dict(found)
         self.problems = tuple(problems)
+        self._behind = dict(behind or {})
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -60,6 +66,10 @@ class Presets:
 
     def find(self, name: str) -> Preset | None:
         return self._found.get(name)
+
+    def behind(self, name: str) -> tuple[str, ...]:
+        """The files of later folders that have a preset of this name too."""
+        return tuple(self._behind.get(name, ()))
 
     def is_from(self, preset: Preset, folders: Collection[Path | str]) -> bool:
         """Whether it, and all that it builds on, comes from these folders: what a project brings is a stranger's."""
@@ -105,6 +115,7 @@ def load_presets(folders: Sequence[Path | str], *, trusted: Collection[Path | st
     found: dict[str, Preset] = {}
     problems: list[Problem] = []
     lines: dict[str, int] = {}
+    behind: dict[str, list[str]] = {}
     trusts = {os.fspath(folder) for folder in trusted}
     for path in folders:
         place = os.fspath(path)
@@ -115,10 +126,12 @@ def load_presets(folders: Sequence[Path | str], *, trusted: Collection[Path | st
                 problems.append(Problem(preset.path, f"the name {preset.name!r} is taken by {first}"))
                 continue
             here[preset.name] = preset
+        for name in here.keys() & found.keys():
+            behind.setdefault(name, []).append(here[name].path)
         found = here | found
     whole, flaws = inherit(found)
     problems += [Problem(preset.path, reason, lines.get(preset.path, 0)) for preset, reason in flaws]
-    return Presets(whole, problems)
+    return Presets(whole, problems, behind)
 
 
 def _read_folder(place: str, problems: list[Problem], lines: dict[str, int], *, follows: bool) -> Iterator[Preset]:

@@ -27,9 +27,12 @@ if TYPE_CHECKING:
     from segue.model import JsonObject
     from segue.scope.guard import Action
     from segue.store import Store
+    from segue.trust import Marks
 
 LIST_OF: dict[Action, str] = {"read": "read", "write": "write", "shell": "shell_allow"}
 """Which list of a scope allows what."""
+PART = "scope"
+"""What a mark of a session's scope is called."""
 
 
 @runtime_checkable
@@ -44,7 +47,8 @@ class Permissions:
     """Of one session. Nothing is remembered between two questions but what the last scope was compiled to.
 
     `state` is a folder of this machine for grants and locks. `fallback` says what holds where the session itself says
-    nothing. `record` writes a scope into the session for whoever is its writer already.
+    nothing. `record` writes a scope into the session for whoever is its writer already. `marks` say which scope of the
+    session was set or agreed to here: any other counts as none. Without them, all that the session says holds.
     """
 
     def __init__(
@@ -57,6 +61,7 @@ class Permissions:
         state: str,
         fallback: Callable[[], Resolved] = lambda: DENY_ALL,
         record: Callable[[JsonObject], object] | None = None,
+        marks: Marks | None = None,
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
         self.session_id = session_id
@@ -67,18 +72,35 @@ class Permissions:
         self._grants = Grants(self._state.sub("grants"))
         self._fallback = fallback
         self._record = record
+        self._marks = marks
         self._clock = clock
         self._compiled: tuple[Resolved, Guard] | None = None
 
     def current(self) -> Resolved:
         """The scope that holds now, read again. UsageError, with its place, if it makes no sense."""
+        found = self.recorded()
+        return found if found is not None and self.is_believed(found) else self._fallback()
+
+    def recorded(self) -> Resolved | None:
+        """The scope that the session itself says, whether that holds or not."""
         if isinstance(self._store, KeepsScopeFile):
             folder, name = self._store.scope_file(self.session_id)
             with suppress(FileNotFoundError):
                 path = folder.path_of(name)
                 return Resolved(parse_scope_file(path, folder.read(name)), "explicit", path)
         found = self._store.overview(self.session_id).scope
-        return self._fallback() if found is None else Resolved(self._scope_of(found), "explicit")
+        return None if found is None else Resolved(self._scope_of(found), "explicit")
+
+    def is_believed(self, found: Resolved) -> bool:
+        """Whether a scope of the session was set or agreed to here, or says what would hold without it."""
+        if self._marks is None or self._marks.has(PART, fields_of(found.scope), where=found.place):
+            return True
+        return found.scope == self._fallback().scope
+
+    def agree(self, found: Resolved) -> None:
+        """Let a scope of the session hold from now on, durably."""
+        if self._marks is not None:
+            self._marks.put(PART, fields_of(found.scope), where=found.place)
 
     def guard(self) -> Guard:
         """The scope that holds now, ready to be asked."""
@@ -114,11 +136,14 @@ class Permissions:
         return verdict
 
     def add(self, action: Action, pattern: str) -> bool:
-        """Put a pattern into the scope of the session, durably; False if it was there. Comments and order stay."""
+        """Put a pattern into the scope of the session, durably; False if it was there. Comments and order stay.
+
+        UsageError if the session has a scope that nobody here agreed to: it would be agreed to by this.
+        """
         try:
             if isinstance(self._store, KeepsScopeFile):
                 return self._add_to_file(*self._store.scope_file(self.session_id), LIST_OF[action], pattern)
-            return self._change(lambda own: with_pattern(own or self._fallback().scope, LIST_OF[action], pattern))
+            return self._change(lambda own: with_pattern(self._base(own), LIST_OF[action], pattern))
         except InvalidScopeError as error:
             raise UsageError(f"{pattern!r} cannot be added: {error}", hint="write it into the scope by hand") from None
 
@@ -127,8 +152,10 @@ class Permissions:
         scope = read_scope_text("the new scope", text)
         if isinstance(self._store, KeepsScopeFile):
             folder, name = self._store.scope_file(self.session_id)
-            with self._locked(folder.path_of(name)):
+            path = folder.path_of(name)
+            with self._locked(path):
                 folder.replace(name, text.encode())
+                self.agree(Resolved(scope, "explicit", path))
         else:
             self._change(lambda _: scope)
 
@@ -150,11 +177,12 @@ class Permissions:
         change: Callable[[Scope | None], Scope],
         record: Callable[[JsonObject], object],
     ) -> bool:
-        changed = fields_of(change(self._scope_of(found) if found is not None else None))
-        if changed == found:
-            return False
-        record(changed)
-        return True
+        scope = change(self._scope_of(found) if found is not None else None)
+        changed = fields_of(scope)
+        if changed != found:
+            record(changed)
+        self.agree(Resolved(scope, "explicit"))
+        return changed != found
 
     def _add_to_file(self, folder: Folder, name: str, pattern_list: str, pattern: str) -> bool:
         path = folder.path_of(name)
@@ -162,14 +190,30 @@ class Permissions:
             try:
                 text = decoded(path, folder.read(name))
             except FileNotFoundError:
-                text = write_scope(self.current().scope)
-                folder.create(name, add_pattern(text, pattern_list, pattern).encode())
+                added = add_pattern(write_scope(self.current().scope), pattern_list, pattern)
+                folder.create(name, added.encode())
+                self.agree(Resolved(read_scope_text(path, added), "explicit", path))
                 return True
-            read_scope_text(path, text)
+            self._refuse_strange(Resolved(read_scope_text(path, text), "explicit", path))
             added = add_pattern(text, pattern_list, pattern)
             if added != text:
                 folder.replace(name, added.encode())
+            self.agree(Resolved(read_scope_text(path, added), "explicit", path))
             return added != text
+
+    def _base(self, own: Scope | None) -> Scope:
+        """What a pattern is added to."""
+        if own is None:
+            return self._fallback().scope
+        self._refuse_strange(Resolved(own, "explicit"))
+        return own
+
+    def _refuse_strange(self, found: Resolved) -> None:
+        if not self.is_believed(found):
+            raise UsageError(
+                f"session {self.session_id} has a scope that was not set here, so it does not hold",
+                hint=f"segue trust {self.session_id} shows it and asks; segue scope set replaces it",
+            )
 
     @contextmanager
     def _locked(self, path: str) -> Iterator[None]:

@@ -5,27 +5,19 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from segue.durable.folder import Folder
 from segue.durable.kernel import explain
 from segue.errors import NotFoundError, StorageError, UsageError
+from segue.programs import find_program
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
 _NATIVE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 PATIENCE_SECONDS = 120
-
-
-def find_program(name: str, environ: Mapping[str, str]) -> str | None:
-    """The first file of this name on the PATH that may be executed. Starts nothing."""
-    for folder in environ.get("PATH", "").split(os.pathsep):
-        found = Path(folder, name)
-        if folder and found.is_file() and os.access(found, os.X_OK):
-            return str(found)
-    return None
 
 
 def get_program(name: str, environ: Mapping[str, str]) -> str:

@@ -14,7 +14,8 @@ from segue.clock import utc_now
 from segue.errors import UsageError
 from segue.formats.foreign.preload import sendable
 from segue.model import Turn
-from segue.tools.places import check_native_id, find_program, get_program
+from segue.programs import find_program
+from segue.tools.places import check_native_id, get_program
 from segue.tools.words import in_words, without_context
 
 if TYPE_CHECKING:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import pytest
 
 from segue.chat.agents import Spec, choose_agent, parse_spec
 from segue.errors import MissingExtraError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 KEYS = {"ANTHROPIC_API_KEY": "a", "OPENAI_API_KEY": "o", "GEMINI_API_KEY": "g"}
 
@@ -18,8 +22,7 @@ class Machine:
     def __init__(self, *commands: str) -> None:
         self.commands = commands
 
-    def __call__(self, cmd: str, *, path: str | None = None) -> str | None:
-        assert path is not None
+    def __call__(self, cmd: str, _environ: Mapping[str, str]) -> str | None:
         return f"/bin/{cmd}" if cmd in self.commands else None
 
 

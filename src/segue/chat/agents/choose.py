@@ -5,12 +5,11 @@ Finding looks at variables, installed packages and the PATH. It starts no proces
 
 from __future__ import annotations
 
-import os
 import shlex
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol, assert_never
+from typing import TYPE_CHECKING, Literal, assert_never
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from segue.chat.agent import Agent
 from segue.chat.agents import anthropic, google, openai
@@ -18,9 +17,10 @@ from segue.chat.agents.attempts import Patience
 from segue.chat.agents.command import CommandAgent
 from segue.chat.agents.offline import OfflineAgent
 from segue.errors import MissingExtraError, UsageError
+from segue.programs import find_program
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from types import ModuleType
 
 Kind = Literal["offline", "anthropic", "openai", "google", "ollama", "tool", "command"]
@@ -51,33 +51,57 @@ GRAMMAR = (
 
 
 class Spec(Struct, frozen=True, kw_only=True):
-    """Who is asked for, read from a text such as `openai/qwen3@http://localhost:8080/v1`."""
+    """Who is asked for, read from a text such as `openai/qwen3@http://localhost:8080/v1`.
+
+    Texts are read in one place, `parse_spec`, and never looked at again: what is judged is what runs.
+    """
 
     kind: Kind
     model: str = ""
     base_url: str = ""
     argv: tuple[str, ...] = ()
 
+    def __str__(self) -> str:
+        """As `--agent` takes it."""
+        match self.kind:
+            case "command":
+                return f"command:{shlex.join(self.argv)}"
+            case "tool":
+                name = self.argv[0]
+            case _:
+                name = self.kind
+        return f"{name}{f'/{self.model}' if self.model else ''}{f'@{self.base_url}' if self.base_url else ''}"
+
+    @property
+    def reach(self) -> Spec:
+        """The same whatever its model is: what runs, or where the words go."""
+        argv = TOOLS[self.argv[0]].argv("") if self.kind == "tool" else self.argv
+        return replace(self, model="", argv=argv)
+
+    def with_model(self, text: str) -> Spec:
+        """The same agent with another model. UsageError if it has none to choose from."""
+        model = text.strip()
+        match self.kind:
+            case "offline" | "command":
+                raise UsageError(
+                    f"{self} has no models to choose from",
+                    hint="name an agent that has: anthropic, openai, google, ollama, or one of their tools",
+                )
+            case "tool":
+                return parse_spec(f"{self.argv[0]}/{model}")
+            case house:
+                other = parse_spec(f"{house}/{model.removeprefix(f'{house}/')}")
+                return replace(other, base_url=other.base_url or self.base_url)
+
 
 class Choice(Struct, frozen=True, kw_only=True):
     agent: Agent
+    spec: Spec
+    """What the agent was made of."""
     why: Why
     """A word for the status line."""
     note: str = ""
     """A sentence for those who wonder."""
-
-
-class Which(Protocol):
-    """Finds commands, as `shutil.which` does."""
-
-    def __call__(self, cmd: str, *, path: str | None = None) -> str | None: ...
-
-
-def find_command(cmd: str, *, path: str | None = None) -> str | None:
-    """The file that would be run; a command with a slash is its own path."""
-    folders = (path or "").split(os.pathsep) if os.sep not in cmd else [""]
-    files = (Path(folder, cmd) for folder in folders)
-    return next((str(file) for file in files if file.is_file() and os.access(file, os.X_OK)), None)
 
 
 def parse_spec(text: str) -> Spec:
@@ -106,13 +130,21 @@ def parse_spec(text: str) -> Spec:
             raise _unknown(text)
 
 
+def find_spec(text: str) -> Spec | None:
+    """What the text names, if it names an agent."""
+    try:
+        return parse_spec(text)
+    except UsageError:
+        return None
+
+
 def choose_agent(
     *,
-    flag: str = "",
-    preset_model: str = "",
-    config: str = "",
+    flag: str | Spec = "",
+    preset_model: str | Spec = "",
+    config: str | Spec = "",
     environ: Mapping[str, str],
-    which: Which = find_command,
+    which: Callable[[str, Mapping[str, str]], str | None] = find_program,
     patience: Patience | None = None,
 ) -> Choice:
     """Who answers, and why.
@@ -125,24 +157,32 @@ def choose_agent(
     machine = _Machine(environ, which, patience or Patience())
     notes: list[str] = []
     if flag:
-        return Choice(agent=machine.build(parse_spec(flag)), why="flag")
+        spec = _read(flag)
+        return Choice(agent=machine.build(spec), spec=spec, why="flag")
     if preset_model not in {"", "inherit"}:
         _check_wish(preset_model)
         try:
-            return Choice(agent=machine.grant(parse_spec(preset_model)), why="preset")
+            agent, spec = machine.grant(_read(preset_model))
+            return Choice(agent=agent, spec=spec, why="preset")
         except (UsageError, MissingExtraError) as error:
             notes.append(f"the preset asks for {preset_model}: {error}")
     if config:
-        return Choice(agent=machine.build(parse_spec(config)), why="config", note="; ".join(notes))
-    found, note = machine.find()
-    why: Why = "default" if found.kind == "offline" else "found"
-    return Choice(agent=machine.build(found), why=why, note="; ".join([*notes, note]))
+        spec = _read(config)
+        return Choice(agent=machine.build(spec), spec=spec, why="config", note="; ".join(notes))
+    spec, note = machine.find()
+    why: Why = "default" if spec.kind == "offline" else "found"
+    return Choice(agent=machine.build(spec), spec=spec, why=why, note="; ".join([*notes, note]))
 
 
 class _Machine:
     """What is at hand: variables, packages, commands."""
 
-    def __init__(self, environ: Mapping[str, str], which: Which, patience: Patience) -> None:
+    def __init__(
+        self,
+        environ: Mapping[str, str],
+        which: Callable[[str, Mapping[str, str]], str | None],
+        patience: Patience,
+    ) -> None:
         self._environ = environ
         self._which = which
         self._patience = patience
@@ -166,15 +206,16 @@ class _Machine:
             case _:
                 assert_never(spec.kind)
 
-    def grant(self, wish: Spec) -> Agent:
+    def grant(self, wish: Spec) -> tuple[Agent, Spec]:
         """The model itself or, without a key for it, through the tool of the same house."""
         try:
-            return self.build(wish)
+            return self.build(wish), wish
         except (UsageError, MissingExtraError):
-            tool = TOOLS.get(_HOUSES.get(wish.kind, ""))
-            if tool is None or not self._has(tool.start[0]):
+            name = _HOUSES.get(wish.kind, "")
+            if name not in TOOLS or not self._has(name):
                 raise
-            return CommandAgent(tool.argv(wish.model), environ=self._environ)
+            through = Spec(kind="tool", model=wish.model, argv=TOOLS[name].argv(wish.model))
+            return self.build(through), through
 
     def find(self) -> tuple[Spec, str]:
         unused = ""
@@ -192,7 +233,7 @@ class _Machine:
         return Spec(kind="offline"), f"no agent was named or found{unused}"
 
     def _has(self, command: str) -> bool:
-        return self._which(command, path=self._environ.get("PATH", "")) is not None
+        return self._which(command, self._environ) is not None
 
 
 _PROVIDERS: dict[Kind, ModuleType] = {"anthropic": anthropic, "openai": openai, "google": google}
@@ -200,10 +241,15 @@ _HOUSES: dict[str, str] = {"anthropic": "claude", "openai": "codex", "google": "
 _PREFIXES: dict[str, Kind] = {"claude-": "anthropic", "gpt-": "openai", "gemini-": "google"}
 
 
-def _check_wish(text: str) -> None:
-    if text.startswith("command:") or "@http" in text:
+def _read(said: str | Spec) -> Spec:
+    return parse_spec(said) if isinstance(said, str) else said
+
+
+def _check_wish(said: str | Spec) -> None:
+    spec = find_spec(said) if isinstance(said, str) else said
+    if spec is not None and (spec.kind == "command" or spec.base_url):
         raise UsageError(
-            f"the preset asks for {text!r}, and a preset cannot name a command or a server",
+            f"the preset asks for {str(said)!r}, and a preset cannot name a command or a server",
             hint="if you trust it, name it yourself",
         )
 

@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, cast
 
 from segue.chat.agent import AgentError, Text
 from segue.chat.agents.exchange import in_words
+from segue.programs import find_program
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -85,6 +86,7 @@ class CommandAgent:
         try:
             return Popen(
                 self._argv,
+                executable=self._program(),
                 stdin=PIPE,
                 stdout=PIPE,
                 stderr=PIPE,
@@ -100,6 +102,13 @@ class CommandAgent:
         except (OSError, ValueError, IndexError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise AgentError(f"{self.name} cannot be started: {reason}", hint="check the command") from error
+
+    def _program(self) -> str:
+        """Looked up here and not by the system, to which an empty element of the PATH is the folder one is in."""
+        found = self._argv[0] if os.sep in self._argv[0] else find_program(self._argv[0], self._environ)
+        if found is None:
+            raise FileNotFoundError
+        return found
 
     def _check_end(self, code: int, errors: bytearray, *, shown: bool) -> None:
         said = _last_lines(errors)

@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING
 
 from segue.chat.company import Company, preset_folders
 from segue.chat.company import Settings as CompanySettings
+from segue.chat.consent import trusting
 from segue.chat.dialect import Dialect
 from segue.chat.drafts import Drafts
 from segue.chat.start import begin, hold
 from segue.console import output
 from segue.console.exits import Exit
+from segue.console.places import trust_folder
 from segue.dialects.aurora.expiry import Expiry
 from segue.dialects.aurora.sessions import find, show_table
 from segue.dialects.door import here, mend, return_to
 from segue.errors import AmbiguousIdError, NotFoundError
+from segue.trust import Trust
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,10 +43,11 @@ class Talk:
         self._terminal = output.conversation(places.history)
         self._company = Company(
             environ=os.environ,
-            folders=[*preset_folders(self._cwd, places.project_agents), *places.agents],
+            folders=[*places.agents, *preset_folders(self._cwd, places.project_agents)],
             trusted=places.agents,
             settings=CompanySettings(max_tokens=settings.max_tokens),
-            confirm=lambda question: self._terminal.ask(question, default=True),
+            confirm=trusting(self._terminal),
+            trust=Trust(trust_folder()),
             tell=self._terminal.note,
             drafts=Drafts(places.history.parent / "drafts"),
         )

@@ -6,11 +6,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from segue.chat.company import Company, preset_folders
+from segue.chat.consent import trusting
 from segue.chat.dialect import Dialect
 from segue.chat.drafts import Drafts
 from segue.chat.start import come_back, converse, hold, look_back
 from segue.chat.workspace import RESUME, settle, workspace_commands
 from segue.console import output
+from segue.console.places import trust_folder
+from segue.trust import Trust
 from segue.workspace import CHAT
 from segue.workspace.place import BUILT_IN
 from segue.workspace.words import resuming, since
@@ -32,7 +35,8 @@ class Talk:
             environ=desk.environ,
             folders=[*desk.workspace.type_folders, *preset_folders(desk.workspace.root)],
             trusted=(BUILT_IN,),
-            confirm=lambda question: self.terminal.ask(question, default=True),
+            confirm=trusting(self.terminal),
+            trust=Trust(trust_folder()),
             tell=self.terminal.note,
             drafts=Drafts(desk.history.parent / "drafts"),
         )

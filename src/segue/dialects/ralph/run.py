@@ -16,7 +16,7 @@ from segue.errors import UsageError
 from segue.library import open as open_library
 from segue.loop.orchestrator import End, Orchestrator, Order
 from segue.loop.workers import find_worker
-from segue.tools.places import find_program
+from segue.programs import find_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,17 +8,20 @@ from typing import TYPE_CHECKING
 
 from segue.chat.company import Company, preset_folders
 from segue.chat.company import Settings as CompanySettings
+from segue.chat.consent import trusting
 from segue.chat.dialect import Dialect
 from segue.chat.drafts import Drafts
 from segue.chat.start import begin, hold
 from segue.console import output
 from segue.console.moments import ago
+from segue.console.places import trust_folder
 from segue.dialects.door import here, mend, return_to
 from segue.dialects.soleur.ledger import Ledger
 from segue.dialects.soleur.places import project_of
 from segue.dialects.soleur.sessions import preview
 from segue.dialects.soleur.sparring import SparringLibrary
 from segue.library import open as open_library
+from segue.trust import Trust
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -47,10 +50,11 @@ class Spar:
         )
         self._company = Company(
             environ=os.environ,
-            folders=[*preset_folders(self._cwd, places.project_agents), *places.agents],
+            folders=[*places.agents, *preset_folders(self._cwd, places.project_agents)],
             trusted=places.agents,
             settings=CompanySettings(agent=PARTNER),
-            confirm=lambda question: self._terminal.ask(question, default=True),
+            confirm=trusting(self._terminal),
+            trust=Trust(trust_folder()),
             tell=self._terminal.note,
             drafts=Drafts(places.history.parent / "drafts"),
         )

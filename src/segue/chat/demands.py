@@ -1,0 +1,82 @@
+"""What a session asks for, put together when everything is resolved, so that a person can say yes to it as a whole."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
+
+from segue.formats.terminal import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from segue.chat.agents import Spec
+    from segue.model import Overview
+    from segue.store import Store
+    from segue.trust import Marks
+
+AGENT, REACH, TOOLS, SCOPE = "agent", "reach", "tools", "scope"
+
+
+class Held(Protocol):
+    """As much of a session as it takes to know what it asks for: a live one, or one that is only read."""
+
+    @property
+    def store(self) -> Store: ...
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def overview(self) -> Overview: ...
+
+
+class Demand(Struct, frozen=True, kw_only=True):
+    """One part of it that this user has not set here."""
+
+    part: str
+    content: object
+    """What is agreed to: exactly this, and nothing else."""
+    words: str
+    """What a person is shown; many lines where it has many."""
+    where: str = ""
+
+    def is_known(self, marks: Marks) -> bool:
+        return marks.has(self.part, self.content, where=self.where)
+
+    def agree(self, marks: Marks) -> None:
+        marks.put(self.part, self.content, where=self.where)
+
+
+def agent_demand(spec: Spec, *, chosen_model: bool = False) -> Demand:
+    """To be answered by this agent; by it with another model, where a person has chosen that one now."""
+    match spec.kind:
+        case "command":
+            words = f"the command {shlex.join(spec.argv)}"
+        case "tool":
+            words = f"the command {shlex.join(spec.argv)}, with all that was said here"
+        case kind if spec.base_url:
+            words = f"{kind} {spec.model} at {spec.base_url}, which is sent all that is said here".replace("  ", " ")
+        case _:
+            words = f"{spec}, which is sent all that is said here"
+    if chosen_model:
+        return Demand(part=REACH, content=str(spec.reach), words=words)
+    return Demand(part=AGENT, content=str(spec), words=words)
+
+
+def tools_demand(names: Sequence[str], source: str) -> Demand:
+    return Demand(part=TOOLS, content=list(names), words=f"{', '.join(names)} (named by {source})")
+
+
+def shown(demands: Sequence[Demand]) -> str:
+    """All of it, so that nothing in it can pretend to be a line of ours."""
+    lines = ["This session was not set up by you on this machine. It asks for:"]
+    for demand in demands:
+        first, *rest = (
+            (one_line(line) for line in demand.words.split("\n")) if demand.part == SCOPE else (one_line(demand.words),)
+        )
+        name = AGENT if demand.part == REACH else demand.part
+        lines += [f"  {name:<6} {first}", *(f"         {line}" for line in rest)]
+    return "\n".join(lines)

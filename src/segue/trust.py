@@ -1,0 +1,95 @@
+"""What this user set, or agreed to, on this machine: the only thing about a session that the session cannot say itself.
+
+Sessions travel: as a clone, a copy, an import, an attachment. So what one asks for (who answers, with which tools, in
+which scope) counts only with a mark that is not part of it. A mark is a keyed hash of the session's place, its id and
+exactly what was agreed to, in a file of this user. A session that lies elsewhere, or asks for anything else, has none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+import secrets
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from segue.errors import StorageError
+
+if TYPE_CHECKING:
+    from segue.durable.folder import Folder
+
+KEY = "key"
+_KEY_BYTES = 32
+
+
+class Trust:
+    """The marks of a user; without a folder there are none, and none can be made."""
+
+    def __init__(self, folder: Folder | None = None) -> None:
+        self._folder = folder
+
+    def of(self, url: str, session_id: str) -> Marks:
+        """Those of one session, in the store that the URL names."""
+        return Marks(self._folder, _place(url), session_id)
+
+
+class Marks:
+    """Of one session. Each part that it asks for has one mark: a new one takes the place of the old."""
+
+    def __init__(self, folder: Folder | None, place: str, session_id: str) -> None:
+        self._folder = folder
+        self._session = (place, session_id)
+
+    def has(self, part: str, content: object, *, where: str = "") -> bool:
+        """Whether exactly this was agreed to; `where` tells several of one part apart. What cannot be read has none."""
+        if self._folder is None:
+            return False
+        try:
+            found = self._folder.read(self._name(part, where))
+            key = self._key()
+        except (FileNotFoundError, StorageError):
+            return False
+        return hmac.compare_digest(found, self._seal(key, part, content, where))
+
+    def put(self, part: str, content: object, *, where: str = "") -> None:
+        """Agree to it, durably. StorageError if that cannot be kept: then it is asked for again."""
+        if self._folder is None or self.has(part, content, where=where):
+            return
+        self._folder.make()
+        with suppress(FileNotFoundError):
+            self._write(self._key(), part, content, where)
+            return
+        with suppress(FileExistsError):  # somebody was quicker, and theirs is the key
+            self._folder.create(KEY, secrets.token_bytes(_KEY_BYTES))
+        self._write(self._key(), part, content, where)
+
+    def _write(self, key: bytes, part: str, content: object, where: str) -> None:
+        assert self._folder is not None  # noqa: S101 - the caller looked
+        self._folder.replace(self._name(part, where), self._seal(key, part, content, where))
+
+    def _key(self) -> bytes:
+        assert self._folder is not None  # noqa: S101 - the callers looked
+        key = self._folder.read(KEY)
+        if len(key) != _KEY_BYTES:
+            path = self._folder.path_of(KEY)
+            raise StorageError(f"{path} is damaged", hint="remove it; what was agreed to is asked again", path=path)
+        return key
+
+    def _name(self, part: str, where: str) -> str:
+        return hashlib.sha256(_bytes([*self._session, part, where])).hexdigest()
+
+    def _seal(self, key: bytes, part: str, content: object, where: str) -> bytes:
+        return hmac.digest(key, _bytes([*self._session, part, where, content]), "sha256").hex().encode()
+
+
+def _place(url: str) -> str:
+    """One name for one place, whichever links lead there."""
+    scheme, colon, path = url.partition(":")
+    return f"{scheme}{colon}{os.path.realpath(path)}" if path.startswith("/") else url
+
+
+def _bytes(value: object) -> bytes:
+    """One text for one value; any text that JSON can hold."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), default=repr).encode()
