@@ -128,10 +128,9 @@ def test_a_preset_of_the_project_has_no_scope_by_itself(cli: Segue) -> None:
     assert not (cli.home / "here").exists()
 
 
-@pytest.mark.parametrize("builds_on", ["executor", "helper"])
-def test_nor_does_a_preset_of_ones_own_that_builds_on_one_of_the_project(cli: Segue, builds_on: str) -> None:
-    preset(cli.home / "agents", builds_on, "You read.", tools="[read_file]", paths="{read: ['/**']}")
-    preset(cli.home / ".config" / "segue" / "agents", "mine", "You are mine.", parents=f"[{builds_on}]")
+def test_nor_does_a_preset_of_ones_own_that_builds_on_one_of_the_project(cli: Segue) -> None:
+    preset(cli.home / "agents", "helper", "You read.", tools="[read_file]", paths="{read: ['/**']}")
+    preset(cli.home / ".config" / "segue" / "agents", "mine", "You are mine.", parents="[helper]")
     chat(cli, OPENAI.calls(READ), OPENAI.answers("Well."), name="mine")
     assert results(cli) == ["refused: it is out of scope: no pattern allows reading it"]
 

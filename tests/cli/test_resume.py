@@ -233,23 +233,37 @@ def test_an_unknown_agent_leaves_the_session_as_it_is(cli: Segue, session: str) 
     assert cli.files() == before
 
 
-def test_a_command_that_a_session_names_runs_only_on_a_yes(cli: Segue) -> None:
+def test_a_command_that_a_session_names_runs_only_on_a_yes_at_a_terminal(cli: Segue) -> None:
     agent = program(cli.home, "evil", "#!/bin/sh\ntouch was-run\necho done\n")
     with cli.library.create(agent="offline", id="talk") as live:
         live.override({"agent": agent})
     before = cli.files()
-    result = cli.run("resume", "talk", stdin=script("hello"))
-    assert result.code == 2
-    assert f"say --agent {agent}" in result.complaint
+    for typed in (script("hello"), script("y", "hello")):
+        result = cli.run("resume", "talk", stdin=typed)
+        assert result.code == 2
+        assert f"say --agent {agent}" in result.complaint
+    with Seat(cli, "resume", "talk") as seat:
+        seat.wait_for("It is asked once for this session. [y/N]")
+        seat.type("\r")
+        seat.end()
     assert cli.files() == before
     assert not (cli.home / "was-run").exists()
-    assert cli.run("resume", "talk", stdin=script("y", "hello")).text == "done\n"
+    with Seat(cli, "resume", "talk") as seat:
+        seat.wait_for("the command ")
+        seat.wait_for("[y/N]")
+        seat.type("y\r")
+        seat.wait_for("./evil>")
+        seat.type("hello\r")
+        seat.wait_for("done")
+        seat.type("/exit\r")
+        assert seat.end() == 0
+    assert cli.run("resume", "talk", stdin=script("hello")).text == "done\n"
 
 
 def test_a_server_that_a_session_names_gets_nothing_without_a_yes(cli: Segue, session: str) -> None:
     with cli.library.open(session) as live:
         live.override({"agent": "openai/m@http://127.0.0.1:9/v1"})
-    assert "used only if you say so" in cli.run("resume", session, stdin=script("hello")).complaint
+    assert "which was not set here" in cli.run("resume", session, stdin=script("hello")).complaint
     assert len(said(cli, session)) == 2
 
 
@@ -272,13 +286,13 @@ def test_after_a_kill_in_mid_answer_nothing_is_lost_nothing_invented_and_the_que
     assert cli.library.load("talk").status == "interrupted"
 
     slow.be_quick()
-    declined = cli.run("resume", "talk", stdin=script("y", "n"))
+    declined = cli.run("resume", "talk", stdin=script("n"))
     assert "interrupted, last active" in declined.complaint
     assert "Not answered yet: second" in declined.complaint
     assert "your last message was not answered" in declined.complaint
     assert said(cli, "talk") == before
 
-    assert cli.run("resume", "talk", stdin=script("y", "y")).text == "The whole answer.\n"
+    assert cli.run("resume", "talk", stdin=script("y")).text == "The whole answer.\n"
     assert said(cli, "talk") == [*before, ("assistant", "The whole answer.")]
     asked = (cli.home / "asked").read_text(encoding="utf-8")
     assert (asked.count("first"), asked.count("second")) == (1, 1)
@@ -294,8 +308,6 @@ def test_the_same_at_a_terminal_and_ctrl_c_stops_an_answer_but_not_the_conversat
         seat.process.wait()
     slow.let_go()
     with Seat(cli, "resume", "--last") as seat:
-        seat.wait_for("Use it again?")
-        seat.type("\r")
         seat.wait_for("Ask again?")
         seat.type("y\r")
         seat.wait_for(BEGINNING)

@@ -1,13 +1,63 @@
+"""What a shell asks while somebody types. Ids, tags and names may be a stranger's: none reaches the line unquoted."""
+
 from __future__ import annotations
 
+import os
+import re
+from typing import TYPE_CHECKING
+
 import click
+from click.shell_completion import BashComplete, FishComplete, ZshComplete
 
 from segue.cli import options
 from segue.console import output
 from segue.console.exits import Exit
 
-_SHELLS = ("bash", "zsh", "fish")
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem, ShellComplete
+
 _VARIABLE = "_SEGUE_COMPLETE"
+_QUOTE = "_SEGUE_QUOTE"
+"""How the word at hand begins; scripts of earlier versions do not say it, and get plain words only."""
+_NOT_PLAIN = re.compile(r"[^\w@%+=:,./-]")
+
+_BASH = """\
+%(complete_func)s() {
+    local response line
+    response=$(IFS=$'\\n'; env COMP_WORDS="${COMP_WORDS[*]}" COMP_CWORD=$COMP_CWORD \\
+        _SEGUE_QUOTE="${COMP_WORDS[COMP_CWORD]:0:1}" %(complete_var)s=bash_complete "$1")
+    while IFS= read -r line; do
+        case $line in
+            dir,*) COMPREPLY=(); compopt -o dirnames ;;
+            file,*) COMPREPLY=(); compopt -o default ;;
+            plain,*) COMPREPLY+=("${line#plain,}") ;;
+        esac
+    done <<< "$response"
+}
+
+complete -o nosort -F %(complete_func)s %(prog_name)s
+"""
+
+
+class _Bash(BashComplete):
+    """Bash puts words on the line to the letter, so they are quoted here, as the word at hand is."""
+
+    source_template = _BASH
+
+    def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem]:
+        return [item for item in super().get_completions(args, incomplete) if _quoted(item.value) is not None]
+
+    def format_completion(self, item: CompletionItem) -> str:
+        return f"{item.type},{_quoted(item.value)}"
+
+
+class _Fish(FishComplete):
+    """Fish quotes by itself; a word ends where the line ends, and not at its first comma."""
+
+    source_template = FishComplete.source_template.replace('string split "," ', 'string split --max 1 "," ')
+
+
+_SHELLS: dict[str, type[ShellComplete]] = {"bash": _Bash, "zsh": ZshComplete, "fish": _Fish}
 
 
 @options.verb(
@@ -15,28 +65,38 @@ _VARIABLE = "_SEGUE_COMPLETE"
     'eval "$(segue completion zsh)"                              in ~/.zshrc',
     "segue completion fish > ~/.config/fish/completions/segue.fish",
 )
-@click.argument("shell", type=click.Choice(_SHELLS))
+@click.argument("shell", type=click.Choice(list(_SHELLS)))
 @click.pass_context
 def command(ctx: click.Context, shell: str) -> None:
     """Print the completion script of a shell.
 
     It completes commands, options, ids, branches, tags and agents.
     """
-    from click.shell_completion import get_completion_class
-
-    found = get_completion_class(shell)
-    assert found is not None  # noqa: S101 - click knows all three
-    completer = found(ctx.find_root().command, {}, "segue", _VARIABLE)
-    output.text(found.source_template % completer.source_vars())
+    completer = _SHELLS[shell](ctx.find_root().command, {}, "segue", _VARIABLE)
+    output.text(completer.source_template % completer.source_vars())
 
 
 def answer(app: click.Command, instruction: str) -> int:
     """What a shell asks while somebody types."""
-    from click.shell_completion import get_completion_class
-
     shell, _, wanted = instruction.partition("_")
-    found = get_completion_class(shell)
-    if found is None or wanted != "complete":
+    if shell not in _SHELLS or wanted != "complete":
         return Exit.USAGE
-    output.text(found(app, {}, "segue", _VARIABLE).complete())
+    completer = _SHELLS[shell](app, {}, "segue", _VARIABLE)
+    found = completer.get_completions(*completer.get_completion_args())
+    # What cannot be seen cannot be judged, and a line break would be the beginning of another word.
+    shown = [completer.format_completion(item) for item in found if item.value.isprintable()]
+    output.text("\n".join(shown))
     return Exit.DONE
+
+
+def _quoted(word: str) -> str | None:
+    """The word so that bash takes it for one and nothing in it for a command; None where that cannot be said."""
+    match os.environ.get(_QUOTE):
+        case None:
+            return None if _NOT_PLAIN.search(word) else word
+        case '"':  # history is expanded within double quotes, and a backslash before it would stay
+            return None if "!" in word else re.sub(r'([$`"\\])', r"\\\1", word)
+        case "'":
+            return None if "'" in word else word
+        case _:
+            return _NOT_PLAIN.sub(r"\\\g<0>", word)

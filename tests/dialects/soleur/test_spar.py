@@ -102,7 +102,8 @@ def test_an_agent_that_nobody_is_called_is_refused_before_anything_is_asked(mach
 
 def test_the_partner_can_be_given_other_words(machine: Machine) -> None:
     assert "sparring partner" in machine.run(f"soleur --fresh --agent {machine.echo}", "Hello").text
-    machine.preset("sparring-partner", "Always agree.", ".soleur/agents")
+    machine.preset("sparring-partner", "A stranger's words.", ".soleur/agents")
+    machine.preset("sparring-partner", "Always agree.", "../.soleur/agents")
     told = machine.run(f"soleur --fresh --agent {machine.echo}", "Hello").text
     assert "Always agree." in told
 
