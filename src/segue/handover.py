@@ -21,6 +21,7 @@ from segue.formats.foreign.transcript import Transcript
 from segue.model import Turn
 from segue.programs import find_program
 from segue.tools import TOOLS, Context, Launch
+from segue.tools.link import Link, link_of
 from segue.tools.tool import LONGEST_ARGUMENT_BYTES
 from segue.tools.words import in_words
 from segue.workspace.context import CHARACTERS, window
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from segue.library import Library
     from segue.session import LiveSession
     from segue.tools import Tool
+    from segue.trust import Marks
 
 EVER = datetime.min.replace(tzinfo=UTC)
 GO_ON = "Go on where this conversation stopped."
@@ -74,14 +76,16 @@ class Returned(Struct, frozen=True, kw_only=True):
 # ── There ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def hand_over(session: LiveSession, tool: Tool, how: How, *, system: str | None = None) -> Handover:
+def hand_over(
+    session: LiveSession, tool: Tool, how: How, *, system: str | None = None, marks: Marks | None = None
+) -> Handover:
     """Prepare the tool: its own session of this conversation if nothing was said elsewhere since, else a new one.
 
     `system` is what it is told beside the turns; without it, what the chat would tell. NotFoundError if the tool is
     not installed, StorageError if its session cannot be written; the session here is as it was.
     """
     system = system_of(session) if system is None else system
-    native_id = handed_to(session, tool.name)
+    native_id = handed_to(session, tool.name, marks)
     if native_id and "tool_since" not in session.overview.overrides:
         said = tool.read_back(native_id, cwd=how["cwd"], environ=how["environ"]).turns
         if said and [turn.id for turn in session.tail(1)] == [said[-1].id]:
@@ -137,7 +141,7 @@ def system_of(session: LiveSession) -> str:
 # ── And back ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def note(session: LiveSession, tool: str, native_id: str) -> None:
+def note(session: LiveSession, tool: str, native_id: str, marks: Marks | None = None) -> None:
     """Record where the conversation goes on, so that what is said there can be taken back later."""
     known = session.overview.overrides
     others = known.get("tool_sessions")
@@ -146,15 +150,13 @@ def note(session: LiveSession, tool: str, native_id: str) -> None:
     values["tool_sessions"] = {**(others if isinstance(others, dict) else {}), tool: native_id}
     if values != known:
         session.override(values)
+    Link(tool, native_id).vouch(marks)
 
 
-def handed_to(session: LiveSession, tool: str) -> str:
-    """The session that a tool has of this conversation; empty if it has none."""
-    known = session.overview.overrides
-    if known.get("tool") == tool:
-        return str(known.get("tool_session") or "")
-    others = known.get("tool_sessions")
-    return str(others.get(tool) or "") if isinstance(others, dict) else ""
+def handed_to(session: LiveSession, tool: str, marks: Marks | None = None) -> str:
+    """The session that a tool has of this conversation; empty if it has none, or nobody here handed it over."""
+    link = link_of(session.overview, tool)
+    return link.native_id if link is not None and link.is_ours(marks) else ""
 
 
 def take_back(
@@ -181,16 +183,18 @@ def take_back(
     return Returned(turns=tuple(new), transcript=transcript)
 
 
-def catch_up(library: Library, session: LiveSession, *, cwd: Path, environ: Mapping[str, str]) -> Returned | None:
+def catch_up(
+    library: Library, session: LiveSession, *, cwd: Path, environ: Mapping[str, str], marks: Marks | None = None
+) -> Returned | None:
     """Take back what was said in the tool that the conversation was handed to last; None if there is none."""
-    known = session.overview.overrides
-    tool, native_id = TOOLS.get(str(known.get("tool") or "")), str(known.get("tool_session") or "")
-    if tool is None or not native_id:
+    link = link_of(session.overview)
+    tool = TOOLS.get(link.tool) if link is not None else None
+    if tool is None or link is None or not link.is_ours(marks):
         return None
-    since = moment_of(known.get("tool_since"))
-    found = take_back(library, session, tool, native_id, cwd=cwd, environ=environ, since=since)
-    if found.transcript.native_id not in {"", native_id}:  # the tool went on under another name
-        note(session, tool.name, found.transcript.native_id)
+    since = moment_of(session.overview.overrides.get("tool_since"))
+    found = take_back(library, session, tool, link.native_id, cwd=cwd, environ=environ, since=since)
+    if found.transcript.native_id not in {"", link.native_id}:  # the tool went on under another name
+        note(session, tool.name, found.transcript.native_id, marks)
     return found
 
 

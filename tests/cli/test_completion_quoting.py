@@ -112,8 +112,8 @@ def test_what_has_a_line_break_or_cannot_be_seen_is_not_offered(cli: Segue, shel
 @pytest.mark.needs("bash")
 def test_a_script_of_an_earlier_version_gets_plain_words_only(cli: Segue) -> None:
     tagged(cli, "web-1", "web$(touch ran)")
-    asked = {"COMP_WORDS": "segue list --tag web", "COMP_CWORD": "3", "_SEGUE_COMPLETE": "bash_complete"}
-    assert cli.ok(**asked) == "plain,web-1\n"
+    line = "segue list --tag web"
+    assert cli.ok(COMP_WORDS=line, COMP_CWORD="3", _SEGUE_COMPLETE="bash_complete") == "plain,web-1\n"
 
 
 def _check_any(cli: Segue, shell: str, rng: random.Random, count: int) -> None:

@@ -15,7 +15,7 @@ from segue.chat.agents import Spec, choose_agent, parse_spec
 from segue.chat.agents.choose import GRAMMAR, TOOLS, Choice, Why, find_spec
 from segue.chat.agents.command import CommandAgent
 from segue.chat.agents.offline import OfflineAgent
-from segue.chat.demands import AGENT, REACH, Demand, agent_demand, shown, tools_demand
+from segue.chat.demands import AGENT, REACH, SCOPE, Demand, agent_demand, shown, tools_demand
 from segue.chat.engine import MAX_TOKENS
 from segue.errors import MissingExtraError, NotFoundError, StorageError, UsageError
 from segue.presets import Preset, Presets, load_presets
@@ -181,15 +181,15 @@ class Company:
         return replace(cast, tools=tuple(name for name in cast.tools if name in own))
 
     def demands(self, session: Held) -> list[Demand]:
-        """What a session asks for and nobody here has agreed to, all of it."""
-        cast, marks = self._recall(session.overview, "", ""), self.marks_of(session)
-        return [one for one in self._demands(session, cast, "", "") if not one.is_known(marks)]
+        """All that a session asks for and nobody here has agreed to, whether it is used in a conversation or not."""
+        marks, cast = self.marks_of(session), self._recall(session.overview, "", "")
+        return [one for one in self._all_demands(session, cast) if not one.is_known(marks)]
 
     def agree(self, session: Held) -> None:
         """Say yes to all that a session asks for, and to whoever answers there now."""
         cast = self._recall(session.overview, "", "")
         both = [agent_demand(cast.spec), agent_demand(cast.spec, chosen_model=True)]
-        self._agree(session, [*both, *self._demands(session, cast, "", "")])
+        self._agree(session, [*both, *self._all_demands(session, cast)])
 
     def vouch(self, session: Held, cast: Cast) -> None:
         """Remember that this user has set here who answers, with which tools."""
@@ -226,6 +226,7 @@ class Company:
         return cast
 
     def _demands(self, session: Held, cast: Cast, agent: str, model: str) -> Iterator[Demand]:
+        """What a conversation with whoever was cast takes of what the session says."""
         preset = cast.preset
         if not agent and not self._is_usual(cast):
             yield agent_demand(cast.spec, chosen_model=bool(model))
@@ -234,9 +235,17 @@ class Company:
         if any(name not in self._own_tools(preset, agent) for name in cast.tools):
             is_said = "tools" in session.overview.overrides
             yield tools_demand(cast.tools, "the session" if is_said else f"the preset in {preset.path}")
-        scope = self._toolbox.scope_demand(session, preset, trusted=self._is_own(preset), marks=self.marks_of(session))
-        if scope is not None:
-            yield scope
+        yield from self._scope_demands(session, preset)
+
+    def _all_demands(self, session: Held, cast: Cast) -> list[Demand]:
+        found = list(self._demands(session, cast, "", ""))
+        others = [] if any(one.part == SCOPE for one in found) else self._scope_demands(session, cast.preset)
+        return [*found, *others]
+
+    def _scope_demands(self, session: Held, preset: Preset | None) -> Iterator[Demand]:
+        trusted = preset if preset is not None and self._is_own(preset) else None
+        if self._toolbox is not None:
+            yield from self._toolbox.scope_demands(session, trusted, marks=self.marks_of(session))
 
     def _is_usual(self, cast: Cast) -> bool:
         """Whether it starts nothing, and sends nothing anywhere, that this machine would not without the session."""
@@ -289,8 +298,20 @@ class Company:
             preset=preset,
             tools=tuple(name for name in names if isinstance(name, str)),
             why=choice.why,
-            note=choice.note,
+            note="; ".join(filter(None, [self._of_two(preset), choice.note])),
             said=said,
+        )
+
+    def _of_two(self, preset: Preset | None) -> str:
+        """That a project has a preset of the same name as one of the user's."""
+        if preset is None or self.presets.find(preset.name) is not preset or not self._is_own(preset):
+            return ""
+        own = {str(folder) for folder in self._trusted}
+        others = [path for path in self.presets.behind(preset.name) if path.rpartition("/")[0] not in own]
+        return (
+            f"{preset.name} is the preset in {preset.path}, and not that of the project in {others[0]}"
+            if others
+            else ""
         )
 
     def _choose(self, agent: str, preset: Preset | None, model: str) -> Choice:

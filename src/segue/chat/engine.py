@@ -84,6 +84,8 @@ class Conversation:
         """Whether a `[DECISION: …]` in an answer is recorded as one."""
         self.changed = changed
         """Paths of attachments whose files have changed since."""
+        self.said: dict[str, str] = {}
+        """The agent and the model that were asked for by name, and are used: never what a session merely says."""
         self.began: Overview | None = None
         """What a session was made of that exists for this conversation alone; None for any other."""
         self.found: tuple[str, ...] = ()

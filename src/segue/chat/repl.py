@@ -133,7 +133,7 @@ class Chat:
         self._change(spec, "")
 
     def change_model(self, model: str) -> None:
-        self._change(str(self.session.overview.overrides.get("agent", "")), model)
+        self._change("", model)
 
     def _change(self, spec: str, model: str) -> None:
         self.conversation.save()  # an answer that is not recorded yet would go with whoever gave it
@@ -146,11 +146,14 @@ class Chat:
         known = (recorded.preset.name, recorded.preset.hash) if recorded.preset is not None else None
         if preset is not None and known != (preset.name, preset.hash):
             self.session.use_preset(preset.name, hash=preset.hash)
-        said = {"agent": "" if preset is not None and spec == preset.name else spec, "model": model}
+        said = {"model": model}
+        if spec:  # another model leaves the agent as it is
+            said["agent"] = "" if preset is not None and spec == preset.name else spec
         values = {name: value for name, value in recorded.overrides.items() if name not in said}
         values |= {name: value for name, value in said.items() if value}
         if values != recorded.overrides:
             self.session.override(values)
+        changed.said = {name: str(values[name]) for name in ("agent", "model") if name in values}
         self.conversation = changed
 
     def _talk(self) -> int:

@@ -188,7 +188,7 @@ def _conversation(session: LiveSession, company: Company, cast: Cast) -> Convers
     if preset is not None and (recorded is None or recorded.hash != preset.hash):
         # Its name is the hash that the session is going to refer to, so that a later change can be shown.
         session.put_blob(normalise(preset.system_prompt).encode("utf-8", "surrogatepass"))
-    return kind(
+    conversation = kind(
         session,
         cast.agent,
         preset=preset,
@@ -196,6 +196,8 @@ def _conversation(session: LiveSession, company: Company, cast: Cast) -> Convers
         drafts=company.drafts,
         bench=company.bench(session, cast),
     )
+    conversation.said = cast.said
+    return conversation
 
 
 def _record(session: LiveSession, cast: Cast) -> None:

@@ -75,7 +75,7 @@ class Toolbox:
         confirm = _CONFIRM.get(preset.confirm_tool_calls, "changes")
         return Bench(
             lambda: self._abilities(names),
-            permissions=self._permissions(session, preset, trusted=trusted, marks=marks, record=session.set_scope),
+            permissions=self._permissions(session, preset if trusted else None, marks=marks, record=session.set_scope),
             person=self._person,
             confirm="changes" if confirm == "never" and not trusted else confirm,
             cwd=str(self._cwd),
@@ -86,25 +86,24 @@ class Toolbox:
             wanted=None if trusted else (f"the preset {preset.name}", lambda: self._scope_of(preset)),
         )
 
-    def scope_demand(self, session: Held, preset: Preset, *, trusted: bool, marks: Marks) -> Demand | None:
-        """The scope that the session says and nobody here has agreed to."""
+    def scope_demands(self, session: Held, preset: Preset | None, *, marks: Marks) -> Iterator[Demand]:
+        """The scope that the session says and nobody here has agreed to; `preset` is one of the user's own."""
         from segue.formats.scope import fields_of, write_scope
 
-        permissions = self._permissions(session, preset, trusted=trusted, marks=marks)
+        permissions = self._permissions(session, preset, marks=marks)
         try:
             found = permissions.recorded()
             if found is None or permissions.is_believed(found):
-                return None
+                return
         except UsageError:
-            return None  # it makes no sense, and so it allows nothing
-        return Demand(part=SCOPE, content=fields_of(found.scope), words=write_scope(found.scope), where=found.place)
+            return  # it makes no sense, and so it allows nothing
+        yield Demand(part=SCOPE, content=fields_of(found.scope), words=write_scope(found.scope), where=found.place)
 
     def _permissions(
         self,
         session: Held,
-        preset: Preset,
+        preset: Preset | None,
         *,
-        trusted: bool,
         marks: Marks,
         record: Callable[[JsonObject], object] | None = None,
     ) -> Permissions:
@@ -116,7 +115,7 @@ class Toolbox:
             project_root=str(self._root),
             home=str(self._home),
             state=str(self._state),
-            fallback=lambda: self._scope_of(preset) if trusted else DENY_ALL,
+            fallback=lambda: self._scope_of(preset) if preset is not None else DENY_ALL,
             record=record,
             marks=marks,
         )

@@ -135,8 +135,8 @@ class _Desk:
         topic = topic.strip() or (chat.terminal.answer("What is it about?") or "").strip()
         if not topic:
             raise UsageError("a conversation needs a topic", hint=f"/workspace.{type} TOPIC")
-        said = chat.session.overview.overrides  # whoever was named for this conversation answers in the next one too
-        agent, model = str(said.get("agent", "")), str(said.get("model", ""))
+        said = chat.conversation.said  # whoever was named for this conversation answers in the next one too
+        agent, model = said.get("agent", ""), said.get("model", "")
         session = self._conversations.begin(type, topic, tool=CHAT, agent=agent, model=model)
         self._go_to(chat, session, agent=agent, model=model)
 

@@ -21,7 +21,7 @@ SECTIONS = {
     "Branch": ("fork", "branches", "tree", "diff", "switch"),
     "Organise": ("rename", "tag", "pause", "complete", "reopen", "relink", "delete", "clean"),
     "Bring in": ("import", "watch", "convert"),
-    "Permit": ("scope",),
+    "Permit": ("trust", "scope"),
     "Emacs": ("gptel",),
     "Look after": ("verify", "recover"),
     "Shell": ("completion",),

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from segue.library import Library
     from segue.session import LiveSession
     from segue.tools import Launch, Tool
+    from segue.trust import Marks
 
 
 def go_on_in(library: Library, id: str, name: str, *, model: str, printed: bool, override: bool) -> int:
@@ -91,23 +92,29 @@ def go_on_there(kept: KeptSession, *, model: str, printed: bool) -> int:
 
 def take_from(library: Library, id: str, name: str) -> int:
     """Record what was said in the tool since; how many turns that were."""
-    from segue.handover import handed_to, note, take_back
+    from segue.handover import note, take_back
     from segue.tools import TOOLS
+    from segue.tools.link import link_of
 
     tool = TOOLS.get(name)
     if tool is None:
         raise NotFoundError(f"Segue does not read what is said in {name!r:.40}", hint=f"it does for {', '.join(TOOLS)}")
     session = library.open(id)
     try:
-        native_id = handed_to(session, name)
-        if not native_id:
+        link = link_of(session.overview, name)
+        if link is None:
             raise NotFoundError(
                 f"session {session.id} was never handed over to {name}",
                 hint=f"{_again(library, id, '--with', name)} does it",
             )
-        found = take_back(library, session, tool, native_id, cwd=here(), environ=os.environ)
-        if found.transcript.native_id not in {"", native_id}:  # the tool went on under another name
-            note(session, name, found.transcript.native_id)
+        if not link.is_agreed(marks := _marks(session), _confirm):
+            raise UsageError(
+                f"session {session.id} was not handed over to {name} here, so nothing is copied from there",
+                hint="do it at a terminal, and say yes",
+            )
+        found = take_back(library, session, tool, link.native_id, cwd=here(), environ=os.environ)
+        if found.transcript.native_id not in {"", link.native_id}:  # the tool went on under another name
+            note(session, name, found.transcript.native_id, marks)
     finally:
         session.release()
     _tell(found, name)
@@ -129,10 +136,18 @@ def catch_up(library: Library, id: str) -> None:
 def _catch_up(library: Library, session: LiveSession) -> None:
     """What cannot be read costs a warning: the conversation goes on without it, and it can be taken back later."""
     from segue.handover import catch_up
+    from segue.tools import TOOLS
+    from segue.tools.link import link_of
 
-    name = str(session.overview.overrides.get("tool") or "")
+    link, marks = link_of(session.overview), _marks(session)
+    if link is None or link.tool not in TOOLS:
+        return
+    name = link.tool
+    if not link.is_agreed(marks, _confirm):
+        output.warn(f"this session was not handed over to {name} here, so nothing is copied from there")
+        return
     try:
-        found = catch_up(library, session, cwd=here(), environ=os.environ)
+        found = catch_up(library, session, cwd=here(), environ=os.environ, marks=marks)
     except SegueError as error:
         output.warn(f"what was said in {name} cannot be read: {error}")
         return
@@ -152,9 +167,21 @@ def _prepared(session: LiveSession, tool: Tool | None, name: str, how: How) -> H
 
     if tool is None:
         return hand_document(session, name, how)
-    handover = hand_over(session, tool, how)
-    note(session, tool.name, handover.launch.native_id)
+    marks = _marks(session)
+    handover = hand_over(session, tool, how, marks=marks)
+    note(session, tool.name, handover.launch.native_id, marks)
     return handover
+
+
+def _marks(session: LiveSession) -> Marks:
+    from segue.console.places import trust_folder
+    from segue.trust import Trust
+
+    return Trust(trust_folder()).of(session.store.url, session.id)
+
+
+def _confirm(question: str) -> bool:
+    return output.can_ask() and output.confirm(question, yes=False)
 
 
 def _report(handover: Handover, name: str) -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 def enter(name: str, run: Callable[[list[str]], int]) -> NoReturn:
     """Do what the shell asks, and end the process. `run` imports the rest of the command when it is called."""
+    os.environ["PATH"] = absolute_path(os.environ.get("PATH", ""))
     try:
         code = _answer(name, run, sys.argv[1:])
     except KeyboardInterrupt:  # so early that nothing was there yet to take it
@@ -27,6 +28,13 @@ def enter(name: str, run: Callable[[list[str]], int]) -> NoReturn:
         # The failure was reported where it happened. Python would try a last time on its way out, and complain.
         os._exit(code)
     sys.exit(code)
+
+
+def absolute_path(path: str) -> str:
+    """A PATH without the folder one is in: a project that somebody cloned brings no program that we, or what we start,
+    would find there.
+    """
+    return os.pathsep.join(folder for folder in path.split(os.pathsep) if folder.startswith(os.sep))
 
 
 def perform(app: click.Command, name: str, words: Sequence[str]) -> int:

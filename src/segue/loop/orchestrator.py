@@ -28,6 +28,7 @@ from segue.loop.recording import take_over_notes, take_over_turns
 from segue.loop.sessions import advance, begin, end
 from segue.spec import find_next, get_story, plan_of
 from segue.stores.ralph.claims import ChangeLockedError
+from segue.tools.link import Link
 from segue.tools.places import discard
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from segue.session import LiveSession
     from segue.spec import Story
     from segue.stores.ralph.claims import Claim
+    from segue.trust import Marks, Trust
 
 _LEFT = "uncommitted"
 """The override that says what an agent changed and nobody committed."""
@@ -81,6 +83,7 @@ class Orchestrator:
         command: str,
         should_stop: Callable[[], bool],
         repository: Repository | None = None,
+        trust: Trust | None = None,
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
         self._order = order
@@ -91,6 +94,7 @@ class Orchestrator:
         self._command = command
         self._tell: Callable[[News], None] = lambda _: None
         self._should_stop = should_stop
+        self._trust = trust
         self._clock = clock
         self.project = self._desk("").project_here
         self._claims = self._desk("").claims(self.project)
@@ -253,6 +257,7 @@ class Orchestrator:
         errand = self._worker.prepare(prompt, title=title, cwd=self.project, environ=environ)
         doing = {"tool": self._worker.name, "tool_session": errand.native_id, "story": story.id}
         session.override(doing if self._commits is None else {**doing, _LEFT: self._commits.left()})
+        Link(self._worker.name, errand.native_id).vouch(self._marks_of(session))
         session.add("user", prompt)
         try:
             ended = attend(
@@ -299,7 +304,11 @@ class Orchestrator:
         return "" if self._commits is None else self._commits.commit(f"{self._order.change}: {what}")
 
     def _take_over_turns(self, session: LiveSession) -> bool:
-        return take_over_turns(session, project=self.project, environ=self._environ, tell=self._tell)
+        marks = self._marks_of(session)
+        return take_over_turns(session, project=self.project, environ=self._environ, tell=self._tell, marks=marks)
+
+    def _marks_of(self, session: LiveSession) -> Marks | None:
+        return self._trust.of(session.store.url, session.id) if self._trust is not None else None
 
     def _told(self, session_id: str, story_id: str) -> dict[str, str]:
         return {"RALPH_SESSION": session_id, "RALPH_STORY": story_id, "RALPHTOOL": self._command}

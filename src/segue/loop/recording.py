@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from segue.errors import SegueError
 from segue.loop.news import Noted
 from segue.loop.workers import read_back
+from segue.tools.link import link_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -16,14 +17,25 @@ if TYPE_CHECKING:
     from segue.loop.news import News
     from segue.model import Event, Overview
     from segue.session import LiveSession
+    from segue.trust import Marks
 
 
 def take_over_turns(
-    session: LiveSession, *, project: str, environ: Mapping[str, str], tell: Callable[[News], None]
+    session: LiveSession,
+    *,
+    project: str,
+    environ: Mapping[str, str],
+    tell: Callable[[News], None],
+    marks: Marks | None = None,
 ) -> bool:
-    """Record what the transcript of the tool has, and the session has not; whether the tool answered."""
-    known = session.overview.overrides
-    tool, native_id = str(known.get("tool") or ""), str(known.get("tool_session") or "")
+    """Record what the transcript of the tool has, and the session has not; whether the tool answered.
+
+    Only of a session that an orchestrator of this user began there.
+    """
+    link = link_of(session.overview)
+    if link is None or not link.is_ours(marks):
+        return False
+    tool, native_id = link
     found = read_back(tool, native_id, cwd=project, environ=environ)
     if found is None:
         return False

@@ -8,17 +8,25 @@ from typing import TYPE_CHECKING
 
 from segue.chat.summary import summarize
 from segue.console import output
-from segue.console.places import cache_folder
+from segue.console.places import cache_folder, trust_folder
 from segue.dialects.door import ToolLibrary, here
 from segue.errors import NotFoundError
 from segue.library import open as open_library
+from segue.trust import Trust
 from segue.workspace import find_workspace, open_conversations
 
 if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
+    from segue.session import LiveSession
+    from segue.tools.link import Link
+    from segue.trust import Marks
     from segue.workspace import Workspace
+
+
+STARTS = "starts"
+"""What a mark is called that lets a tool be started."""
 
 
 class Desk:
@@ -51,10 +59,24 @@ class Desk:
     ) -> None:
         self.library.close()
 
+    def marks_of(self, id: str) -> Marks:
+        """What was set or agreed to here about a conversation; about the workspace, where there is no id."""
+        return marks_of(self.library.store.url, id)
+
+    def vouch(self, session: LiveSession, link: Link) -> None:
+        """Remember that the conversation is held in a tool because somebody here says so."""
+        marks = self.marks_of(session.id)
+        link.vouch(marks)
+        marks.put(STARTS, link.tool)
+
     @property
     def history(self) -> Path:
         """Of what was typed."""
         return self.home / ".cortext" / "history.jsonl"
+
+
+def marks_of(url: str, id: str = "") -> Marks:
+    return Trust(trust_folder()).of(url, id)
 
 
 def _workspace(cwd: Path) -> Workspace:

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 from segue.console import output
 from segue.console.exits import Exit
 from segue.dialects.cortext.choice import get_one
-from segue.dialects.cortext.launch import catch_up, find_tool, hold, part, session_around
+from segue.dialects.cortext.desk import STARTS
+from segue.dialects.cortext.launch import catch_up, confirm, find_tool, hold, part, session_around
 from segue.dialects.cortext.talk import Talk
 from segue.dialects.door import mend
 from segue.errors import NotFoundError, SessionLockedError, UsageError
+from segue.tools.link import Link
 from segue.workspace import CHAT
 from segue.workspace.conversations import command_of, type_of
 from segue.workspace.words import resuming, saved
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 def begin(desk: Desk, type: str, topic: str, *, tool: str, agent: str, model: str, as_json: bool) -> int:
     """A new conversation, and talking in it; as JSON, only what a tool needs to go on by itself."""
     desk.workspace.get_type(type)
-    name = tool or (desk.workspace.config.tool or CHAT if as_json else _tool_here(desk, desk.workspace.config.tool))
+    name = tool or (desk.workspace.config.tool or CHAT if as_json else _tool_here(desk))
     if as_json:
         session = desk.conversations.begin(type, topic, tool=name, agent=agent, model=model)
         return _hand_over(desk, session, name, model=model)
@@ -56,7 +58,7 @@ def resume(desk: Desk, card: Card, *, tool: str, agent: str, model: str, yes: bo
             output.warn("it stays complete; --yes goes on with it")
             return Exit.DECLINED
     recorded = _catch_up(desk, card)
-    name = tool or _tool_here(desk, recorded, desk.workspace.config.tool)
+    name = tool or _tool_here(desk, (card.id, recorded))
     if as_json:
         return _hand_over(desk, desk.library.resume(card.id, override=is_over), name, model=model)
     if name == CHAT:
@@ -123,6 +125,7 @@ def _hand_over(desk: Desk, session: LiveSession, tool: str, *, model: str) -> in
         around = session_around(tool, desk.environ)
         since = conversations.clock() if around else None
         conversations.note_tool(session, tool=tool, tool_session=around, tool_since=since, model=model)
+        desk.vouch(session, Link(tool, around))
         output.data(_told(desk, session, warnings=warnings))
     finally:
         session.release()
@@ -141,15 +144,28 @@ def _catch_up(desk: Desk, card: Card) -> str:
     return str(known.get("tool") or "")
 
 
-def _tool_here(desk: Desk, *names: str) -> str:
-    """The first of the tools that is on this machine, and else the built-in chat."""
-    for name in filter(None, names):
+def _tool_here(desk: Desk, *said: tuple[str, str]) -> str:
+    """The first of the tools that is on this machine, and else the built-in chat.
+
+    Conversations and workspaces travel: a tool that one of them names is started where it was used here, or on a yes.
+    """
+    for id, name in (*said, ("", desk.workspace.config.tool)):
+        if not name:
+            continue
         if name == CHAT:
             break
         try:
-            return find_tool(name, desk.environ).name
+            found = find_tool(name, desk.environ).name
         except NotFoundError as error:
             output.warn(f"{error}, so the conversation is held elsewhere")
+            continue
+        marks, what = desk.marks_of(id), "conversation was held" if id else "workspace's conversations are held"
+        if marks.has(STARTS, found):
+            return found
+        if confirm(f"This {what} in {found}, and not on this machine so far. Start {found}?"):
+            marks.put(STARTS, found)
+            return found
+        output.warn(f"{found} is not started, since it was not chosen here; --tool {found} does")
     return CHAT
 
 

@@ -9,6 +9,7 @@ from segue.console import output
 from segue.errors import NotFoundError, SegueError, UsageError
 from segue.handover import EVER, hand_over, moment_of, take_back
 from segue.tools import TOOLS, run
+from segue.tools.link import Link, link_of
 from segue.workspace import CHAT
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def hold(desk: Desk, session: LiveSession, tool: Tool, *, model: str = "", topic
             output.complain(warning)
         launch = _prepare(desk, session, tool, model=model, prompt=_prompt(tool, topic))
         desk.conversations.note_tool(session, tool=tool.name, tool_session=launch.native_id, model=model)
+        desk.vouch(session, Link(tool.name, launch.native_id))
     finally:
         session.release()
     code = run(launch, desk.environ)
@@ -66,10 +68,19 @@ def hold(desk: Desk, session: LiveSession, tool: Tool, *, model: str = "", topic
 
 def catch_up(desk: Desk, session: LiveSession) -> None:
     """Record what was said in the tool since, if nobody has: a terminal may be closed while the tool runs."""
-    known = session.overview.overrides
-    tool, native_id = TOOLS.get(str(known.get("tool") or "")), str(known.get("tool_session") or "")
-    if tool is not None and native_id:
-        _take_over(desk, session, tool, native_id, since=moment_of(known.get("tool_since")))
+    link = link_of(session.overview)
+    if link is None or link.tool not in TOOLS:
+        return
+    if not link.is_agreed(desk.marks_of(session.id), confirm):
+        output.warn(f"this conversation was not held in {link.tool} here, so nothing is copied from there")
+        return
+    since = moment_of(session.overview.overrides.get("tool_since"))
+    _take_over(desk, session, TOOLS[link.tool], link.native_id, since=since)
+
+
+def confirm(question: str) -> bool:
+    """Ask, where there is somebody to answer: nobody is a no."""
+    return output.can_ask() and output.confirm(question, yes=False)
 
 
 def part(session: LiveSession) -> None:
@@ -91,6 +102,7 @@ def _take_over(desk: Desk, session: LiveSession, tool: Tool, native_id: str, *, 
         output.warn(f"what was said in {tool.name} cannot be read whole: {damage}")
     if returned.transcript.native_id not in {"", native_id}:  # the tool went on under another name
         desk.conversations.note_tool(session, tool=tool.name, tool_session=returned.transcript.native_id)
+        desk.vouch(session, Link(tool.name, returned.transcript.native_id))
 
 
 def _prepare(desk: Desk, session: LiveSession, tool: Tool, *, model: str, prompt: str) -> Launch:
@@ -101,7 +113,8 @@ def _prepare(desk: Desk, session: LiveSession, tool: Tool, *, model: str, prompt
         "headless": not output.can_ask(),
         "model": model,
     }
-    handover = hand_over(session, tool, how, system=desk.conversations.instructions_of(session))
+    instructions = desk.conversations.instructions_of(session)
+    handover = hand_over(session, tool, how, system=instructions, marks=desk.marks_of(session.id))
     for loss in handover.losses:
         output.note(f"for {tool.name}: {loss}")
     return handover.launch

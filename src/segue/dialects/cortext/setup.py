@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from segue.console import output
 from segue.console.exits import Exit
+from segue.dialects.cortext.desk import STARTS, marks_of
 from segue.dialects.door import here
 from segue.git import find_repository
 from segue.workspace.command_files import TOOLS, command_files, install
@@ -26,6 +27,8 @@ def set_up(folder: Path, tools: tuple[str, ...], *, git: bool) -> int:
         command_files(name, ())  # whoever misspelt one is told before anything is made
     workspace = make_workspace(here() / folder, tool=tools[0] if len(tools) == 1 else "")
     output.line(f"Workspace: {workspace.root}")
+    if workspace.config.tool in tools:
+        marks_of(workspace.url).put(STARTS, workspace.config.tool)
     if git:
         _make_repository(workspace)
     found = tools or tuple(tool.name for tool in find_tools(os.environ) if tool.name in TOOLS)

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 
 from segue.console import output
 from segue.console.exits import Exit
+from segue.console.places import trust_folder
 from segue.dialects.ralph.app import here
 from segue.errors import UsageError
 from segue.library import open as open_library
 from segue.loop.orchestrator import End, Orchestrator, Order
 from segue.loop.workers import find_worker
 from segue.programs import find_program
+from segue.trust import Trust
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,6 +49,7 @@ def run(options: dict[str, str]) -> int:
             command=_own_command(),
             should_stop=lambda: bool(signals),
             repository=_repository(cwd) if "--commit" in options else None,
+            trust=Trust(trust_folder()),
         )
         if "--dry-run" in options:
             return _show_plan(orchestrator)
