@@ -97,6 +97,18 @@ class Segue:
         )
         return Result(code=done.returncode, out=done.stdout, err=done.stderr)
 
+    def python(self, code: str, *args: str, stdin: bytes = b"", **env: str) -> Result:
+        """The same from a program of one's own."""
+        done = subprocess.run(
+            [sys.executable, "-c", code, *args],
+            input=stdin,
+            capture_output=True,
+            check=False,
+            env=self.environment(**env),
+            cwd=self.home,
+        )
+        return Result(code=done.returncode, out=done.stdout, err=done.stderr)
+
     def ok(self, *args: str, stdin: bytes = b"", **env: str) -> str:
         """What a call prints that must succeed without complaint."""
         result = self.run(*args, stdin=stdin, **env)

@@ -53,12 +53,10 @@ class Demand(Struct, frozen=True, kw_only=True):
 def agent_demand(spec: Spec, *, chosen_model: bool = False) -> Demand:
     """To be answered by this agent; by it with another model, where a person has chosen that one now."""
     match spec.kind:
-        case "command":
+        case "command" | "tool":
             words = f"the command {shlex.join(spec.argv)}"
-        case "tool":
-            words = f"the command {shlex.join(spec.argv)}, with all that was said here"
         case kind if spec.base_url:
-            words = f"{kind} {spec.model} at {spec.base_url}, which is sent all that is said here".replace("  ", " ")
+            words = f"{spec.model or kind} at {spec.base_url}, which is sent all that is said here"
         case _:
             words = f"{spec}, which is sent all that is said here"
     if chosen_model:
@@ -74,9 +72,9 @@ def shown(demands: Sequence[Demand]) -> str:
     """All of it, so that nothing in it can pretend to be a line of ours."""
     lines = ["This session was not set up by you on this machine. It asks for:"]
     for demand in demands:
-        first, *rest = (
-            (one_line(line) for line in demand.words.split("\n")) if demand.part == SCOPE else (one_line(demand.words),)
-        )
         name = AGENT if demand.part == REACH else demand.part
-        lines += [f"  {name:<6} {first}", *(f"         {line}" for line in rest)]
+        said = demand.words.rstrip("\n").split("\n") if demand.part == SCOPE else [demand.words]
+        lines += [
+            f"  {label:<6} {one_line(line)}" for label, line in zip([name, *[""] * len(said)], said, strict=False)
+        ]
     return "\n".join(lines)

@@ -27,10 +27,13 @@ if TYPE_CHECKING:
     from segue.chat.engine import Conversation
     from segue.chat.screen import Suggestion, Terminal
     from segue.library import Library
-    from segue.model import Status
+    from segue.model import Attachment, Status
     from segue.session import LiveSession
+    from segue.trust import Marks
 
 _INTERRUPTED = 130
+_FILE = "file"
+"""What a mark is called that lets an attached file be looked at again."""
 
 
 class Chat:
@@ -38,6 +41,7 @@ class Chat:
 
     `converse` makes a conversation: it is told the session, who is to answer (a preset, or whoever the surface knows;
     empty for whoever the session says) and the model (empty for theirs), and raises a SegueError that says what exists.
+    `marks` say what was set here; without them, all that a session says was.
     """
 
     def __init__(
@@ -51,6 +55,7 @@ class Chat:
         agent_names: Callable[[], Sequence[str]] = tuple,
         cwd: Path,
         home: Path | None = None,
+        marks: Callable[[LiveSession], Marks] | None = None,
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
         self.library = library
@@ -63,6 +68,7 @@ class Chat:
         self.clock = clock
         self.table = table_of(dialect)
         self._converse = converse
+        self._marks = marks
         self._failures = 0
         conversation.autorecord = conversation.autorecord or dialect.autorecord
         if dialect.keeps_blank:
@@ -184,14 +190,27 @@ class Chat:
         for name in self.dialect.offers:
             path = self.cwd / name
             if path.is_file() and self.terminal.ask(f"There is a {name} here. Use it as context?", default=True):
-                self._try(partial(self._attach, path))
+                self._try(partial(self.attach, path))
 
-    def _attach(self, path: Path) -> None:
+    def attach(self, path: Path) -> None:
+        """Use a file as context, and remember that it was chosen here."""
         self.terminal.note(attach(self.session, path))
+        if self._marks is not None:
+            name = str(path.resolve())
+            self._marks(self.session).put(_FILE, name, where=name)
+
+    def changes(self) -> list[tuple[Attachment, str]]:
+        """What has become of the attached files: those that were chosen here, or lie where one is."""
+        return changes(self.session.overview, self._may_look)
+
+    def _may_look(self, path: Path) -> bool:
+        if self._marks is None or self._marks(self.session).has(_FILE, str(path), where=str(path)):
+            return True
+        return path.resolve().is_relative_to(self.cwd.resolve())
 
     def _look_at_what_is_there(self) -> None:
         """Say what has changed since, and offer to ask what a crash left unanswered."""
-        changed = changes(self.session.overview)
+        changed = self.changes()
         self.conversation.changed = [one.path for one, _ in changed]
         for one, how in changed:
             again = f"; /context {one.path} attaches it anew" if how == "has changed" else ""

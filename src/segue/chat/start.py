@@ -143,6 +143,7 @@ def hold(
         agent_names=company.names,
         cwd=cwd,
         home=home,
+        marks=company.marks_of,
     )
     if terminal.is_interactive:
         Thread(target=_prepare, args=(conversation.agent,), daemon=True).start()

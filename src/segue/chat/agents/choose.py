@@ -70,7 +70,9 @@ class Spec(Struct, frozen=True, kw_only=True):
                 name = self.argv[0]
             case _:
                 name = self.kind
-        return f"{name}{f'/{self.model}' if self.model else ''}{f'@{self.base_url}' if self.base_url else ''}"
+        if self.base_url:
+            return f"{name}/{self.model}@{self.base_url}"
+        return f"{name}/{self.model}" if self.model else name
 
     @property
     def reach(self) -> Spec:

@@ -10,6 +10,7 @@ from segue.durable.kernel import explain
 from segue.errors import SegueError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from segue.model import Attachment, Overview
@@ -37,16 +38,19 @@ def attach(session: LiveSession, path: Path, *, limit_bytes: int = LIMIT_BYTES) 
     return f"{path} is attached ({len(data):,} bytes){changed}"
 
 
-def changes(overview: Overview) -> list[tuple[Attachment, str]]:
-    """What was attached and is no longer so: each with "has changed" or "is gone"."""
+def changes(overview: Overview, may_look: Callable[[Path], bool]) -> list[tuple[Attachment, str]]:
+    """What was attached and is no longer so: each with "has changed" or "is gone".
+
+    A session names its files itself, so only those are looked at that `may_look` lets pass.
+    """
     from pathlib import Path
 
     latest = {one.path: one for one in overview.attachments}
     found: list[tuple[Attachment, str]] = []
     for name, one in latest.items():
         path = Path(name)
-        if not path.is_absolute():
-            continue  # no file: it came over standard input
+        if "\0" in name or not path.is_absolute() or not may_look(path):  # what has no path came over standard input
+            continue
         try:
             if path.stat().st_size != one.size_bytes or _hash(read(path, limit_bytes=one.size_bytes)) != one.hash:
                 found.append((one, "has changed"))

@@ -6,7 +6,7 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
-from segue.chat.commands.attachments import attach, changes, read
+from segue.chat.commands.attachments import read
 from segue.chat.commands.table import Command
 from segue.durable.folder import Folder
 from segue.durable.kernel import explain
@@ -102,14 +102,14 @@ def _import(chat: Chat, argument: str) -> None:
 
 def _context(chat: Chat, argument: str) -> None:
     if argument:
-        chat.terminal.note(attach(chat.session, place(chat, argument)))
-        chat.conversation.changed = [one.path for one, _ in changes(chat.session.overview)]
+        chat.attach(place(chat, argument))
+        chat.conversation.changed = [one.path for one, _ in chat.changes()]
         return
     attachments = {one.path: one for one in chat.session.overview.attachments}
     if not attachments:
         chat.terminal.note("nothing is attached; /context PATH attaches a file")
         return
-    changed = {one.path: how for one, how in changes(chat.session.overview)}
+    changed = {one.path: how for one, how in chat.changes()}
     lines = [
         f"{path} ({one.size_bytes:,} bytes{f'; it {changed[path]} since' if path in changed else ''})"
         for path, one in attachments.items()
