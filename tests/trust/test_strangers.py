@@ -243,7 +243,7 @@ def test_no_session_of_a_stranger_runs_or_sends_or_reads_anything(
 def test_none_of_many_sessions_of_strangers_runs_or_sends_or_reads_anything(
     stranger: Stranger, listener: Listener, rng: random.Random
 ) -> None:
-    check(stranger, listener, rng, rng.choices([*STORES], k=120))
+    check(stranger, listener, rng, rng.choices([*STORES], k=60))
 
 
 # ── The same without processes: many more sessions, judged as the doors judge them ───────────────────────────────────

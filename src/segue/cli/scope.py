@@ -84,6 +84,7 @@ def check(
         output.line(("green", "yes"), f": {verdict.reason}")
     else:
         output.line(("red", "no"), f": {verdict.reason}")
+        _tell_of_strange(permissions)
     return Exit.DONE if verdict.allowed else Exit.DECLINED
 
 
@@ -104,6 +105,7 @@ def show(*, library: Library, id: str, project: Path | None, profile: str, trust
     else:
         output.line(("dim", f"# {_origin(current)}"))
         output.text(write_scope(current.scope))
+        _tell_of_strange(permissions)
 
 
 @options.verb(
@@ -238,6 +240,13 @@ def _permissions(library: Library, id: str, project: Path | None, profile: str, 
         fallback=fallback,
         marks=Trust(trust_folder()).of(library.store.url, name),
     )
+
+
+def _tell_of_strange(permissions: Permissions) -> None:
+    """That the session has a scope which does not hold."""
+    found = permissions.recorded()
+    if found is not None and not permissions.is_believed(found):
+        output.warn(f"it has a scope that was not set here; segue trust {permissions.session_id} shows it and asks")
 
 
 def _here() -> str:
