@@ -58,7 +58,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     terminalreporter.write_line(f"real tools: {f'those in {tools}' if tools else 'left out (--real-tools DIR)'}")
     gptel: str | None = config.getoption("--gptel")
     terminalreporter.write_line(f"upstream gptel: {f'that in {gptel}' if gptel else 'left out (--gptel DIRS)'}")
-    if missing := [name for name in ("emacs", "jq", "zsh", "fish") if _is_missing(name)]:
+    if missing := [name for name in ("bash", "dash", "emacs", "fish", "jq", "zsh") if _is_missing(name)]:
         terminalreporter.write_line(f"tests that need {' or '.join(missing)}: left out, since that is not installed")
 
 
