@@ -30,7 +30,7 @@ class Somebody:
     """Says what was laid out for them; of what they were asked, they remember all."""
 
     widens: Literal["deny", "once", "add"] = "deny"
-    confirms: Literal["no", "yes", "always"] = "yes"
+    confirms: Literal["no", "once", "always"] = "once"
     grants: bool = False
     asked: list[str] = field(default_factory=list)
     meanwhile: Callable[[], object] = lambda: None
@@ -39,7 +39,7 @@ class Somebody:
         self.asked.append(f"widen {call.name}: {why}{' (can add)' if can_add else ''}")
         return self.widens
 
-    def confirm(self, call: Call) -> Literal["no", "yes", "always"]:
+    def confirm(self, call: Call) -> Literal["no", "once", "always"]:
         self.asked.append(f"confirm {call.name}")
         self.meanwhile()
         return self.confirms

@@ -49,7 +49,7 @@ class Person(Protocol):
     def widen(self, call: Call, why: str, *, can_add: bool) -> Literal["deny", "once", "add"]:
         """The scope does not allow a call: is it to be done all the same?"""
 
-    def confirm(self, call: Call) -> Literal["no", "yes", "always"]:
+    def confirm(self, call: Call) -> Literal["no", "once", "always"]:
         """The scope allows it. `always` is for this ability, as long as the conversation lasts."""
 
     def grant(self, who: str, scope: str) -> bool:

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from segue.abilities import Call
 
 
+_ATTEMPTS = 3
+"""How often somebody is asked whose answer is none of the words; then it is a no."""
+
+
 class Asks(Protocol):
     """As much of a terminal as this needs."""
 
@@ -47,7 +51,7 @@ class Nobody:
     def widen(self, call: Call, why: str, *, can_add: bool) -> Literal["deny", "once", "add"]:  # noqa: ARG002
         return "deny"
 
-    def confirm(self, call: Call) -> Literal["no", "yes", "always"]:  # noqa: ARG002 - as the contract has it
+    def confirm(self, call: Call) -> Literal["no", "once", "always"]:  # noqa: ARG002 - as the contract has it
         return "no"
 
     def grant(self, who: str, scope: str) -> bool:  # noqa: ARG002 - as above
@@ -62,25 +66,42 @@ class AtTerminal:
         self._yes = yes
 
     def widen(self, call: Call, why: str, *, can_add: bool) -> Literal["deny", "once", "add"]:
-        add = ", [a]dd it to the scope" if can_add else ""
-        word = self._ask(f"{details_of(call)}\n{why}", f"[d]eny, allow it [o]nce{add}?")
-        if word == "o":
-            return "once"
-        return "add" if can_add and word == "a" else "deny"
+        words = ("once", "add", "no") if can_add else ("once", "no")
+        word = self._ask(f"{details_of(call)}\n{why}", f"Allow it all the same? {_meanings(words, call)}", words)
+        return "once" if word == "once" else "add" if word == "add" else "deny"
 
-    def confirm(self, call: Call) -> Literal["no", "yes", "always"]:
+    def confirm(self, call: Call) -> Literal["no", "once", "always"]:
         if self._yes:
-            return "yes"
-        word = self._ask(details_of(call), f"[y]es, [n]o, [a]lways {call.name} in this conversation?")
-        return "yes" if word == "y" else "always" if word == "a" else "no"
+            return "once"
+        words = ("once", "always", "no")
+        word = self._ask(details_of(call), f"Do it? {_meanings(words, call)}", words)
+        return "once" if word == "once" else "always" if word == "always" else "no"
 
     def grant(self, who: str, scope: str) -> bool:
         told = f"{who} comes with this project and asks for this scope:\n{scope}"
-        return self._ask(told, "Give it to this session? [y]es, [n]o:") == "y"
+        return self._ask(told, "Give it to this session? (yes, no)", ("yes", "no")) == "yes"
 
-    def _ask(self, about: str, question: str) -> str:
-        """The first letter of the answer; empty if there is none."""
+    def _ask(self, about: str, question: str, words: tuple[str, ...]) -> str:
+        """One of the words, typed whole; the last of them, which is no, for Enter and for whoever does not answer."""
         if not self._terminal.is_interactive:
-            return ""
+            return words[-1]
         self._terminal.note(about)
-        return (self._terminal.answer(question) or "").strip().casefold()[:1]
+        for _ in range(_ATTEMPTS):
+            answer = (self._terminal.answer(question) or "").strip().casefold()
+            if answer in words:
+                return answer
+            if not answer:
+                break
+            self._terminal.note(f"That is no answer to it: type {', '.join(words[:-1])} or {words[-1]}.")
+        return words[-1]
+
+
+def _meanings(words: tuple[str, ...], call: Call) -> str:
+    """Each word means one thing, whatever the question."""
+    meanings = {
+        "once": "once",
+        "add": "add (to the scope)",
+        "always": f"always ({call.name}, in this conversation)",
+        "no": "no",
+    }
+    return f"({', '.join(meanings[word] for word in words)})"

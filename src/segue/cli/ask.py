@@ -95,7 +95,7 @@ class _Beside:
         output.complain(text)
 
     def answer(self, question: str) -> str | None:
-        return output.question(f"{question} ")
+        return output.question_now(f"{question} ")
 
     def ask(self, question: str, *, default: bool) -> bool:
         del default  # whatever is not a clear yes is a no

@@ -121,11 +121,7 @@ def confirm(question: str, *, yes: bool) -> bool:
         return True
     if not is_terminal(sys.stdin):
         raise UsageError("this needs a yes, and there is no terminal to ask at", hint="say --yes")
-    _write_beside(f"{printable(question)} [y/N] ")
-    answer = sys.stdin.readline()
-    if not answer.endswith("\n"):
-        _write_beside("\n")
-    return answer.strip().lower() in {"y", "yes"}
+    return question_now(f"{question} [y/N] ").lower() in {"y", "yes"}
 
 
 def can_ask() -> bool:
@@ -145,6 +141,15 @@ def question(text: str) -> str:
     if not answer.endswith("\n"):
         _write_beside("\n")
     return answer.strip()
+
+
+def question_now(text: str) -> str:
+    """As `question`, for what matters: words that were typed before it was asked are thrown away."""
+    if is_terminal(sys.stdin):
+        import termios
+
+        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+    return question(text)
 
 
 def conversation(history: Path | None = None) -> Terminal:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from segue.chat.screen import Idle, Suggestion
+    from segue.chat.terminal.ahead import TypedAhead
     from segue.chat.terminal.prompt import Prompt
 
 _BOLD_RED, _DIM, _OFF = "\x1b[1;31m", "\x1b[2m", "\x1b[0m"
@@ -36,12 +37,15 @@ class PersonTerminal:
         self._history = history
         self._complete: Callable[[str], Iterable[Suggestion]] = _nothing
         self._prompt: Prompt | None = None
+        self._typed_ahead: TypedAhead | None = None
 
     def read_line(self, prompt: str, *, status: str = "", idle: Idle | None = None) -> str | None:
         if self._prompt is None:
             from segue.chat.terminal.prompt import Prompt
 
             self._prompt = Prompt(self._history, self._suggest, note=self.note, is_plain=self._is_plain)
+        if self._typed_ahead is not None:
+            self._typed_ahead.give_back()
         return self._prompt.read(one_line(prompt), one_line(status), idle)
 
     def ask(self, question: str, *, default: bool, safe: bool = False) -> bool:
@@ -55,8 +59,11 @@ class PersonTerminal:
                 return answer
 
     def answer(self, question: str) -> str | None:
+        from segue.chat.terminal.ahead import TypedAhead
         from segue.chat.terminal.prompt import read_answer
 
+        self._typed_ahead = self._typed_ahead or TypedAhead(self._stdin.fileno())
+        self._typed_ahead.take()
         return read_answer(f"{one_line(question)} ")
 
     def show(self, pieces: Iterable[str], *, waiting: str = "") -> None:

@@ -94,7 +94,8 @@ class Prompt:
         """Wait until nothing was done for so long, then say what came of it above the line."""
         with suppress(TimeoutError):
             while True:
-                await asyncio.wait_for(self._touched.wait(), idle.seconds)
+                async with asyncio.timeout(idle.seconds):  # wait_for can lose a cancellation that comes with a key
+                    await self._touched.wait()
                 self._touched.clear()
         told = idle.act()
         if not is_dumb_terminal():

@@ -1,0 +1,163 @@
+"""Questions about what an agent may do: answered by a whole word, by somebody who has seen the question."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from segue.abilities import Call
+from segue.chat.consent import AtTerminal
+from tests.chat.loopback.houses import HOUSES
+from tests.chat.loopback.server import SAFE_SECONDS, Reply, Server
+from tests.cli.running import Segue
+from tests.cli.talking import Seat, preset
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+OPENAI = HOUSES[1]
+CALL = Call(id="1", name="write_file", arguments={"path": "x", "content": "y"})
+WORDS = ("once", "add", "always", "no", "yes")
+TYPED = st.one_of(
+    st.sampled_from(
+        ["a", "o", "y", "A", "al", "addd", "and also look at the tests", "yes please", "onc e", "ONCE", " add "]
+    ),
+    st.sampled_from(WORDS).flatmap(
+        lambda word: st.sampled_from([word, word[:-1], word + "!", word.upper(), f" {word}\t"])
+    ),
+    st.text(max_size=12),
+)
+
+
+class Answers:
+    """A terminal whose person types these lines, then nothing more."""
+
+    is_interactive = True
+
+    def __init__(self, *lines: str) -> None:
+        self._lines = list(lines)
+        self.asked = 0
+
+    def answer(self, question: str) -> str | None:
+        del question
+        self.asked += 1
+        return self._lines.pop(0) if self._lines else None
+
+    def note(self, text: str) -> None:
+        del text
+
+
+def meant(line: str, *words: str) -> str:
+    word = line.strip().casefold()
+    return word if word in words else "no"
+
+
+@given(TYPED)
+def test_only_a_whole_word_allows_anything(line: str) -> None:
+    assert AtTerminal(Answers(line)).widen(CALL, "why", can_add=True) == (
+        {"once": "once", "add": "add"}.get(meant(line, "once", "add"), "deny")
+    )
+    assert AtTerminal(Answers(line)).widen(CALL, "why", can_add=False) == (
+        {"once": "once"}.get(meant(line, "once"), "deny")
+    )
+    assert AtTerminal(Answers(line)).confirm(CALL) == meant(line, "once", "always")
+    assert AtTerminal(Answers(line)).grant("the preset", "scope") == (meant(line, "yes") == "yes")
+
+
+def test_enter_is_a_no_and_what_is_no_answer_is_asked_about_three_times() -> None:
+    entered, puzzled, corrected = Answers("", "once"), Answers("a", "b", "c", "once"), Answers("what?", "once")
+    assert (AtTerminal(entered).confirm(CALL), entered.asked) == ("no", 1)
+    assert (AtTerminal(puzzled).confirm(CALL), puzzled.asked) == ("no", 3)
+    assert (AtTerminal(corrected).confirm(CALL), corrected.asked) == ("once", 2)
+
+
+# ── At a real terminal ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Segue:
+    home = tmp_path / "home"
+    (home / ".git").mkdir(parents=True)
+    return Segue(home)
+
+
+class Waiting:
+    """A body whose last pieces come when it is let go."""
+
+    def __init__(self, *pieces: bytes) -> None:
+        self._pieces = pieces
+        self.go = threading.Event()
+
+    def __iter__(self) -> Iterator[bytes]:
+        for piece in self._pieces:
+            if b"tool_calls" in piece:
+                assert self.go.wait(SAFE_SECONDS)
+            yield piece
+
+
+def late(reply: Reply) -> tuple[Reply, threading.Event]:
+    """The same reply, whose words come at once and whose call comes later."""
+    body = Waiting(*reply.body)
+    return Reply(body=cast("tuple[bytes, ...]", body), headers=reply.headers), body.go
+
+
+@pytest.mark.parametrize("typed", ["add\r", "once\ronce\r", "a", "\x1b[200~add\r\x1b[201~\r"])
+def test_what_was_typed_ahead_does_not_answer_and_waits_for_the_prompt(cli: Segue, typed: str) -> None:
+    reply, go = late(OPENAI.calls(("read_file", {"path": "/etc/hostname"}), words="I look."))
+    replies = [reply, OPENAI.answers("The end."), *[OPENAI.answers(f"Answer {number}.") for number in range(3)]]
+    environ = {"OPENAI_API_KEY": "k", "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
+    with Server(replies) as server:
+        environ["OPENAI_BASE_URL"] = f"{server.url}/v1"
+        with Seat(cli, "chat", "--id", "talk", "--preset", "executor", "--agent", "openai/x", **environ) as person:
+            person.wait_for("executor>")
+            person.enter("Go.")
+            person.wait_for("I look.")
+            person.type(typed)
+            go.set()
+            person.wait_for("Allow it all the same?")
+            person.type("no\r")
+            person.wait_for("refused: ")
+            person.wait_for("The end.")
+            person.wait_for("executor>")
+            if "\r" not in typed or "\x1b" in typed:
+                person.type(" is still here\r")
+            person.wait_for("Answer 0.")
+    turns = cli.library.load("talk").turns
+    assert [turn.content.split(":")[0] for turn in turns if turn.role == "tool"] == ["refused"]
+    assert cli.library.overview("talk").scope is None
+    said = [turn.content for turn in turns if turn.role == "user"]
+    assert said[0] == "Go."
+    assert said[1].startswith(typed.strip("\r").removeprefix("\x1b[200~").partition("\r")[0])
+
+
+def test_what_was_typed_ahead_does_not_delete(cli: Segue) -> None:
+    cli.run("new", "--id", "talk")
+    with Seat(cli, "delete", "talk") as person:
+        person.type("y\ny\n")  # long before anything is asked
+        person.wait_for("[y/N]")
+        person.type("n\n")
+        assert person.end() == 1
+    assert cli.library.overview("talk").id == "talk"
+
+
+def test_what_was_typed_ahead_does_not_answer_ask(cli: Segue) -> None:
+    preset(cli.home / ".config" / "segue" / "agents", "mine", "Go.", parents="[executor]", model="openai/x")
+    reply, go = late(OPENAI.calls(("read_file", {"path": "/etc/hostname"}), words="I look."))
+    environ = {"OPENAI_API_KEY": "k", "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
+    with Server([reply, OPENAI.answers("The end.")]) as server:
+        environ["OPENAI_BASE_URL"] = f"{server.url}/v1"
+        with Seat(cli, "ask", "--agent", "mine", "Why?", **environ) as person:
+            person.wait_for("I look.")
+            person.type("add\nonce\n")
+            go.set()
+            person.wait_for("Allow it all the same?")
+            person.type("\n")
+            person.wait_for("The end.")
+            assert person.end() == 0
+    (head,) = cli.library.list()
+    assert cli.library.overview(head.id).scope is None
