@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+SANDBOXED = "[it ran in a sandbox, where the network and what is out of scope are closed]"
+
+
 @pytest.fixture(autouse=True)
 def everything(workshop: Workshop) -> None:
     workshop.allow()
@@ -42,7 +45,7 @@ def test_what_it_writes_comes_back_from_the_folder_at_hand(workshop: Workshop) -
 def test_how_it_ended_is_told(workshop: Workshop) -> None:
     assert workshop.do("run_shell", command="true").content == "[it wrote nothing, and ended well]"
     failed = workshop.do("run_shell", command="echo no; exit 3")
-    assert (failed.status, failed.content) == ("failed", "no\n[exit code 3]")
+    assert (failed.status, failed.content) == ("failed", f"no\n[exit code 3]\n{SANDBOXED}")
 
 
 def test_it_gets_no_key_and_no_input(workshop: Workshop) -> None:

@@ -39,13 +39,13 @@ class Somebody:
         self.asked.append(f"widen {call.name}: {why}{' (can add)' if can_add else ''}")
         return self.widens
 
-    def confirm(self, call: Call) -> Literal["no", "once", "always"]:
-        self.asked.append(f"confirm {call.name}")
+    def confirm(self, call: Call, warning: str) -> Literal["no", "once", "always"]:
+        self.asked.append(f"confirm {call.name}{f': {warning}' if warning else ''}")
         self.meanwhile()
         return self.confirms
 
-    def grant(self, who: str, scope: str) -> bool:
-        self.asked.append(f"grant {who}: {scope}")
+    def grant(self, why: str, scope: str) -> bool:
+        self.asked.append(f"grant {why}: {scope}")
         return self.grants
 
 

@@ -23,13 +23,10 @@ if TYPE_CHECKING:
 OPENAI = HOUSES[1]
 CALL = Call(id="1", name="write_file", arguments={"path": "x", "content": "y"})
 WORDS = ("once", "add", "always", "no", "yes")
+NEARLY = ["a", "o", "y", "al", "addd", "and also look at the tests", "yes please", "onc e", "ONCE", " add "]
 TYPED = st.one_of(
-    st.sampled_from(
-        ["a", "o", "y", "A", "al", "addd", "and also look at the tests", "yes please", "onc e", "ONCE", " add "]
-    ),
-    st.sampled_from(WORDS).flatmap(
-        lambda word: st.sampled_from([word, word[:-1], word + "!", word.upper(), f" {word}\t"])
-    ),
+    st.sampled_from(NEARLY),
+    st.sampled_from([form for word in WORDS for form in (word, word[:-1], f"{word}!", word.upper(), f" {word}\t")]),
     st.text(max_size=12),
 )
 
@@ -65,15 +62,15 @@ def test_only_a_whole_word_allows_anything(line: str) -> None:
     assert AtTerminal(Answers(line)).widen(CALL, "why", can_add=False) == (
         {"once": "once"}.get(meant(line, "once"), "deny")
     )
-    assert AtTerminal(Answers(line)).confirm(CALL) == meant(line, "once", "always")
+    assert AtTerminal(Answers(line)).confirm(CALL, "") == meant(line, "once", "always")
     assert AtTerminal(Answers(line)).grant("the preset", "scope") == (meant(line, "yes") == "yes")
 
 
 def test_enter_is_a_no_and_what_is_no_answer_is_asked_about_three_times() -> None:
     entered, puzzled, corrected = Answers("", "once"), Answers("a", "b", "c", "once"), Answers("what?", "once")
-    assert (AtTerminal(entered).confirm(CALL), entered.asked) == ("no", 1)
-    assert (AtTerminal(puzzled).confirm(CALL), puzzled.asked) == ("no", 3)
-    assert (AtTerminal(corrected).confirm(CALL), corrected.asked) == ("once", 2)
+    assert (AtTerminal(entered).confirm(CALL, ""), entered.asked) == ("no", 1)
+    assert (AtTerminal(puzzled).confirm(CALL, ""), puzzled.asked) == ("no", 3)
+    assert (AtTerminal(corrected).confirm(CALL, ""), corrected.asked) == ("once", 2)
 
 
 # ── At a real terminal ───────────────────────────────────────────────────────────────────────────────────────────────

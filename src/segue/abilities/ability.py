@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from segue.abilities.call import FailedError, Offer
+from segue.abilities.confinement import Confinement
 from segue.model import JsonObject
 
 if TYPE_CHECKING:
@@ -31,10 +32,13 @@ class Room(Struct, frozen=True, kw_only=True):
     """From where relative paths are meant."""
     environ: Mapping[str, str]
     may_read: Callable[[str], bool]
-    """Of what lies in a folder that was allowed: whether this is part of it."""
+    """Of what lies in a folder, or in a line, that was allowed: whether this is part of it."""
+    may_write: Callable[[str], bool]
     limit: int
     """Characters that a model is told at most."""
     timeout_seconds: float
+    confinement: Confinement | None = None
+    """What the kernel holds commands to; None where they are held to nothing."""
 
 
 class Job(Protocol):

@@ -8,18 +8,21 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from segue.abilities.ability import Room, ability_of
 from segue.abilities.call import FailedError, Outcome, refused
+from segue.abilities.confinement import Confinement
 from segue.abilities.files import ListDir, ReadFile, WriteFile
 from segue.abilities.search import SearchFiles
 from segue.abilities.shell import RunShell
 from segue.abilities.widening import patterns_for
 from segue.errors import SegueError
 from segue.formats.scope import write_scope
+from segue.sandbox.box import ground
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from segue.abilities.ability import Ability, Job, Wish
     from segue.abilities.call import Call, Offer
+    from segue.formats.scope import Scope
     from segue.scope import Action, Permissions, Resolved
 
 OWN = {
@@ -49,11 +52,11 @@ class Person(Protocol):
     def widen(self, call: Call, why: str, *, can_add: bool) -> Literal["deny", "once", "add"]:
         """The scope does not allow a call: is it to be done all the same?"""
 
-    def confirm(self, call: Call) -> Literal["no", "once", "always"]:
-        """The scope allows it. `always` is for this ability, as long as the conversation lasts."""
+    def confirm(self, call: Call, warning: str) -> Literal["no", "once", "always"]:
+        """The scope allows it; a `warning` may go with it. `always` is for this ability, in this conversation."""
 
-    def grant(self, who: str, scope: str) -> bool:
-        """Somebody who is not trusted wants this scope for the session."""
+    def grant(self, why: str, scope: str) -> bool:
+        """Somebody who is not trusted wants this scope for the session; who and why, in words."""
 
 
 class Ruling(NamedTuple):
@@ -127,11 +130,11 @@ class Bench:
     def _settle_wanted(self) -> None:
         if self._wanted is None:
             return
-        (who, resolve), self._wanted = self._wanted, None
+        (why, resolve), self._wanted = self._wanted, None
         if self._permissions.current().source == "explicit" or (asked := resolve()).source == "none":
             return
         text = write_scope(asked.scope)
-        if self._person.grant(who, text):
+        if self._person.grant(why, text):
             self._permissions.put(text)
 
     def _judge(self, call: Call, ability: Ability, job: Job) -> Outcome | Callable[[], Outcome]:
@@ -141,7 +144,7 @@ class Bench:
             if ruling.allowed and (is_confirmed or ruling.is_once):
                 return partial(self._run, job, ruling)
             if ruling.allowed:
-                answer = self._person.confirm(call)
+                answer = self._person.confirm(call, self._warning(wish))
                 if answer == "no":
                     return refused("nobody confirmed it")
                 if answer == "always":
@@ -151,7 +154,8 @@ class Bench:
             if ruling.is_final:
                 return refused(ruling.why)
             patterns = () if wish is None else self._patterns(wish)
-            match self._person.widen(call, ruling.why, can_add=bool(patterns)):
+            why = "\n".join(filter(None, (ruling.why, self._warning(wish))))
+            match self._person.widen(call, why, can_add=bool(patterns)):
                 case "deny":
                     return refused(ruling.why)
                 case "once":
@@ -173,6 +177,37 @@ class Bench:
         allowed = any(fnmatchcase(call.name, pattern) for pattern in patterns)
         return Ruling(allowed, f"it is out of scope: {MCP_FIELD} does not name {call.name}")
 
+    def _confinement(self) -> Confinement | None:
+        scopes = [one.scope for one in self._permissions.holding()]
+        if self._open_ground(scopes):
+            return None
+        return Confinement(
+            scopes,
+            root=self._root,
+            home=self._home,
+            cwd=self._cwd,
+            protected=self._permissions.protected,
+            environ=self._environ,
+        )
+
+    @staticmethod
+    def _open_ground(scopes: Iterable[Scope]) -> str:
+        """Why commands are held to nothing; empty where the kernel holds them."""
+        if not any(scope.sandbox for scope in scopes):
+            return "the scope says so"
+        return ground().missing
+
+    def _warning(self, wish: Wish | None) -> str:
+        """What a person has to know of a command before they let it run."""
+        if wish is None or wish.action != "shell":
+            return ""
+        missing = self._open_ground([one.scope for one in self._permissions.holding()])
+        if missing:
+            return (
+                f"It runs without a sandbox ({missing}): it can read and write all that you can, and use the network."
+            )
+        return f"It runs in a sandbox that leaves one thing open: {ground().gap}." if ground().gap else ""
+
     def _patterns(self, wish: Wish) -> tuple[tuple[Action, str], ...]:
         return patterns_for(wish, cwd=self._cwd, root=self._root, home=self._home)
 
@@ -183,18 +218,20 @@ class Bench:
 
     def _run(self, job: Job, ruling: Ruling) -> Outcome:
         try:
-            guard = self._permissions.guard()
+            guards = self._permissions.guards()
 
-            def may_read(path: str) -> bool:
-                verdict = guard.read(path)
-                return verdict.allowed or (ruling.is_once and not verdict.is_final)
+            def may(action: Action, path: str) -> bool:
+                verdicts = [guard.check(action, path) for guard in guards]
+                return all(one.allowed or (ruling.is_once and not one.is_final) for one in verdicts)
 
             room = Room(
                 cwd=self._cwd,
                 environ=self._environ,
-                may_read=may_read,
+                may_read=partial(may, "read"),
+                may_write=partial(may, "write"),
                 limit=self._limit,
                 timeout_seconds=self._timeout_seconds,
+                confinement=self._confinement() if job.wish is not None and job.wish.action == "shell" else None,
             )
             return Outcome(content=job.run(room, ruling.place))
         except (FailedError, SegueError) as error:

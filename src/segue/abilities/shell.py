@@ -1,4 +1,4 @@
-"""Commands: with the least of an environment, for a limited time, and gone with all that they started."""
+"""Commands: held by the kernel where it can, with the least of an environment, gone with all that they started."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import selectors
 import signal
 import threading
 import time
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from subprocess import DEVNULL, PIPE, STDOUT, Popen, TimeoutExpired
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
@@ -15,16 +15,25 @@ from msgspec import Meta, Struct
 
 from segue.abilities.ability import Room, Wish, clipped
 from segue.abilities.call import FailedError
+from segue.abilities.files import split
+from segue.durable.descent import descend
+from segue.errors import StorageError
+from segue.sandbox.box import ground, launch
+from segue.scope.shell import NotUnderstoodError, parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
-_KEPT = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR")
+    from segue.abilities.confinement import Confinement
+
+_KEPT = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ")
 """What commands need to work at all. Keys and tokens are in none of these."""
 _NOBODY_WATCHES = {"TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"}
 _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _CHUNK_BYTES = 65536
 _GRACE_SECONDS = 1.0
+"""For a command that is told to stop, until it is killed. A launcher does that itself, and needs a moment more."""
+_LAUNCHER_SECONDS = 10.0
 _TICK_SECONDS = 0.1
 """How soon it is noticed that a command has ended although something that it left behind holds its output open."""
 
@@ -42,37 +51,87 @@ class RunShell(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def run(self, room: Room, place: str) -> str:
         del place
-        process: Popen[bytes] | None = None
-        try:
-            with _held_back():
-                process = _start(self.command, room)
-            output, is_over = _collect(process, room)
-        finally:
-            if process is not None:
-                _stop(process)
-        text = clipped(output.decode("utf-8", "replace"), room.limit).rstrip("\n")
-        if not is_over:
-            raise FailedError(f"{text}\n[stopped: it ran for more than {room.timeout_seconds:g} seconds]".lstrip())
-        if process.returncode:
-            raise FailedError(f"{text}\n[exit code {process.returncode}]".lstrip())
-        return text or "[it wrote nothing, and ended well]"
+        if room.confinement is None:
+            return _told(*_run(("/bin/sh", "-c", self.command), least(room.environ), room), room)
+        return self._run_confined(room, room.confinement)
+
+    def _run_confined(self, room: Room, confinement: Confinement) -> str:
+        watched = confinement.watched()
+        with ExitStack() as made:
+            read, write = self._redirections(room, confinement, made)
+            box = confinement.box(read=read, write=write)
+            with launch(("/bin/sh", "-c", self.command), box, cwd=room.cwd, on=ground()) as start:
+                environ = least(room.environ) | start.environ
+                output, code = _run(start.argv, environ, room, start.descriptors)
+                if code is not None and (reason := start.failure()):
+                    raise FailedError(f"it cannot be started: {reason}")
+        aside = confinement.set_aside(watched)
+        if code:
+            aside.append("it ran in a sandbox, where the network and what is out of scope are closed")
+        return _told(output, code, room, aside)
+
+    def _redirections(
+        self, room: Room, confinement: Confinement, made: ExitStack
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Files that the line names, which were judged with it, and which no tree covers."""
+        paths: dict[bool, list[str]] = {True: [], False: []}
+        with suppress(NotUnderstoodError, StorageError):
+            for part in parse(self.command):
+                for one in part.redirections:
+                    path = confinement.place_of(one.path)
+                    if confinement.covers(path) or not (room.may_write if one.writes else room.may_read)(path):
+                        continue
+                    if one.writes:  # the kernel cannot let somebody make this file and no other
+                        folder, name = split(path)
+                        made.enter_context(made.enter_context(descend(folder)).reserved(name))
+                    paths[one.writes].append(path)
+        return tuple(paths[False]), tuple(paths[True])
 
 
 def least(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: environ[name] for name in _KEPT if name in environ} | _NOBODY_WATCHES
 
 
-def _start(command: str, room: Room) -> Popen[bytes]:
+def _run(
+    argv: Sequence[str], environ: Mapping[str, str], room: Room, descriptors: Sequence[int] = ()
+) -> tuple[str, int | None]:
+    """What it wrote, and how it ended; None if it had to be stopped."""
+    process: Popen[bytes] | None = None
+    try:
+        with _held_back():
+            process = _start(argv, environ, room, descriptors)
+        output, is_over = _collect(process, room)
+    finally:
+        if process is not None:
+            _stop(process, _LAUNCHER_SECONDS if descriptors else _GRACE_SECONDS)
+    text = clipped(output.decode("utf-8", "replace"), room.limit).rstrip("\n")
+    return text, process.returncode if is_over else None
+
+
+def _told(text: str, code: int | None, room: Room, more: Sequence[str] = ()) -> str:
+    lines = [text] if text else []
+    if code is None:
+        lines.append(f"[stopped: it ran for more than {room.timeout_seconds:g} seconds]")
+    elif code:
+        lines.append(f"[exit code {code}]")
+    told = "\n".join([*lines, *(f"[{line}]" for line in more)])
+    if code != 0:
+        raise FailedError(told)
+    return told or "[it wrote nothing, and ended well]"
+
+
+def _start(argv: Sequence[str], environ: Mapping[str, str], room: Room, descriptors: Sequence[int]) -> Popen[bytes]:
     try:
         return Popen(
-            ["/bin/sh", "-c", command],
+            argv,
             stdin=DEVNULL,
             stdout=PIPE,
             stderr=STDOUT,
             cwd=room.cwd,
-            env=least(room.environ),
+            env=dict(environ),
             bufsize=0,
             start_new_session=True,
+            pass_fds=descriptors,
         )
     except (OSError, ValueError) as error:
         raise FailedError(f"it cannot be started: {getattr(error, 'strerror', None) or error}") from None
@@ -120,12 +179,12 @@ def _collect(process: Popen[bytes], room: Room) -> tuple[bytearray, bool]:
     return output, False
 
 
-def _stop(process: Popen[bytes]) -> None:
+def _stop(process: Popen[bytes], grace_seconds: float) -> None:
     """End whatever is left of the group; also behind a command that ended well."""
     if process.poll() is None:
         _signal(process, signal.SIGTERM)
         with suppress(TimeoutExpired):
-            process.wait(_GRACE_SECONDS)
+            process.wait(grace_seconds)
     _signal(process, signal.SIGKILL)
     process.wait()
     if process.stdout is not None:

@@ -48,13 +48,13 @@ def trusting(terminal: Confirms) -> Callable[[str], bool]:
 class Nobody:
     """Nobody is there to be asked: nothing is widened, confirmed or granted."""
 
-    def widen(self, call: Call, why: str, *, can_add: bool) -> Literal["deny", "once", "add"]:  # noqa: ARG002
+    def widen(self, call: Call, why: str, *, can_add: bool) -> Literal["deny", "once", "add"]:  # noqa: ARG002 - by contract
         return "deny"
 
-    def confirm(self, call: Call) -> Literal["no", "once", "always"]:  # noqa: ARG002 - as the contract has it
+    def confirm(self, call: Call, warning: str) -> Literal["no", "once", "always"]:  # noqa: ARG002 - as above
         return "no"
 
-    def grant(self, who: str, scope: str) -> bool:  # noqa: ARG002 - as above
+    def grant(self, why: str, scope: str) -> bool:  # noqa: ARG002 - as above
         return False
 
 
@@ -70,16 +70,16 @@ class AtTerminal:
         word = self._ask(f"{details_of(call)}\n{why}", f"Allow it all the same? {_meanings(words, call)}", words)
         return "once" if word == "once" else "add" if word == "add" else "deny"
 
-    def confirm(self, call: Call) -> Literal["no", "once", "always"]:
+    def confirm(self, call: Call, warning: str) -> Literal["no", "once", "always"]:
         if self._yes:
             return "once"
         words = ("once", "always", "no")
-        word = self._ask(details_of(call), f"Do it? {_meanings(words, call)}", words)
+        about = "\n".join(filter(None, (details_of(call), warning)))
+        word = self._ask(about, f"Do it? {_meanings(words, call)}", words)
         return "once" if word == "once" else "always" if word == "always" else "no"
 
-    def grant(self, who: str, scope: str) -> bool:
-        told = f"{who} comes with this project and asks for this scope:\n{scope}"
-        return self._ask(told, "Give it to this session? (yes, no)", ("yes", "no")) == "yes"
+    def grant(self, why: str, scope: str) -> bool:
+        return self._ask(f"{why}:\n{scope}", "Give it to this session? (yes, no)", ("yes", "no")) == "yes"
 
     def _ask(self, about: str, question: str, words: tuple[str, ...]) -> str:
         """One of the words, typed whole; the last of them, which is no, for Enter and for whoever does not answer."""

@@ -47,7 +47,7 @@ class Terminal(Protocol):
         """Yes or no: `default` for an empty line, `safe` if nobody answers."""
 
     def answer(self, question: str) -> str | None:
-        """A line in answer to a question; None if nobody answers. What a person typed before it was asked is no answer."""
+        """A line in answer to a question; None if nobody answers. What was typed before it was asked is no answer."""
 
     def show(self, pieces: Iterable[str], *, waiting: str = "") -> None:
         """Show an answer as it comes. What the pieces raise passes through, after all that came before is shown."""

@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from segue.chat.demands import Held
     from segue.model import JsonObject
     from segue.presets import Preset
-    from segue.scope import Permissions, Resolved
+    from segue.scope import Permissions, Protected, Resolved
     from segue.session import LiveSession
     from segue.trust import Marks
 
+_ELSEWHERE = "the scope of this session was changed outside of this conversation, and would be this"
 _CONFIRM: dict[object, Confirm] = {True: "always", False: "never"}
 
 
@@ -38,6 +39,7 @@ class Toolbox:
         home: Path,
         state: Path,
         profiles: Sequence[Path],
+        protected: Protected,
         environ: Mapping[str, str],
         servers: Mapping[str, Server],
         person: Person,
@@ -48,6 +50,7 @@ class Toolbox:
         self._home = home
         self._state = state
         self._profiles = profiles
+        self._protected = protected
         self._environ = environ
         self._configured = servers
         self._servers: Servers | None = None
@@ -73,6 +76,7 @@ class Toolbox:
         from segue.abilities.bench import OUTPUT_CHARACTERS, Bench
 
         confirm = _CONFIRM.get(preset.confirm_tool_calls, "changes")
+        asks = f"the preset {preset.name} comes with this project and asks for this scope"
         return Bench(
             lambda: self._abilities(names),
             permissions=self._permissions(session, preset if trusted else None, marks=marks, record=session.set_scope),
@@ -83,7 +87,7 @@ class Toolbox:
             home=str(self._home),
             environ=self._environ,
             limit=min(OUTPUT_CHARACTERS, budget // 2),
-            wanted=None if trusted else (f"the preset {preset.name}", lambda: self._scope_of(preset)),
+            wanted=None if trusted else (asks, lambda: self._scope_of(preset)),
         )
 
     def scope_demands(self, session: Held, preset: Preset | None, *, marks: Marks) -> Iterator[Demand]:
@@ -118,7 +122,14 @@ class Toolbox:
             fallback=lambda: self._scope_of(preset) if preset is not None else DENY_ALL,
             record=record,
             marks=marks,
+            protected=self._protected.beside(session.store.url, session.id, root=str(self._root)),
+            accept=self._accept if record is not None else None,
         )
+
+    def _accept(self, found: Resolved) -> bool:
+        from segue.formats.scope import write_scope
+
+        return self._person.grant(_ELSEWHERE, write_scope(found.scope))
 
     def _scope_of(self, preset: Preset) -> Resolved:
         """What the preset brings."""

@@ -202,7 +202,7 @@ def _one(read: str | None, write: str | None, shell: str | None) -> tuple[Action
 def _permissions(library: Library, id: str, project: Path | None, profile: str, *, trusts: bool = False) -> Permissions:
     from platformdirs import user_state_path
 
-    from segue.cli.settings import config_path, own_presets, project_root
+    from segue.cli.settings import config_path, own_presets, project_root, protected_places
     from segue.console.places import trust_folder
     from segue.scope import DENY_ALL, Permissions, own_scope, resolve_scope
     from segue.trust import Trust
@@ -239,6 +239,7 @@ def _permissions(library: Library, id: str, project: Path | None, profile: str, 
         state=str(user_state_path("segue") / "scope"),
         fallback=fallback,
         marks=Trust(trust_folder()).of(library.store.url, name),
+        protected=protected_places().beside(library.store.url, name, root=str(root)),
     )
 
 

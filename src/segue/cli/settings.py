@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from segue.abilities.bench import Person
     from segue.abilities.mcp import Server
     from segue.chat.company import Company, Settings
+    from segue.scope import Protected
     from segue.workspace import Conversations
 
 _KEYS: dict[str, tuple[type | UnionType, str]] = {
@@ -134,6 +135,7 @@ def open_company(
         home=Path.home(),
         state=user_state_path("segue") / "scope",
         profiles=[config_path().parent / "scopes"],
+        protected=protected_places(),
         environ=os.environ,
         servers=read_servers(config_path()),
         person=person or Nobody(),
@@ -159,6 +161,18 @@ def own_presets() -> tuple[Path, ...]:
     from segue.presets import SHIPPED
 
     return config_path().parent / "agents", Path.home() / ".claude" / "agents", SHIPPED
+
+
+def protected_places() -> Protected:
+    """What no scope opens to an agent: the folders of Segue, and those of the stores that are configured."""
+    from platformdirs import user_cache_path, user_config_path, user_state_path
+
+    from segue.scope import Protected
+
+    found = Protected(secret=tuple(str(path("segue")) for path in (user_state_path, user_config_path, user_cache_path)))
+    for url in (os.environ.get("SEGUE_STORE", ""), "gptel:~/.gptel/sessions", *read_stores(config_path())):
+        found = found.beside(url, "", root="")
+    return found
 
 
 def find_conversations(tell: Callable[[str], None]) -> Conversations | None:

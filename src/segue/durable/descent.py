@@ -88,6 +88,31 @@ class HeldFolder:
             return mode is not None
 
     @contextmanager
+    def reserved(self, name: str) -> Iterator[None]:
+        """There is a file of this name while the block lasts; an empty one that nobody touched is gone afterwards."""
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        made: os.stat_result | None = None
+        with self._explaining(name, "make"), suppress(FileExistsError):
+            descriptor = self._kernel.open(name, flags, _ANYBODY, dir_fd=self._descriptor)
+            made = os.fstat(descriptor)
+            self._kernel.close(descriptor)
+        try:
+            yield
+        finally:
+            with suppress(FileNotFoundError):
+                found = os.stat(name, dir_fd=self._descriptor, follow_symlinks=False)
+                if made is not None and (found.st_ino, found.st_ctime_ns) == (made.st_ino, made.st_ctime_ns):
+                    self._kernel.unlink(name, dir_fd=self._descriptor)
+
+    def set_aside(self, name: str) -> str:
+        """Give what is called so another name, which nobody looks for; that name."""
+        with self._explaining(name, "rename"):
+            aside = f"{name}.set-aside-{secrets.token_hex(4)}"
+            self._kernel.rename(name, aside, src_dir_fd=self._descriptor, dst_dir_fd=self._descriptor)
+            self._sync()
+            return aside
+
+    @contextmanager
     def inside(self, name: str, *, make: bool = False) -> Iterator[HeldFolder]:
         """A folder in it, held as long as the block lasts; with `make` it is made if it is not there."""
         with self._explaining(name, "open"):

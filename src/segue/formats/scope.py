@@ -34,6 +34,10 @@ class Scope(Struct, frozen=True, kw_only=True):
     shell_deny: tuple[str, ...] = ()
     org_roam_patterns: JsonObject | tuple[str, ...] = ()
     """For the tools of Org-roam; kept as it is."""
+    network: bool = False
+    """Whether commands may reach the network."""
+    sandbox: bool = True
+    """Whether the kernel holds commands to all this, where it can."""
     extra: JsonObject = {}
     """Fields that are not known here."""
 
@@ -58,6 +62,8 @@ LISTS = {
 """Where each list of patterns stands in a file."""
 
 SECTIONS = ("paths", "org_roam_patterns", "shell_commands")
+SWITCHES = {"network": False, "sandbox": True}
+"""Fields that are true or false, and what holds where they are not said."""
 
 
 def scope_of(fields: Mapping[str, object]) -> Scope:
@@ -78,14 +84,15 @@ def scope_of(fields: Mapping[str, object]) -> Scope:
         }
     else:
         kept = _patterns("org_roam_patterns", roam, is_path=False)
-    extra = {key: value for key, value in fields.items() if key not in SECTIONS}
+    switches = {name: _switch(name, fields.get(name, usual)) for name, usual in SWITCHES.items()}
+    extra = {key: value for key, value in fields.items() if key not in SECTIONS and key not in SWITCHES}
     for section in ("paths", "shell_commands"):
         known = {place.key for place in LISTS.values() if place.section == section}
         value = fields.get(section)
         if isinstance(value, dict) and (odd := sorted(value.keys() - known)):
             # A misspelt `deny` that is passed over in silence would open what it was to close.
             raise InvalidScopeError(f"{section} has no {odd[0]!r}, only {', '.join(sorted(known))}")
-    return Scope(**lists, org_roam_patterns=kept, extra=extra)
+    return Scope(**lists, org_roam_patterns=kept, network=switches["network"], sandbox=switches["sandbox"], extra=extra)
 
 
 def fields_of(scope: Scope) -> JsonObject:
@@ -97,7 +104,7 @@ def fields_of(scope: Scope) -> JsonObject:
             section[place.key] = list(getattr(scope, name))
     roam = scope.org_roam_patterns
     fields["org_roam_patterns"] = dict(roam) if isinstance(roam, dict) else list(roam)
-    return {**fields, **scope.extra}
+    return {**fields, **_said(scope), **scope.extra}
 
 
 @lru_cache(maxsize=32)
@@ -129,7 +136,7 @@ def write_scope(scope: Scope) -> str:
             lines.append(f"  {key}:" if patterns else f"  {key}: []")
             lines.extend(f"    - {quoted(pattern)}" for pattern in patterns)
     roam = fields_of(scope)["org_roam_patterns"]
-    rest = {"org_roam_patterns": roam, **{quoted(key): value for key, value in scope.extra.items()}}
+    rest = {"org_roam_patterns": roam, **_said(scope), **{quoted(key): value for key, value in scope.extra.items()}}
     # JSON is YAML, as long as there is nothing but ASCII in it.
     lines.extend(f"{key}: {_json(dumps(value))}" for key, value in rest.items())
     return "\n".join(lines) + "\n"
@@ -149,6 +156,8 @@ def expanded(scope: Scope, project_root: str) -> Scope:
         shell_allow=scope.shell_allow,
         shell_deny=scope.shell_deny,
         org_roam_patterns=scope.org_roam_patterns,
+        network=scope.network,
+        sandbox=scope.sandbox,
         extra=scope.extra,
     )
 
@@ -210,6 +219,17 @@ def _patterns(field: str, value: object, *, is_path: bool) -> tuple[str, ...]:
         ):
             raise InvalidScopeError(f"{field} may have {PROJECT_ROOT} only as the first folder of a pattern")
     return tuple(dict.fromkeys(value))
+
+
+def _said(scope: Scope) -> JsonObject:
+    """The switches that are not as usual."""
+    return {name: getattr(scope, name) for name, usual in SWITCHES.items() if getattr(scope, name) is not usual}
+
+
+def _switch(field: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise InvalidScopeError(f"{field} must be true or false, not {_kind(value)}")
+    return value
 
 
 def _kind(value: object) -> str:

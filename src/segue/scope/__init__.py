@@ -1,8 +1,8 @@
 """What the tools of an agent may touch: scopes, and whether one allows a path or a command.
 
-Read `pattern` (what a pattern means), `shell`, `wrapper` and `command` (what a line of shell runs), `guard` (yes or no,
-and why), then `profile` (which scope holds), `grant` (allowed once) and `permission` (all of it, for a session of any
-store).
+Read `pattern` (what a pattern means), `shell`, `wrapper` and `command` (what a line of shell runs), `protected` (what
+no scope allows), `guard` (yes or no, and why), then `profile` (which scope holds), `grant` (allowed once) and
+`permission` (all of it, for a session of any store).
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from segue.scope.guard import ACTIONS, Action, Guard, Verdict
 from segue.scope.permission import KeepsScopeFile, Permissions
 from segue.scope.profile import DENY_ALL, Resolved, load_profile, own_scope, read_scope_file, resolve_scope
+from segue.scope.protected import Protected
 
 __all__ = [
     "ACTIONS",
@@ -18,6 +19,7 @@ __all__ = [
     "Guard",
     "KeepsScopeFile",
     "Permissions",
+    "Protected",
     "Resolved",
     "Verdict",
     "load_profile",

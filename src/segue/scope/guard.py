@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from segue.scope.command import CommandPatterns
 from segue.scope.pattern import Anchors, PathPatterns
+from segue.scope.protected import Protected, is_spelt_out, steers
 from segue.scope.shell import NotUnderstoodError, parse
 
 if TYPE_CHECKING:
@@ -48,7 +49,8 @@ class Verdict(Struct, frozen=True, kw_only=True):
 class Guard:
     """A scope, compiled once. Paths are asked as they are spelt and as they resolve, and both must be allowed."""
 
-    def __init__(self, scope: Scope, *, project_root: str, home: str) -> None:
+    def __init__(self, scope: Scope, *, project_root: str, home: str, protected: Protected | None = None) -> None:
+        self._protected = protected or Protected()
         self._anchors = Anchors(os.path.normpath(project_root), os.path.normpath(home))
         self._allowed = {
             "read": PathPatterns(scope.read, self._anchors),
@@ -95,6 +97,9 @@ class Guard:
         if pattern is not None:
             reason = f"some of what is in it may be denied by {pattern!r}"
             return _no("read", folder, reason, pattern=pattern, place=verdict.place)
+        inside = f"{verdict.place.rstrip('/')}/"
+        if any(secret.startswith(inside) for secret in self._protected.secret):
+            return _no("read", folder, "some of what is in it is Segue's own", place=verdict.place)
         return verdict
 
     def _shell(self, command: str, cwd: str) -> Verdict:
@@ -164,9 +169,17 @@ class Guard:
             if (pattern := self._denied.find(where)) is not None:
                 reason = f"{told}that is denied by {pattern!r}" if told else f"denied by {pattern!r}"
                 return _no(action, path, reason, pattern=pattern, is_final=True, place=place)
+        for where in (literal, place):
+            if (protecting := self._protected.find(action, where)) is not None:
+                why = f"no scope allows {_DOING[action]} it: {protecting}"
+                return _no(action, path, why, is_final=True, place=place)
+        if (other := self._protected.find_linked(place)) is not None:
+            return _no(action, path, f"it is another name of {other}", is_final=True, place=place)
         allowing = ""
         for where, told in ((literal, ""), (place, leads)):
             pattern = self._allowed[action].find(where)
+            if action == "write" and steers(where) and not is_spelt_out(pattern or "", where):
+                return _no(action, path, "agents read it as orders, and no pattern names it", place=place)
             if pattern is None:
                 return _no(
                     action, path, f"{told}no pattern allows {_DOING[action]} {'that' if told else 'it'}", place=place

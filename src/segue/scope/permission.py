@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from segue.clock import utc_now
 from segue.durable.folder import Folder
@@ -16,6 +16,7 @@ from segue.formats.scope_edits import add_pattern
 from segue.model import Scope as ScopeSet
 from segue.scope.grant import Grants
 from segue.scope.guard import Guard, Verdict
+from segue.scope.protected import Protected
 from segue.scope.profile import DENY_ALL, Resolved, decoded, invalid, parse_scope_file, read_scope_text
 from segue.store import WAIT_SECONDS, Owner
 
@@ -43,12 +44,20 @@ class KeepsScopeFile(Protocol):
         """The folder and the name of the file, which need not be there."""
 
 
+class _Held(NamedTuple):
+    scope: Resolved
+    said: Resolved | None
+    """What the session said when it was taken."""
+
+
 class Permissions:
     """Of one session. Nothing is remembered between two questions but what the last scope was compiled to.
 
     `state` is a folder of this machine for grants and locks. `fallback` says what holds where the session itself says
     nothing. `record` writes a scope into the session for whoever is its writer already. `marks` say which scope of the
     session was set or agreed to here: any other counts as none. Without them, all that the session says holds.
+    `protected` is what no scope allows. With `accept` the scope is held, as for a conversation: what others make of it
+    meanwhile can narrow it at any time, and widens it only if it was made here, or if `accept` says so.
     """
 
     def __init__(
@@ -62,6 +71,8 @@ class Permissions:
         fallback: Callable[[], Resolved] = lambda: DENY_ALL,
         record: Callable[[JsonObject], object] | None = None,
         marks: Marks | None = None,
+        protected: Protected | None = None,
+        accept: Callable[[Resolved], bool] | None = None,
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
         self.session_id = session_id
@@ -74,12 +85,37 @@ class Permissions:
         self._record = record
         self._marks = marks
         self._clock = clock
-        self._compiled: tuple[Resolved, Guard] | None = None
+        self.protected = protected or Protected()
+        self._accept = accept
+        self._held: _Held | None = None
+        self._declined: Resolved | None = None
+        self._compiled: list[tuple[Resolved, Guard]] = []
 
     def current(self) -> Resolved:
         """The scope that holds now, read again. UsageError, with its place, if it makes no sense."""
-        found = self.recorded()
-        return found if found is not None and self.is_believed(found) else self._fallback()
+        return self.holding()[0]
+
+    def holding(self) -> tuple[Resolved, ...]:
+        """The scope that holds now and, where others changed it and nobody agreed, what it would be: both must allow."""
+        said = self.recorded()
+        if self._accept is None:
+            return (self._believed(said),)
+        if self._held is None:
+            self._held = _Held(self._believed(said), said)
+        if said == self._held.said:
+            return (self._held.scope,)
+        would_be = said or self._fallback()
+        if would_be == self._declined:
+            return self._held.scope, would_be
+        if (said is not None and self._has_mark(said)) or self._accept(would_be):
+            self.agree(would_be)
+            self._held = _Held(would_be, said)
+            return (would_be,)
+        self._declined = would_be
+        return self._held.scope, would_be
+
+    def _believed(self, said: Resolved | None) -> Resolved:
+        return said if said is not None and self.is_believed(said) else self._fallback()
 
     def recorded(self) -> Resolved | None:
         """The scope that the session itself says, whether that holds or not."""
@@ -93,25 +129,40 @@ class Permissions:
 
     def is_believed(self, found: Resolved) -> bool:
         """Whether a scope of the session was set or agreed to here, or says what would hold without it."""
-        if self._marks is None or self._marks.has(PART, fields_of(found.scope), where=found.place):
+        if self._marks is None or self._has_mark(found):
             return True
         return found.scope == self._fallback().scope
+
+    def _has_mark(self, found: Resolved) -> bool:
+        return self._marks is not None and self._marks.has(PART, fields_of(found.scope), where=found.place)
 
     def agree(self, found: Resolved) -> None:
         """Let a scope of the session hold from now on, durably."""
         if self._marks is not None:
             self._marks.put(PART, fields_of(found.scope), where=found.place)
 
+    def guards(self) -> tuple[Guard, ...]:
+        """What holds now, ready to be asked; all of them must allow."""
+        self._compiled = [(one, self._compile(one)) for one in self.holding()]
+        return tuple(guard for _, guard in self._compiled)
+
     def guard(self) -> Guard:
-        """The scope that holds now, ready to be asked."""
-        current = self.current()
-        if self._compiled is None or self._compiled[0] != current:
-            self._compiled = (current, Guard(current.scope, project_root=self._root, home=self._home))
-        return self._compiled[1]
+        """The scope that holds now, for whoever does not hold it."""
+        return self.guards()[0]
 
     def check(self, action: Action, target: str, *, cwd: str = "") -> Verdict:
         """Whether it may be done, now and once; a grant that is needed for it is used up."""
-        return self.settled(self.guard().check(action, target, cwd=cwd))
+        return self.settled(self._verdict(action, target, cwd))
+
+    def _verdict(self, action: Action, target: str, cwd: str) -> Verdict:
+        verdicts = [guard.check(action, target, cwd=cwd) for guard in self.guards()]
+        return next((one for one in verdicts if not one.allowed), verdicts[0])
+
+    def _compile(self, current: Resolved) -> Guard:
+        for known, guard in self._compiled:
+            if known == current:
+                return guard
+        return Guard(current.scope, project_root=self._root, home=self._home, protected=self.protected)
 
     def settled(self, verdict: Verdict) -> Verdict:
         """The same verdict, unless somebody allowed this once; deny patterns stand above that."""
@@ -128,7 +179,7 @@ class Permissions:
 
     def allow_once(self, action: Action, target: str, *, cwd: str = "") -> Verdict:
         """Let exactly this be done one time: it is on disk when this returns. What it would be without, comes back."""
-        verdict = self.guard().check(action, target, cwd=cwd)
+        verdict = self._verdict(action, target, cwd)
         if verdict.is_final:
             raise UsageError(f"{target!r} cannot be allowed: {verdict.reason}", hint="change the scope itself")
         if not verdict.allowed:
@@ -142,8 +193,11 @@ class Permissions:
         """
         try:
             if isinstance(self._store, KeepsScopeFile):
-                return self._add_to_file(*self._store.scope_file(self.session_id), LIST_OF[action], pattern)
-            return self._change(lambda own: with_pattern(self._base(own), LIST_OF[action], pattern))
+                added = self._add_to_file(*self._store.scope_file(self.session_id), LIST_OF[action], pattern)
+            else:
+                added = self._change(lambda own: with_pattern(self._base(own), LIST_OF[action], pattern))
+            self._held = self._declined = None  # from now on it is what we made of it
+            return added
         except InvalidScopeError as error:
             raise UsageError(f"{pattern!r} cannot be added: {error}", hint="write it into the scope by hand") from None
 
@@ -158,6 +212,7 @@ class Permissions:
                 self.agree(Resolved(scope, "explicit", path))
         else:
             self._change(lambda _: scope)
+        self._held = self._declined = None
 
     def _change(self, change: Callable[[Scope | None], Scope]) -> bool:
         """Record what comes of the session's own scope; False if that says the same."""

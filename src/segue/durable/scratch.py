@@ -1,0 +1,40 @@
+"""A folder for the time of a block: for whoever runs beside us, and never for what has to last."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from segue.durable.kernel import explain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_OWN = 0o700
+
+
+@contextmanager
+def scratch_folder() -> Iterator[str]:
+    """Nobody else's, and gone with all that is in it when the block ends, whatever modes that has by then."""
+    try:
+        path = os.path.realpath(tempfile.mkdtemp(prefix="segue-"))
+    except OSError as error:
+        raise explain(error, tempfile.gettempdir(), "make a folder in") from None
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, onerror=_open_and_retry)
+
+
+def _open_and_retry(remove: Callable[..., object], path: str, _: object) -> None:
+    with suppress(OSError):
+        for folder in (os.path.dirname(path), path):
+            if not os.path.islink(folder):
+                os.chmod(folder, _OWN)
+        if remove in {os.open, os.scandir, os.listdir}:  # it could not even be looked into
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            remove(path)

@@ -1,0 +1,78 @@
+"""Namespaces: a view of the files that is read-only but for some of them, and processes that end with their first.
+
+They belong to a user namespace of their own, so that nobody has to be root. Some systems do not let users make one.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import struct
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from segue.sandbox import system
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_NEW_MOUNTS, _NEW_IPC, _NEW_USER, _NEW_PIDS = 0x20000, 0x8000000, 0x10000000, 0x20000000
+_BIND, _RECURSIVE, _PRIVATE = 0x1000, 0x4000, 0x40000
+_NOSUID, _NODEV, _NOEXEC = 2, 4, 8
+_MOUNT_SETATTR = 442
+_HERE, _ALL_BENEATH, _READ_ONLY = -100, 0x8000, 1
+
+
+def enter() -> None:
+    """The next process that is started is the first of its own, and all others end with it."""
+    user, group = os.geteuid(), os.getegid()
+    system.unshare(_NEW_USER | _NEW_MOUNTS | _NEW_PIDS | _NEW_IPC)
+    for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
+        _write(f"/proc/self/{name}", text)
+    system.mount("none", "/", "", _PRIVATE | _RECURSIVE)
+
+
+def close_files(written: Sequence[str], sealed: Sequence[str], masked: Sequence[str], *, spare: str) -> None:
+    """Everything is read-only but `written`, and in there `sealed` is; `masked` is neither read nor written."""
+    # A file that cannot be opened at all, whoever one is, and a folder with nothing in it.
+    nothing, empty = f"{spare}/nothing", f"{spare}/empty"
+    os.mknod(nothing, stat.S_IFSOCK)
+    os.mkdir(empty, 0)  # noqa: PTH102 - pathlib takes time to load
+    for path in written:
+        _bind(path, path)
+    if "/" not in written:
+        _set("/", add=_READ_ONLY)
+    for path in written:
+        _set(path, remove=_READ_ONLY)
+    for path in sealed:
+        _bind(path, path)
+        _set(path, add=_READ_ONLY)
+    for path in masked:
+        _bind(empty if os.path.isdir(path) else nothing, path)  # noqa: PTH112 - as above
+        _set(path, add=_READ_ONLY)
+
+
+def show_own_processes() -> bool:
+    """Whether /proc shows no others: it is for the first process to ask for, and not every container lets it."""
+    with suppress(OSError):
+        system.mount("proc", "/proc", "proc", _NOSUID | _NODEV | _NOEXEC)
+        return True
+    return False
+
+
+def _bind(source: str, target: str) -> None:
+    with suppress(FileNotFoundError):
+        system.mount(source, target, "", _BIND | _RECURSIVE)
+
+
+def _set(path: str, *, add: int = 0, remove: int = 0) -> None:
+    with suppress(FileNotFoundError):
+        system.call(_MOUNT_SETATTR, _HERE, os.fsencode(path), _ALL_BENEATH, struct.pack("=QQQQ", add, remove, 0, 0), 32)
+
+
+def _write(path: str, text: str) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        os.write(descriptor, text.encode())
+    finally:
+        os.close(descriptor)
