@@ -41,6 +41,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "real_tools: drives AI tools that are installed, run with --real-tools DIR")
     config.addinivalue_line("markers", "upstream_gptel: runs gptel in Emacs, run with --gptel DIRS")
     config.addinivalue_line("markers", "needs(program): left out where there is no such program; CI must have it")
+    config.addinivalue_line("markers", "needs_sandbox: left out where the kernel has no Landlock; CI must have it")
     is_long: bool = config.getoption("--long")
     if config.getoption("--seed") is None:
         config.option.seed = random.SystemRandom().randrange(2**32) if is_long else 0
@@ -58,6 +59,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     terminalreporter.write_line(f"real tools: {f'those in {tools}' if tools else 'left out (--real-tools DIR)'}")
     gptel: str | None = config.getoption("--gptel")
     terminalreporter.write_line(f"upstream gptel: {f'that in {gptel}' if gptel else 'left out (--gptel DIRS)'}")
+    if why := _has_no_sandbox():
+        terminalreporter.write_line(f"tests that need a sandbox of the kernel: left out, since {why}")
     if missing := [name for name in ("bash", "dash", "emacs", "fish", "jq", "zsh") if _is_missing(name)]:
         terminalreporter.write_line(f"tests that need {' or '.join(missing)}: left out, since that is not installed")
 
@@ -69,9 +72,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             config.hook.pytest_deselected(items=left_out)
             items[:] = [item for item in items if item not in left_out]
 
+    if not os.environ.get("CI") and _has_no_sandbox():
+        left_out = [item for item in items if item.get_closest_marker("needs_sandbox")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
+
     for item in [item for item in items if any(_is_missing(*mark.args) for mark in item.iter_markers("needs"))]:
         config.hook.pytest_deselected(items=[item])
         items.remove(item)
+
+
+def _has_no_sandbox() -> str:
+    from segue.sandbox.box import ground
+
+    return ground().missing
 
 
 def _is_missing(program: str) -> bool:
