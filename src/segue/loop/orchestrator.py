@@ -19,6 +19,7 @@ from segue.durable.lock import WriterLock
 from segue.errors import ConflictError, NotFoundError
 from segue.ids import is_id
 from segue.loop.commits import StoryCommits
+from segue.loop.confined import Unconfined
 from segue.loop.copies import bring_back
 from segue.loop.desk import Desk
 from segue.loop.news import Began, Failed, Finished, Heard, Noted, Started, Verifying
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from segue.git import Repository
     from segue.library import Library
+    from segue.loop.confined import Surroundings
     from segue.loop.news import News
     from segue.loop.workers import Worker
     from segue.session import LiveSession
@@ -84,6 +86,7 @@ class Orchestrator:
         should_stop: Callable[[], bool],
         repository: Repository | None = None,
         trust: Trust | None = None,
+        confine: Callable[[str], Surroundings] = lambda _: Unconfined(),
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
         self._order = order
@@ -98,6 +101,7 @@ class Orchestrator:
         self._clock = clock
         self.project = self._desk("").project_here
         self._claims = self._desk("").claims(self.project)
+        self._surroundings = confine(self.project)
         self._commits = (
             None
             if repository is None
@@ -260,15 +264,16 @@ class Orchestrator:
         Link(self._worker.name, errand.native_id).vouch(self._marks_of(session))
         session.add("user", prompt)
         try:
-            ended = attend(
-                errand.argv,
-                cwd=self.project,
-                environ={**environ, **errand.environ},
-                given=errand.given,
-                hear=lambda text: self._tell(Heard(text=text)),
-                should_stop=self._should_stop,
-                held=(lock.fileno(),),
-            )
+            with self._surroundings.start(errand.argv, tool=errand.tool) as start:
+                ended = attend(
+                    start.argv,
+                    cwd=self.project,
+                    environ={**environ, **errand.environ, **start.environ},
+                    given=errand.given,
+                    hear=lambda text: self._tell(Heard(text=text)),
+                    should_stop=self._should_stop,
+                    held=(lock.fileno(), *start.descriptors),
+                )
         finally:
             for path in errand.passing:
                 discard(path)
@@ -284,13 +289,15 @@ class Orchestrator:
         reasons: list[str] = []
         if self._order.verify:
             self._tell(Verifying(command=self._order.verify))
-            ended = attend(
-                ["/bin/sh", "-c", self._order.verify],
-                cwd=self.project,
-                environ={**self._environ, **self._told(session_id, story_id)},
-                hear=lambda text: self._tell(Heard(text=text)),
-                should_stop=self._should_stop,
-            )
+            with self._surroundings.start(["/bin/sh", "-c", self._order.verify]) as start:
+                ended = attend(
+                    start.argv,
+                    cwd=self.project,
+                    environ={**self._environ, **self._told(session_id, story_id), **start.environ},
+                    hear=lambda text: self._tell(Heard(text=text)),
+                    should_stop=self._should_stop,
+                    held=start.descriptors,
+                )
             if ended.words:
                 said = ended.output[-_TOLD_CHARACTERS:].strip()
                 reasons.append(f"`{self._order.verify}` {ended.words}" + (f", and said:\n\n{said}" if said else ""))

@@ -25,6 +25,7 @@ GRACE_SECONDS = 1.0
 _TICK_SECONDS = 0.001
 _SIGNALLED = 128
 _NOT_STARTED = 125
+_DESCRIPTORS = 4096
 
 
 class Launcher:
@@ -77,6 +78,8 @@ class Launcher:
             os.chdir(self._cwd)
             for number in (signal.SIGTERM, signal.SIGALRM, signal.SIGPIPE, signal.SIGXFSZ):
                 signal.signal(number, signal.SIG_DFL)
+            os.closerange(3, self._status)  # what we were given to hold is not for the command
+            os.closerange(self._status + 1, _DESCRIPTORS)
             if not self._paths["argv"]:
                 os._exit(0)  # somebody only wants to know whether it can be put up
             os.execvp(self._paths["argv"][0], self._paths["argv"])  # noqa: S606 - that is what it is for

@@ -15,6 +15,7 @@ from segue.console.places import trust_folder
 from segue.dialects.ralph.app import here
 from segue.errors import UsageError
 from segue.library import open as open_library
+from segue.loop.confined import Confined, Unconfined
 from segue.loop.orchestrator import End, Orchestrator, Order
 from segue.loop.workers import find_worker
 from segue.programs import find_program
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from segue.git import Repository
+    from segue.library import Library
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _BY_SIGNAL = 128
@@ -50,6 +52,7 @@ def run(options: dict[str, str]) -> int:
             should_stop=lambda: bool(signals),
             repository=_repository(cwd) if "--commit" in options else None,
             trust=Trust(trust_folder()),
+            confine=lambda project: _sandbox(project, library) if "--sandbox" in options else Unconfined(),
         )
         if "--dry-run" in options:
             return _show_plan(orchestrator)
@@ -119,6 +122,17 @@ def _usual_store() -> str:
     from platformdirs import user_state_path
 
     return f"journal:{user_state_path('segue') / 'sessions'}"
+
+
+def _sandbox(project: str, library: Library) -> Confined:
+    from platformdirs import user_cache_path, user_config_path, user_state_path
+
+    from segue.scope import Protected
+
+    own = tuple(str(path("segue")) for path in (user_state_path, user_config_path, user_cache_path))
+    home = os.environ.get("HOME") or "/"
+    protected = Protected(secret=own).beside(library.store.url, "", root=project)
+    return Confined(project, home=home, environ=os.environ, protected=protected)
 
 
 def _repository(cwd: str) -> Repository:

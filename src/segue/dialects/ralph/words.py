@@ -54,6 +54,7 @@ RUN = Verb(
         "--max-retries": "N  how often a story is tried again (3)",
         "--max-stories": "N  stop after so many; the same command goes on",
         "--commit": "commit what the agent changed after every story",
+        "--sandbox": "let the kernel hold the agent: it writes the project, and reads no secrets of yours",
         "--dry-run": "show what is left to do and what the agent would be told; change nothing",
         "--takeover": "also if another session has the change",
         "--store": "STORE  where the conversations are kept (SEGUE_STORE, else the one of segue)",
