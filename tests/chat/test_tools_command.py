@@ -27,6 +27,8 @@ DIRECT = {"NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
 READ: tuple[str, dict[str, object]] = ("read_file", {"path": "notes.md"})
 WRITE: tuple[str, dict[str, object]] = ("write_file", {"path": "out.md", "content": "written"})
 OUTSIDE: tuple[str, dict[str, object]] = ("read_file", {"path": "/etc/hostname"})
+KILLING = "{sandbox: false, paths: {write: ['**']}, shell_commands: {allow: ['echo *', 'kill *']}}"
+"""In a sandbox a command cannot kill us."""
 STOPPED = "stopped; what the tools did is on record, and /retry goes on from there"
 
 
@@ -290,8 +292,7 @@ def test_killed_between_intent_and_effect_the_call_is_unknown_and_not_made(cli: 
 
 
 def test_killed_between_effect_and_result_the_effect_is_there_once_and_the_call_unknown(cli: Segue) -> None:
-    fields = {"tools": "[run_shell]", "confirm-tool-calls": "false", "paths": "{write: [effect]}"}
-    fields["shell_commands"] = "{allow: ['echo *', 'kill *']}"
+    fields = {"tools": "[run_shell]", "confirm-tool-calls": "false", "scope": KILLING}
     preset(cli.home / ".config" / "segue" / "agents", "mine", "You run.", **fields)
     deadly = ("run_shell", {"command": "echo done >> effect; kill -9 $PPID"})
     with Server([OPENAI.calls(deadly)]) as server:
@@ -314,8 +315,7 @@ def test_killed_between_effect_and_result_the_effect_is_there_once_and_the_call_
 
 
 def test_killed_after_the_result_the_answer_goes_on_and_nothing_is_done_again(cli: Segue) -> None:
-    fields = {"tools": "[write_file, run_shell]", "confirm-tool-calls": "false", "paths": "{write: ['**']}"}
-    fields["shell_commands"] = "{allow: ['kill *']}"
+    fields = {"tools": "[write_file, run_shell]", "confirm-tool-calls": "false", "scope": KILLING}
     preset(cli.home / ".config" / "segue" / "agents", "mine", "You run.", **fields)
     deadly = ("run_shell", {"command": "kill -9 $PPID"})
     with Server([OPENAI.calls(WRITE), OPENAI.calls(deadly)]) as server:

@@ -15,6 +15,7 @@ from segue.scope import Permissions, Resolved
 from segue.stores.journal import JournalStore
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from segue.durable.folder import Folder
@@ -32,7 +33,7 @@ class Filing(JournalStore):
         return self.folder, f"{session_id}.{FILE}"
 
 
-def permissions_of(store: Store, tmp_path: Path) -> Permissions:
+def permissions_of(store: Store, tmp_path: Path, accept: Callable[[Resolved], bool] | None = None) -> Permissions:
     return Permissions(
         store,
         "s",
@@ -40,6 +41,7 @@ def permissions_of(store: Store, tmp_path: Path) -> Permissions:
         home=str(tmp_path),
         state=str(tmp_path / "state"),
         fallback=lambda: FALLBACK,
+        accept=accept,
     )
 
 
@@ -248,3 +250,41 @@ def test_of_many_that_ask_at_once_as_many_get_it_as_grants_were_given(library: L
     for thread in threads:
         thread.join()
     assert sorted(got) == [False] * 6 + [True] * 2
+
+
+# ── Within a conversation ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("agrees", [True, False])
+def test_a_scope_that_is_held_is_widened_only_by_whoever_holds_it(
+    filing: Filing, tmp_path: Path, *, agrees: bool
+) -> None:
+    asked: list[tuple[str, ...]] = []
+
+    def accept(found: Resolved) -> bool:
+        asked.append(found.scope.read)
+        return agrees
+
+    permissions = permissions_of(filing, tmp_path, accept=accept)
+    path = scope_path(tmp_path)
+    path.write_text("paths: {read: [notes/**]}")
+    assert permissions.check("read", "notes/a").allowed
+    path.write_text("paths: {read: ['**']}")  # as an agent would that can write the file
+    assert permissions.check("read", "secret").allowed is agrees
+    assert permissions.check("read", "notes/a").allowed
+    assert asked == [("**",)]  # once, whatever was answered
+    permissions.add("read", "more/**")  # by the person at the terminal
+    assert permissions.check("read", "more/a").allowed
+
+
+def test_a_scope_that_is_held_can_be_narrowed_by_anybody(filing: Filing, tmp_path: Path) -> None:
+    permissions = permissions_of(filing, tmp_path, accept=lambda _: False)
+    path = scope_path(tmp_path)
+    path.write_text("paths: {read: ['**']}")
+    assert permissions.check("read", "secret").allowed
+    path.write_text("paths: {read: ['**'], deny: [secret]}")
+    assert permissions.check("read", "secret").is_final
+    assert permissions.check("read", "other").allowed
+    path.write_text("paths: [")
+    with pytest.raises(UsageError):
+        permissions.check("read", "other")
