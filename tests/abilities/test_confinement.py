@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
@@ -227,3 +228,20 @@ def test_a_folder_with_too_much_in_it_is_told(workshop: Workshop, monkeypatch: p
         (workshop.project / str(number)).touch()
     monkeypatch.setattr(confinement, "ENTRIES", 10)
     assert "holds too much for a sandbox" in shell(workshop, "true").content
+
+
+@pytest.mark.needs("git")
+def test_git_reads_what_it_keeps_where_the_scope_lets_it_run(workshop: Workshop) -> None:
+    from segue.formats.scope import fields_of
+    from segue.scope import load_profile
+
+    git = ("git", "-C", str(workshop.project), "-c", "user.name=x", "-c", "user.email=x@x")
+    for words in (("init", "-q"), ("commit", "-q", "--allow-empty", "-m", "first")):
+        subprocess.run([*git, *words], check=True, env={"PATH": os.environ["PATH"], "HOME": str(workshop.home)})
+    (workshop.project / "new.txt").write_text("x")
+    workshop.session.set_scope(fields_of(load_profile("project", []).scope))
+    outcome = shell(workshop, "git status")
+    assert (outcome.status, "new.txt" in outcome.content) == ("done", True), outcome
+    assert workshop.do("read_file", path=".git/config").status == "refused"
+    assert asked(workshop, "cat .g?t/config").status == "failed"
+    assert asked(workshop, "git commit --allow-empty -m second").status == "failed"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -116,6 +115,13 @@ def inside(world: Path, attempts: Sequence[Attempt], on: Ground) -> list[str]:
     return found
 
 
+def outside(folder: Path, pattern: Path, attempts: Sequence[Attempt]) -> list[str]:
+    order = folder / "order.json"
+    order.write_text(json.dumps({"folder": f"{folder}/world", "pattern": str(pattern), "attempts": attempts}))
+    found: list[str] = json.loads(subprocess.check_output((PYTHON, "-I", "-S", PROGRAM, str(order))))
+    return found
+
+
 def state(world: Path) -> dict[str, object]:
     """Everything that must not change: all but what lies in the open folder."""
     found: dict[str, object] = {}
@@ -132,11 +138,9 @@ def state(world: Path) -> dict[str, object]:
 
 def check(tmp_path: Path, attempts: Sequence[Attempt], *, namespaces: bool, tried_outside: int) -> None:
     pattern = make_world(tmp_path / "pattern")
-    for number, one in enumerate(attempts[:tried_outside]):
-        world = tmp_path / f"outside{number}"
-        shutil.copytree(pattern, world)
-        assert attempt(str(world), one) == "", f"{one} is no way out: it fails anywhere"
-        shutil.rmtree(world)
+    tried = attempts[:tried_outside]
+    results = outside(tmp_path, pattern, tried)
+    assert [(one, result) for one, result in zip(tried, results, strict=True) if result] == []  # ways out, not mistakes
     before = state(pattern)
     results = inside(pattern, attempts, ground_of(namespaces=namespaces))
     assert [one for one, result in zip(attempts, results, strict=True) if not result] == []
@@ -152,11 +156,12 @@ def test_no_deed_reaches_a_file_that_is_closed(tmp_path: Path, rng: random.Rando
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("namespaces", GROUNDS)
 def test_no_deed_reaches_a_file_that_is_closed_by_any_spelling(
     tmp_path: Path, rng: random.Random, *, namespaces: bool
 ) -> None:
-    for number in range(10):
+    for number in range(3):
         folder = tmp_path / str(number)
         attempts = rng.sample(ATTEMPTS, len(ATTEMPTS))
         check(folder, attempts, namespaces=namespaces, tried_outside=len(attempts) if number == 0 else 0)

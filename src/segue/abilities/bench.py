@@ -11,7 +11,7 @@ from segue.abilities.call import FailedError, Outcome, refused
 from segue.abilities.confinement import Confinement
 from segue.abilities.files import ListDir, ReadFile, WriteFile
 from segue.abilities.search import SearchFiles
-from segue.abilities.shell import RunShell
+from segue.abilities.shell import RunShell, is_git
 from segue.abilities.widening import patterns_for
 from segue.errors import SegueError
 from segue.formats.scope import write_scope
@@ -177,9 +177,9 @@ class Bench:
         allowed = any(fnmatchcase(call.name, pattern) for pattern in patterns)
         return Ruling(allowed, f"it is out of scope: {MCP_FIELD} does not name {call.name}")
 
-    def _confinement(self) -> Confinement | None:
+    def _confinement(self, wish: Wish | None) -> Confinement | None:
         scopes = [one.scope for one in self._permissions.holding()]
-        if self._open_ground(scopes):
+        if wish is None or wish.action != "shell" or self._open_ground(scopes):
             return None
         return Confinement(
             scopes,
@@ -188,6 +188,7 @@ class Bench:
             cwd=self._cwd,
             protected=self._permissions.protected,
             environ=self._environ,
+            runs_git=is_git(wish.target),
         )
 
     @staticmethod
@@ -231,7 +232,7 @@ class Bench:
                 may_write=partial(may, "write"),
                 limit=self._limit,
                 timeout_seconds=self._timeout_seconds,
-                confinement=self._confinement() if job.wish is not None and job.wish.action == "shell" else None,
+                confinement=self._confinement(job.wish),
             )
             return Outcome(content=job.run(room, ruling.place))
         except (FailedError, SegueError) as error:

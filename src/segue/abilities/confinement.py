@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from segue.formats.scope import Scope
     from segue.scope import Protected
 
+_GIT = "/.git"
 ENTRIES = 300_000
 """Looked at, at most, to find what is closed in the trees that are open."""
 
@@ -40,12 +41,14 @@ class Confinement:
         cwd: str,
         protected: Protected,
         environ: Mapping[str, str],
+        runs_git: bool = False,
     ) -> None:
         self._scopes = scopes
         self._anchors = Anchors(os.path.normpath(root), os.path.normpath(home))
         self._cwd = os.path.realpath(cwd)
         self._protected = protected
         self._environ = environ
+        self._runs_git = runs_git
         self._left = ENTRIES
         self._denied = [PathPatterns(scope.deny, self._anchors, beneath=True) for scope in scopes]
         self._spelt_out = tuple(pattern for scope in scopes for pattern in scope.write)
@@ -156,7 +159,10 @@ class Confinement:
                         folders.append(entry.path)
 
     def _closes(self, path: str) -> bool:
-        return any(denied.find(path) is not None for denied in self._denied) or path in self._protected.secret
+        found = {denied.find(path) for denied in self._denied} - {None}
+        if self._runs_git:  # whoever lets git run lets it read what it keeps
+            found = {pattern for pattern in found if pattern and not pattern.rstrip("/").endswith(_GIT)}
+        return bool(found) or path in self._protected.secret
 
     def _is_spelt_out(self, path: str) -> bool:
         return any(is_spelt_out(pattern, path) for pattern in self._spelt_out)

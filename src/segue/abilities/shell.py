@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from segue.abilities.confinement import Confinement
 
-_KEPT = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ")
+_KEPT = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR")
 """What commands need to work at all. Keys and tokens are in none of these."""
 _NOBODY_WATCHES = {"TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"}
 _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -86,6 +86,13 @@ class RunShell(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
                         made.enter_context(made.enter_context(descend(folder)).reserved(name))
                     paths[one.writes].append(path)
         return tuple(paths[False]), tuple(paths[True])
+
+
+def is_git(command: str) -> bool:
+    """Whether a line runs git, as far as it is understood."""
+    with suppress(NotUnderstoodError):
+        return any("git" in part.words for part in parse(command))
+    return False
 
 
 def least(environ: Mapping[str, str]) -> dict[str, str]:
