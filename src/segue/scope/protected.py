@@ -129,10 +129,10 @@ def _places(folders: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _is_in(path: str, folder: str) -> bool:
-    if path == folder or path.startswith(f"{folder}/"):
-        return True
-    plain, within = path.casefold(), folder.casefold()
-    return (plain == within or plain.startswith(f"{within}/")) and _is_same(path, folder)
+    """Also in another case, where that leads to the same place."""
+    if path[: len(folder)].casefold() != folder.casefold() or path[len(folder) : len(folder) + 1] not in {"", "/"}:
+        return False
+    return path.startswith(folder) or _is_same(path, folder)
 
 
 def _is_same(path: str, folder: str) -> bool:
