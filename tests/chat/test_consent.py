@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from segue.abilities import Call
+from segue.chat.calls import details_of
 from segue.chat.consent import AtTerminal
 from tests.chat.loopback.houses import HOUSES
 from tests.chat.loopback.server import SAFE_SECONDS, Reply, Server
@@ -71,6 +72,13 @@ def test_enter_is_a_no_and_what_is_no_answer_is_asked_about_three_times() -> Non
     assert (AtTerminal(entered).confirm(CALL, ""), entered.asked) == ("no", 1)
     assert (AtTerminal(puzzled).confirm(CALL, ""), puzzled.asked) == ("no", 3)
     assert (AtTerminal(corrected).confirm(CALL, ""), corrected.asked) == ("once", 2)
+
+
+def test_a_command_is_shown_whole() -> None:
+    command = "echo harmless " + "x" * 10_000 + "; rm -rf /"
+    assert details_of(Call(id="1", name="run_shell", arguments={"command": command})).endswith("; rm -rf /")
+    long = details_of(Call(id="1", name="write_file", arguments={"content": "x" * 10_000}))
+    assert long.endswith("… (8,000 more characters)")
 
 
 # ── At a real terminal ───────────────────────────────────────────────────────────────────────────────────────────────

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _LINE = 100
 _SHOWN = 2_000
+_WHOLE = "command"
 _READ = 32
 
 
@@ -82,8 +83,12 @@ def line_of(call: Call) -> str:
 
 
 def details_of(call: Call) -> str:
-    """A call as it is judged: what is not shown is said to be there."""
-    return "\n".join([call.name, *(f"  {name}: {_cut(value, _SHOWN)}" for name, value in call.arguments.items())])
+    """A call as it is judged: a command whole, and of other values what is not shown is said to be there."""
+    lines = [
+        f"  {name}: {value if name == _WHOLE and isinstance(value, str) else _cut(value, _SHOWN)}"
+        for name, value in call.arguments.items()
+    ]
+    return "\n".join([call.name, *lines])
 
 
 def line_of_outcome(outcome: Outcome) -> str:
