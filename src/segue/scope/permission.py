@@ -16,8 +16,8 @@ from segue.formats.scope_edits import add_pattern
 from segue.model import Scope as ScopeSet
 from segue.scope.grant import Grants
 from segue.scope.guard import Guard, Verdict
-from segue.scope.protected import Protected
 from segue.scope.profile import DENY_ALL, Resolved, decoded, invalid, parse_scope_file, read_scope_text
+from segue.scope.protected import Protected
 from segue.store import WAIT_SECONDS, Owner
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class Permissions:
         return self.holding()[0]
 
     def holding(self) -> tuple[Resolved, ...]:
-        """The scope that holds now and, where others changed it and nobody agreed, what it would be: both must allow."""
+        """The scope that holds now and, where others changed it and nobody agreed, what they made: both must allow."""
         said = self.recorded()
         if self._accept is None:
             return (self._believed(said),)
