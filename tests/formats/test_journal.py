@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import json
 import zlib
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import to_builtins
 from msgspec.structs import replace
 
 from segue.formats.journal import (
@@ -20,11 +21,17 @@ from segue.formats.journal import (
     fingerprint,
     glance,
 )
-from segue.model import Event, Metadata, Turn, Unknown, begin, head_of
+from segue.model import Branch, Event, Metadata, Turn, Unknown, begin, head_of
 
 NOW = datetime(2026, 11, 15, 9, 0, tzinfo=UTC)
 META = Metadata(session_id="s", agent="qa", created_at=NOW, status="active", version=1, id="m", seq=1)
 TURN = Turn(role="user", content="hi", timestamp=NOW, tokens=3, id="t", seq=2)
+
+
+def ours(body: bytes) -> bytes:
+    """The line with this body, as one that knows the format and means ill would write it."""
+    return b'%b,"sum":"%08x"}' % (body, zlib.crc32(body))
+
 
 any_text = st.text(st.characters(exclude_categories=()))
 json_values = st.recursive(
@@ -137,20 +144,66 @@ def test_lines_of_other_writers_are_read_all_the_same(line: bytes, content: str,
         (b"not json", "it is not JSON"),
         (b"[1]", "not an object"),
         (b"\xff\xfe", "not UTF-8"),
-        (b'{"type":"turn","role":"user"}', "no valid turn"),
-        (b'{"type":"turn","role":"user","content":["x"]}', "no valid turn"),
-        (b'{"type":"turn","role":"user","content":"x","timestamp":"yesterday"}', "not a time"),
         (b'{"type":"turn","role":"user","content":"x","seq":4}', "number or its checksum"),
         (b'{"type":"turn","role":"user","content":"x","sum":"00000000"}', "checksum"),
-        (b'{"type":"checkpoint"}', "checkpoint without a checksum"),
         (b'{"type":' + b'{"x":' * 5000 + b"1" + b"}" * 5000 + b"}", "nested too deeply"),
         (b'{"type":"turn","role":"user","content":"x","score":NaN}', "NaN is no JSON"),
-        (b'{"type":7,"content":"x"}', "no valid"),
+        (ours(b'{"type":"turn","role":"user","seq":4'), "no valid turn"),
+        (ours(b'{"type":"turn","role":"user","content":["x"],"seq":4'), "no valid turn"),
+        (ours(b'{"type":"turn","role":"user","content":"x","timestamp":"yesterday","seq":4'), "not a time"),
+        (
+            ours(b'{"type":"turn","role":"user","content":"x","timestamp":"9999-12-31T23:59-12:00","seq":4'),
+            "not a time",
+        ),
+        (ours(b'{"type":"turn","role":"user","content":"x","tokens":18446744073709551616,"seq":4'), "no valid turn"),
+        (ours(b'{"type":"turn","role":"user","content":"x","seq":9223372036854775808'), "no valid turn"),
+        (ours(b'{"type":"turn","role":"user","content":"x","seq":"\\ud800"'), "half a character"),
+        (ours(b'{"type":"mood","seq":"\\ud800"'), "half a character"),
+        (ours(b'{"type":"checkpoint","seq":4'), "no valid checkpoint"),
+        (ours(b'{"type":7,"content":"x","seq":4'), "no valid"),
     ],
 )
 def test_a_line_that_cannot_be_believed_says_why(line: bytes, reason: str) -> None:
     with pytest.raises(BadLineError, match=reason):
         decode_line(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"type":"status","foo":1}',
+        b'{"type":"summary","summary":"Login bug","leafUuid":"6f0"}',
+        b'{"type":"turn","role":"user"}',
+        b'{"type":"turn","role":"user","content":"x","timestamp":"yesterday"}',
+        b'{"type":"checkpoint"}',
+        b'{"type":"checkpoint","overview":null}',
+        b'{"type":7,"content":"x"}',
+        b'{"type":"title","title":"\\ud800","id":7}',
+    ],
+)
+def test_a_line_of_another_writer_that_means_something_else_by_our_words_is_kept_as_it_is(line: bytes) -> None:
+    record, numbered, _ = decode_line(line)
+    assert record == Unknown(type="foreign", data={"record": json.loads(line)}, id="")
+    assert not numbered
+    back = decode_line(encode_event(replace(record, id="line-2", seq=2))[:-1]).record
+    assert back == replace(record, id="line-2", seq=2)
+
+
+def test_a_checkpoint_that_no_events_can_have_come_to_is_not_believed() -> None:
+    born = begin(META)
+    head = to_builtins(head_of(born))
+    far = datetime(9999, 12, 31, 23, 59, tzinfo=timezone(-timedelta(hours=12)))
+    one, other = (Branch(name=name, parent=parent, at=1, created_at=NOW) for name, parent in ("ab", "ba"))
+    for overview in (
+        replace(born, branch="gone"),
+        replace(born, branches={**born.branches, "a": one, "b": other}),
+        replace(born, branches={**born.branches, "c": one}),
+        replace(born, updated_at=far),
+    ):
+        plain = {"type": "checkpoint", "head": head, "overview": to_builtins(overview), "seq": 1}
+        line = ours(json.dumps(plain, separators=(",", ":")).encode()[:-1])
+        with pytest.raises(BadLineError, match="no valid checkpoint"):
+            decode_line(line)
 
 
 def test_a_checkpoint_brings_the_overview_back() -> None:

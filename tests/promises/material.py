@@ -79,13 +79,14 @@ class Complete(NamedTuple):
 
 def complete_at_each_byte(data: bytes) -> list[Complete]:
     """For every place where a journal can be cut, what is complete then; found by a reader of its own."""
-    found, events, offset = [Complete(0, 0)], 0, 0
+    found, events = [Complete(0, 0)], 0
     for line in data.split(b"\n")[:-1]:
         record = json.loads(line)
         events += record["type"] != "checkpoint"
-        offset += len(line) + 1
-        found += [found[-1]] * len(line)
-        found.append(found[-1] if record.get("sum", "").endswith("+") else Complete(events, offset))
+        goes_on = record.get("sum", "").endswith("+")
+        found += [found[-1]] * (len(line) - 1)
+        for _ in (line, b"\n"):  # a line that lacks only its newline is whole
+            found.append(found[-1] if goes_on else Complete(events, len(found)))
     return found
 
 

@@ -1,4 +1,7 @@
-"""A journal cut at every byte: complete appends stay, the fragment is set aside, and the next append just works."""
+"""A journal cut at every byte: complete appends stay, the fragment is set aside, and the next append just works.
+
+A line that was cut exactly before its newline is whole, and stays.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,10 @@ from segue.testing.failing import FailingKernel, Fault, WatchedKernel
 from tests.promises.material import CORPUS, complete_at_each_byte, goes_on, lay, snapshot, temporaries
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
+
+    from segue.model import Event
 
 GOLDEN = sorted(path.stem for path in CORPUS.glob("*.jsonl"))
 LONG = [pytest.param("branches", marks=pytest.mark.long)]
@@ -61,7 +67,7 @@ def test_a_writer_sets_the_fragment_aside_and_goes_on(root: Path, name: str) -> 
         path = lay(root, name, data[:cut])
         with store.open(name, timeout_seconds=0) as writer:
             assert writer.overview.seq == expected, cut
-            assert path.read_bytes() == data[:end], cut
+            assert path.read_bytes() == ended(data[:end]), cut
         assert set_aside(root) == ([data[end:cut]] if end < cut else []), cut
         goes_on(root, name)
         assert path.read_bytes().startswith(data[:end]), cut
@@ -71,7 +77,7 @@ def test_a_writer_sets_the_fragment_aside_and_goes_on(root: Path, name: str) -> 
 
 
 @pytest.mark.parametrize("for_good", [False, True])
-@pytest.mark.parametrize("cut", [-1, -40, -140, -200])
+@pytest.mark.parametrize("cut", [-2, -40, -140, -200])
 def test_setting_aside_twice_is_setting_aside_once(root: Path, cut: int, *, for_good: bool) -> None:
     data = (CORPUS / "small.jsonl").read_bytes()[:cut]
     end = complete_at_each_byte((CORPUS / "small.jsonl").read_bytes())[len(data)].end
@@ -89,6 +95,34 @@ def test_setting_aside_twice_is_setting_aside_once(root: Path, cut: int, *, for_
         assert set_aside(folder) == [data[end:]], at
         assert temporaries(folder) == [] or "unlink" in kernel.failed, at
         goes_on(folder, "small")
+
+
+@pytest.mark.parametrize("for_good", [False, True])
+def test_a_last_line_gets_its_newline_or_stays_as_it_is(root: Path, *, for_good: bool) -> None:
+    whole = (CORPUS / "small.jsonl").read_bytes()
+    events = list(read_alone(root / "whole", whole))
+    for at in range(1, len(calls_of_opening(root / "counted", whole[:-1])) + 1):
+        folder = root / str(at)
+        folder.mkdir()
+        path = lay(folder, "small", whole[:-1])
+        kernel = FailingKernel(Fault(at=at, error=errno.EIO, for_good=for_good))
+        with suppress(SegueError):
+            JournalStore(str(folder), kernel=kernel).open("small", timeout_seconds=0).close()
+        assert path.read_bytes() in (whole[:-1], whole), at
+        assert list(JournalStore(str(folder)).read("small")) == events, at
+        assert set_aside(folder) == [], at
+        goes_on(folder, "small")
+        assert path.read_bytes().startswith(whole), at
+
+
+def read_alone(root: Path, data: bytes) -> Iterator[Event]:
+    root.mkdir()
+    lay(root, "small", data)
+    return JournalStore(str(root)).read("small")
+
+
+def ended(data: bytes) -> bytes:
+    return data if data.endswith(b"\n") else data + b"\n"
 
 
 def calls_of_opening(root: Path, data: bytes) -> list[str]:

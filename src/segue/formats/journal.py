@@ -19,8 +19,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from segue.formats.records import BadRecordError, compact, event_of, parse
-from segue.model import Event, Head, JsonObject, Overview, Unknown, content_of, head_of
+from segue.formats.records import BadRecordError, compact, event_of, may_be_no_moment, parse, typed
+from segue.model import Count, Event, Head, JsonObject, Overview, Unknown, content_of, head_of, is_moment
 from segue.model.events import Known
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 CHECKPOINT = b'{"type":"checkpoint",'
 _HEAD = CHECKPOINT + b'"head":'
+FOREIGN = "foreign"
+"""The type of an event that another program wrote in one of our words and with another meaning."""
 
 _SUM = re.compile(rb',"sum":"([0-9a-f]{8})(\+?)"\}')
 _SUM_SIZE = len(b',"sum":"00000000"}')
@@ -40,7 +42,12 @@ class Checkpoint(Struct, frozen=True, kw_only=True, tag="checkpoint"):
     """
 
     overview: Overview
-    seq: int
+    seq: Count
+
+    def __post_init__(self) -> None:
+        """What a fold could not have made is refused where it is decoded: nobody looks again."""
+        if (reason := _incoherence(self.overview)) is not None:
+            raise ValueError(reason)
 
 
 BadLineError = BadRecordError
@@ -111,6 +118,8 @@ def decode_plain(data: bytes, seq: int | None) -> Plain | None:
     Without a `seq` the first line may have any number. This is `decode_line` for the ordinary case, several times as
     fast; whatever is odd gets the careful look there.
     """
+    if may_be_no_moment(data):
+        return None
     lines = data.split(b"\n")
     if lines.pop():
         return None
@@ -141,7 +150,9 @@ def decode_plain(data: bytes, seq: int | None) -> Plain | None:
 def glance(line: bytes) -> Head | None:
     """The head in front of a checkpoint, if the line is a sound one as this version writes them; else None."""
     end = line.find(b',"overview":')
-    if not line.startswith(_HEAD) or line[-_SUM_SIZE:] != b',"sum":"%08x"}' % crc32(line[:-_SUM_SIZE]):
+    if not line.startswith(_HEAD) or may_be_no_moment(line):
+        return None
+    if line[-_SUM_SIZE:] != b',"sum":"%08x"}' % crc32(line[:-_SUM_SIZE]):
         return None
     try:
         return _head_decoder.decode(line[len(_HEAD) : end])
@@ -168,20 +179,25 @@ def _finish(body: bytes, mark: bytes = b"") -> bytes:
 
 
 def _decode_record(text: bytes) -> Event | Checkpoint:
-    try:
-        return _record_decoder.decode(text)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return _decode_object(_object(text))
+    if not may_be_no_moment(text):
+        try:
+            return _record_decoder.decode(text)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            pass
+    return _decode_object(_object(text))
 
 
 def _decode_foreign(line: bytes) -> Event:
+    """A line of another writer. Its words are its own: what they do not say to us is kept as it is."""
     plain = _object(line)
-    if "seq" in plain or "sum" in plain:
+    if "seq" in plain or "sum" in plain:  # one of ours has both, and a flipped byte spoils one of them at most
         raise BadLineError("its number or its checksum is missing or broken")
-    if plain.get("type") == "checkpoint":
-        raise BadLineError("it is a checkpoint without a checksum")
-    record = _decode_object(plain)
-    assert not isinstance(record, Checkpoint)  # noqa: S101 - ruled out above
+    try:
+        record = _decode_object(dict(plain))
+    except BadLineError:
+        record = None
+    if record is None or isinstance(record, Checkpoint):
+        return Unknown(type=FOREIGN, data={"record": plain}, id="")
     return record
 
 
@@ -196,10 +212,23 @@ def _decode_object(plain: JsonObject) -> Event | Checkpoint:
     """The patient way, for what other writers leave out and newer versions add."""
     try:
         if plain.get("type") == "checkpoint":
-            return msgspec.convert({"id": "", **plain}, Checkpoint)
-        seq = msgspec.convert(plain.pop("seq", 0), int)
-    except msgspec.ValidationError as error:
+            return typed({"id": "", **plain}, Checkpoint)
+        seq = typed(plain.pop("seq", 0), Count)
+    except BadRecordError as error:
         raise BadLineError(f"it is no valid {plain.get('type') or 'record'} ({error})") from None
     if plain.get("type") == "metadata":
         plain = {"agent": "", "status": "active", **plain}
     return event_of(plain, seq)
+
+
+def _incoherence(overview: Overview) -> str | None:
+    """Why no events can have come to this. A branch grows from one that was there before it."""
+    earlier = {""}
+    for name, branch in overview.branches.items():
+        if branch.name != name or (branch.parent in overview.branches and branch.parent not in earlier):
+            return f"its branch {name!a:.60} cannot have grown so"
+        earlier.add(name)
+    if overview.branch not in earlier:
+        return f"its branch {overview.branch!a:.60} is not among its branches"
+    moments = [overview.created_at, overview.updated_at, *[branch.created_at for branch in overview.branches.values()]]
+    return None if all(map(is_moment, moments)) else "a time in it is beyond all calendars"

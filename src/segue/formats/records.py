@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 from msgspec.structs import fields, replace
 
 from segue.errors import UsageError
-from segue.model import EPOCH, EVENT_TYPES, Unknown
+from segue.model import EPOCH, EVENT_TYPES, Count, Unknown, is_moment
 from segue.model.events import EXTRA
 
 if TYPE_CHECKING:
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")  # as two characters: one beyond U+FFFF is a single one here
 _NAMES = {known: frozenset(item.encode_name for item in fields(known)) for known in EVENT_TYPES.values()}
 _encoder = msgspec.json.Encoder()
+_FIRST_DAY, _LAST_DAY = b'"0001-01-01', b'"9999-12-31'
+
+T = TypeVar("T")
 
 
 class BadRecordError(ValueError):
@@ -40,7 +43,7 @@ def event_of(plain: JsonObject, seq: int) -> Event:
     known = EVENT_TYPES.get(kind) if isinstance(kind, str) else None
     try:
         if known is None:
-            return Unknown(type=msgspec.convert(kind, str), data=plain, id=msgspec.convert(name, str), seq=seq)
+            return Unknown(type=typed(kind, str), data=plain, id=typed(name, str), seq=typed(seq, Count))
         names = _NAMES[known]
         for moment in {"timestamp", "created_at"} & names:
             plain[moment] = moment_of(plain.get(moment))
@@ -48,25 +51,45 @@ def event_of(plain: JsonObject, seq: int) -> Event:
             plain.setdefault("tokens", None)
         extra = {key: value for key, value in plain.items() if key not in names}
         values = {key: value for key, value in plain.items() if key in names}
-        return msgspec.convert({"type": kind, **values, "id": name, "seq": seq, EXTRA: extra}, known)
-    except msgspec.ValidationError as error:
+        return typed({"type": kind, **values, "id": name, "seq": seq, EXTRA: extra}, known)
+    except BadRecordError as error:
         raise BadRecordError(f"it is no valid {kind or 'record'} ({error})") from None
+
+
+def typed(plain: object, kind: type[T]) -> T:
+    """The value as this type. BadRecordError with the reason."""
+    try:
+        return msgspec.convert(plain, kind)
+    except msgspec.ValidationError as error:
+        raise BadRecordError(str(error)) from None
+    except UnicodeEncodeError:
+        raise BadRecordError("half a character where no text belongs") from None
+    except RecursionError:
+        raise BadRecordError("it is nested too deeply") from None
 
 
 def moment_of(value: object) -> datetime:
     """The times of other writers: text with or without a zone, or seconds; nothing at all is the epoch."""
+    if value is None:
+        return EPOCH
     try:
         if isinstance(value, str):
             moment = datetime.fromisoformat(value)
-            return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            return datetime.fromtimestamp(value, UTC)
-    except (ValueError, OverflowError, OSError):
+            moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            moment = datetime.fromtimestamp(value, UTC)
+        else:
+            raise TypeError
+        if is_moment(moment):
+            return moment
+    except (TypeError, ValueError, OverflowError, OSError):
         pass
-    else:
-        if value is None:
-            return EPOCH
-    raise BadRecordError(f"{value!r:.40} is not a time")
+    raise BadRecordError(f"{value!a:.40} is not a time")
+
+
+def may_be_no_moment(data: bytes) -> bool:
+    """Whether JSON may hold a time that is none in UTC (see `is_moment`): if so, each has to be looked at."""
+    return _LAST_DAY in data or _FIRST_DAY in data
 
 
 def pretty(plain: object) -> bytes:
@@ -127,7 +150,7 @@ def parse(data: bytes) -> object:
         raise BadRecordError("it is not UTF-8") from None
     except RecursionError:
         raise BadRecordError("it is nested too deeply") from None
-    except ValueError as error:
+    except ValueError as error:  # also a number of more digits than Python reads
         where = str(error).partition(" (char ")[0].replace("line 1 column", "column")
         reason = where if data.strip() else "it is empty"
         raise BadRecordError(f"it is not JSON ({reason})") from None

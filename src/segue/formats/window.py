@@ -20,14 +20,17 @@ _FIRST, _LARGEST = 1 << 13, 1 << 24
 def last_turns(  # noqa: PLR0917 - where, of what, how many, how
     read: Read, size: int, overview: Overview, branch: str, count: int, decode: Decode
 ) -> tuple[Turn, ...] | None:
-    """The last turns of a branch, oldest first; None where a line on the way is odd, or the file too large for this."""
+    """The last turns of a branch, oldest first; None where a line on the way is odd, or the file too large for this.
+
+    `size` is where the last complete line ends, with its newline or without.
+    """
     wanted = _wanted(overview, branch, count)
     need = sum(high - low for low, high in wanted.values())
     if need == 0:
         return ()
     for start, data in growing(read, size):
         first = data.find(b"\n") + 1 if start else 0
-        events = decode(data[first : data.rfind(b"\n") + 1])
+        events = decode(data[first:] if data.endswith(b"\n") else data[first:] + b"\n")
         if events is None:
             return None
         found = _pick(events, wanted, overview)
@@ -66,7 +69,7 @@ def _pick(events: Sequence[Event], wanted: dict[str, tuple[int, int]], overview:
     found: list[Turn] = []
     for event in reversed(events):
         if isinstance(event, Turn) and event.seq <= overview.seq:
-            number = left[event.branch]
+            number = left.get(event.branch, 0)
             left[event.branch] = number - 1
             low, high = wanted.get(event.branch, (0, 0))
             if low < number <= high:

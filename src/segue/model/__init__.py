@@ -10,11 +10,13 @@ from segue.model.events import (
     ROLES,
     Attachment,
     BranchCreated,
+    Count,
     Decision,
     Event,
     JsonObject,
     Learning,
     Metadata,
+    Moment,
     Overrides,
     Pattern,
     Preset,
@@ -28,6 +30,7 @@ from segue.model.events import (
     Turn,
     Unknown,
     content_of,
+    is_moment,
 )
 from segue.model.fold import apply, apply_turns, begin, fold
 from segue.model.session import MAIN, Branch, Head, Overview, Session, head_of, overview_of
@@ -42,12 +45,14 @@ __all__ = [
     "Attachment",
     "Branch",
     "BranchCreated",
+    "Count",
     "Decision",
     "Event",
     "Head",
     "JsonObject",
     "Learning",
     "Metadata",
+    "Moment",
     "Overrides",
     "Overview",
     "Pattern",
@@ -72,5 +77,6 @@ __all__ = [
     "content_of",
     "fold",
     "head_of",
+    "is_moment",
     "overview_of",
 ]

@@ -22,6 +22,7 @@ from segue.model.events import (
     Switched,
     Turn,
     Unknown,
+    is_moment,
 )
 from segue.model.fold import apply, begin
 
@@ -160,6 +161,8 @@ def _check_time(value: datetime) -> None:
     offset = value.utcoffset() if isinstance(value, datetime) else None
     if offset is None:
         raise UsageError("a timestamp is a datetime that knows its time zone")
+    if not is_moment(value):
+        raise UsageError("a timestamp is between the years 1 and 9999, in UTC too")
     if offset.seconds % 60 or offset.microseconds:
         raise UsageError("the time zone of a timestamp is whole minutes from UTC")
 

@@ -8,14 +8,21 @@ written back as they were.
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Annotated
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 
 from segue.model.status import Status
 
 JsonObject = dict[str, object]
 """A JSON object as Python values; `check_event` says what may be in it."""
+
+Moment = Annotated[datetime, Meta(tz=True)]
+"""A time that knows its zone. That it is one in UTC as well (see `is_moment`), no decoder can say."""
+
+Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+"""What every database and every other language can hold."""
 
 EXTRA = " extra"
 """What the encoder calls the field `extra`: a name no file uses, since on disk its contents stand among the others."""
@@ -32,14 +39,14 @@ class Metadata(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unk
 
     session_id: str
     agent: str
-    created_at: datetime
+    created_at: Moment
     status: Status
-    version: int = 0
+    version: Count = 0
     """The major version of the format it was written in; 0 where the writer did not say."""
     title: str = ""
     tags: tuple[str, ...] = ()
     id: str
-    seq: int = 0
+    seq: Count = 0
     extra: JsonObject = _extra()
 
 
@@ -48,8 +55,8 @@ class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown
 
     role: str
     content: str
-    timestamp: datetime
-    tokens: int | None
+    timestamp: Moment
+    tokens: Count | None
     tokens_by: str = ""
     """Who counted the tokens: `provider`, `tokenizer`, or `estimate`; empty where nobody said."""
     model: str = ""
@@ -62,23 +69,23 @@ class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown
     native: JsonObject | None = None
     """The originating tool's own record, verbatim."""
     id: str
-    seq: int = 0
+    seq: Count = 0
     extra: JsonObject = _extra()
 
 
 class StatusChanged(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="status"):
     status: Status
-    timestamp: datetime
+    timestamp: Moment
     id: str
-    seq: int = 0
+    seq: Count = 0
     extra: JsonObject = _extra()
 
 
 class Title(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="title"):
     title: str
-    timestamp: datetime
+    timestamp: Moment
     id: str
-    seq: int = 0
+    seq: Count = 0
     extra: JsonObject = _extra()
 
 
@@ -86,47 +93,47 @@ class Tags(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown
     """All tags the session has from now on."""
 
     tags: tuple[str, ...]
-    timestamp: datetime
+    timestamp: Moment
     id: str
-    seq: int = 0
+    seq: Count = 0
     extra: JsonObject = _extra()
 
 
 class Summary(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="summary"):
     content: str
-    timestamp: datetime
+    timestamp: Moment
     id: str
-    seq: int = 0
+    seq: Count = 0
     extra: JsonObject = _extra()
 
 
 class Decision(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="decision"):
     content: str
-    timestamp: datetime
+    timestamp: Moment
     tags: tuple[str, ...] = ()
     source: str = ""
     """Who decided: a person's command, or an answer it was found in."""
     id: str
-    seq: int = 0
+    seq: Count = 0
     extra: JsonObject = _extra()
 
 
 class Learning(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="learning"):
     description: str
-    timestamp: datetime
+    timestamp: Moment
     task_id: str | None = None
     story_id: str | None = None
     id: str
-    seq: int = 0
+    seq: Count = 0
     extra: JsonObject = _extra()
 
 
 class Pattern(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="pattern"):
     name: str
     description: str
-    timestamp: datetime
+    timestamp: Moment
     id: str
-    seq: int = 0
+    seq: Count = 0
     extra: JsonObject = _extra()
 
 
@@ -135,10 +142,10 @@ class Attachment(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_u
 
     path: str
     hash: str
-    size_bytes: int
-    timestamp: datetime
+    size_bytes: Count
+    timestamp: Moment
     id: str
-    seq: int = 0
+    seq: Count = 0
     extra: JsonObject = _extra()
 
 
@@ -146,9 +153,9 @@ class Scope(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknow
     """What the agent's tools may touch, from now on."""
 
     scope: JsonObject
-    timestamp: datetime
+    timestamp: Moment
     id: str
-    seq: int = 0
+    seq: Count = 0
     extra: JsonObject = _extra()
 
 
@@ -156,10 +163,10 @@ class Preset(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkno
     """The preset the session refers to, by name, with the hash of what it said then."""
 
     name: str
-    timestamp: datetime
+    timestamp: Moment
     hash: str = ""
     id: str
-    seq: int = 0
+    seq: Count = 0
     extra: JsonObject = _extra()
 
 
@@ -167,9 +174,9 @@ class Overrides(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_un
     """All settings that differ from the preset from now on."""
 
     values: JsonObject
-    timestamp: datetime
+    timestamp: Moment
     id: str
-    seq: int = 0
+    seq: Count = 0
     extra: JsonObject = _extra()
 
 
@@ -178,29 +185,29 @@ class BranchCreated(Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
 
     name: str
     parent: str
-    at: int
-    timestamp: datetime
+    at: Count
+    timestamp: Moment
     switch: bool = True
     """Whether the session goes on in the new branch."""
     id: str
-    seq: int = 0
+    seq: Count = 0
     extra: JsonObject = _extra()
 
 
 class Switched(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="switch"):
     branch: str
-    timestamp: datetime
+    timestamp: Moment
     id: str
-    seq: int = 0
+    seq: Count = 0
     extra: JsonObject = _extra()
 
 
 class TaskDone(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="task"):
     task_id: str
-    timestamp: datetime
+    timestamp: Moment
     story_id: str | None = None
     id: str
-    seq: int = 0
+    seq: Count = 0
     extra: JsonObject = _extra()
 
 
@@ -210,7 +217,7 @@ class Unknown(Struct, frozen=True, kw_only=True):
     type: str
     data: JsonObject
     id: str
-    seq: int = 0
+    seq: Count = 0
 
 
 Known = (
@@ -234,6 +241,19 @@ Known = (
 Event = Known | Unknown
 
 EPOCH = datetime.fromtimestamp(0, UTC)
+
+
+def is_moment(value: datetime) -> bool:
+    """Whether it knows its zone, and is a time in UTC too: 9999-12-31T23:59-12:00 would be in the year 10000."""
+    if value.utcoffset() is None:
+        return False
+    if 1 < value.year < 9999:  # noqa: PLR2004 - the first and the last that Python knows
+        return True
+    try:
+        value.astimezone(UTC)
+    except OverflowError:
+        return False
+    return True
 
 
 def content_of(event: Event) -> Event:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from msgspec import Struct
 
 from segue.errors import NotFoundError
 from segue.model.events import (
     Attachment,
+    Count,
     Decision,
     JsonObject,
     Learning,
+    Moment,
     Pattern,
     Preset,
     TaskDone,
@@ -29,9 +29,9 @@ class Branch(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     name: str
     parent: str = ""
     """Empty for the first branch."""
-    at: int = 0
-    own: int = 0
-    created_at: datetime
+    at: Count = 0
+    own: Count = 0
+    created_at: Moment
 
     @property
     def turn_count(self) -> int:
@@ -43,11 +43,11 @@ class Overview(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     id: str
     agent: str
-    created_at: datetime
-    updated_at: datetime
+    created_at: Moment
+    updated_at: Moment
     """The latest time any event carries: the last activity."""
     status: Status
-    seq: int
+    seq: Count
     """Of the last event."""
     branch: str = MAIN
     """The active one."""
@@ -63,7 +63,7 @@ class Overview(Struct, frozen=True, kw_only=True, omit_defaults=True):
     scope: JsonObject | None = None
     preset: Preset | None = None
     overrides: JsonObject = {}
-    version: int = 0
+    version: Count = 0
     extra: JsonObject = {}
 
     @property
@@ -113,9 +113,9 @@ class Head(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     tags: tuple[str, ...] = ()
     status: Status = "interrupted"
     branch: str = MAIN
-    turn_count: int = 0
-    created_at: datetime
-    updated_at: datetime
+    turn_count: Count = 0
+    created_at: Moment
+    updated_at: Moment
     damage: str = ""
     """Why it cannot be read, where it cannot; then id and times are all that is known."""
 

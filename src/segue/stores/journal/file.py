@@ -37,6 +37,8 @@ class End(NamedTuple):
     """The offset behind the last complete append."""
     since_checkpoint: int
     """Bytes appended since the last checkpoint."""
+    is_open_ended: bool
+    """Whether the last line lacks its newline."""
 
 
 class JournalFile:
@@ -63,14 +65,15 @@ class JournalFile:
             since = read_since(self._read, self.size, self.session_id)
         if since is not None:
             overview, parser, start = since
-            return End(catch_up(overview, parser.events), parser.complete, parser.complete - start)
+            since_checkpoint = parser.complete - start
+            return End(catch_up(overview, parser.events), parser.complete, since_checkpoint, parser.is_open_ended)
         parser = self.parse()
         events = parser.named()
         self._check(parser)
-        return End(overview_of(fold(events)), parser.complete, parser.complete)
+        return End(overview_of(fold(events)), parser.complete, parser.complete, parser.is_open_ended)
 
     def tail(self, count: int, branch: str | None) -> tuple[Turn, ...]:
-        overview, complete, _ = self.end()
+        overview, complete, *_ = self.end()
         with self._folder.explaining(self._name, "read"):
             found = last_turns(self._read, complete, overview, branch or overview.branch, count)
         if found is not None:

@@ -28,6 +28,8 @@ class Parser:
         self.line = 0
         self.complete = offset
         """The offset behind the last complete append."""
+        self.is_open_ended = False
+        """Whether the last line is whole and has no newline, as some editors and programs leave it."""
         self._offset = offset
         self._unfinished: list[Event] = []  # of an append that goes on
         self._gap = midway  # after a bad line, or when begun midway, some numbers are missing and nobody need say so
@@ -54,8 +56,17 @@ class Parser:
                 self.complete = self._offset
 
     def finish(self, rest: bytes) -> None:
-        """The bytes behind the last newline: an append that never completed, or a newline that was overwritten."""
-        if rest and _holds_a_record(rest):
+        """The bytes behind the last newline: a line that lacks only that, or an append that never completed.
+
+        A whole record with something else behind it is neither: its newline was overwritten.
+        """
+        if rest and _is_whole(rest):
+            self.line += 1
+            self._take(rest)
+            if not self._unfinished:
+                self.complete = self._offset + len(rest)
+                self.is_open_ended = True
+        elif rest and _holds_a_record(rest):
             self.line += 1
             self._damage("other bytes follow the record where its line should end", len(rest))
             self._flush()  # the earlier lines of its append are whole
@@ -133,6 +144,15 @@ class Parser:
         if first.session_id != self.session_id:
             return [replace(first, session_id=self.session_id), *events[1:]]
         return events
+
+
+def _is_whole(rest: bytes) -> bool:
+    """Whether nothing is missing: no beginning of a JSON object is one."""
+    try:
+        decode_line(rest)
+    except BadLineError:
+        return False
+    return True
 
 
 def _holds_a_record(rest: bytes) -> bool:

@@ -85,7 +85,7 @@ class JournalStore(Shelf):
             self.folder.make()
             self.folder.sync()  # whoever made the session may have been killed before this
             with JournalFile(self.folder, session_id) as file:
-                overview, complete, since_checkpoint = file.end()
+                overview, complete, since_checkpoint, is_open_ended = file.end()
             if overview.version > FORMAT_VERSION:
                 raise ReadOnlyError(
                     f"session {session_id} was written by a newer version (format {overview.version})",
@@ -96,6 +96,8 @@ class JournalStore(Shelf):
             with released_on_error(log.close):
                 if complete < log.size:
                     set_aside(self.folder.sub(QUARANTINE), session_id, log, complete)
+                if is_open_ended:
+                    log.append(b"\n", sync=self._durability >= Durability.SYNCED)
         return self._writer(session_id, log, lock, overview, since_checkpoint=since_checkpoint)
 
     def revisions(self) -> Iterator[tuple[str, str]]:
