@@ -7,3 +7,19 @@ from datetime import UTC, datetime
 
 def utc_now() -> datetime:
     return datetime.now(UTC)
+
+
+def local(moment: datetime) -> datetime:
+    """In the zone of the machine; as it is, where the calendar ends before that."""
+    try:
+        return moment.astimezone()
+    except (OverflowError, OSError):
+        return moment
+
+
+def at_second(number: float) -> datetime:
+    """So many seconds after the epoch; the epoch itself where no calendar has such a moment, as files may claim."""
+    try:
+        return datetime.fromtimestamp(number, UTC)
+    except (OverflowError, OSError, ValueError):
+        return datetime.fromtimestamp(0, UTC)

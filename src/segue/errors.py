@@ -41,6 +41,14 @@ class Damage(NamedTuple):
         return f"{self.place}: {self.reason}"
 
 
+def unforeseen(error: Exception, place: str) -> Damage:
+    """What nobody foresaw, as the damage of the session that it came of. Where it came up, the log of `segue` tells."""
+    import logging  # hardly ever needed
+
+    logging.getLogger("segue").debug("%s cannot be read", place, exc_info=error)
+    return Damage(place, f"Segue cannot read it ({type(error).__name__}: {error})")
+
+
 class SegueError(Exception):
     """Anything Segue raises on purpose: what happened and where (the text), and what to do next (the hint)."""
 

@@ -10,7 +10,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from segue.clock import utc_now
-from segue.errors import ConflictError, Damage, NotFoundError, SegueError, SessionExistsError, UsageError
+from segue.errors import (
+    ConflictError,
+    Damage,
+    NotFoundError,
+    SegueError,
+    SessionExistsError,
+    StorageError,
+    UsageError,
+    unforeseen,
+)
 from segue.formats.foreign.branches import Branches
 from segue.formats.foreign.transcript import only_text, opening_words, plain_turn
 from segue.formats.journal import fingerprint
@@ -65,10 +74,15 @@ def import_session(history: History, kept: Kept, store: Store, *, clock: Callabl
     about, steps = history.read(kept)
     held: list[Step] = []
     is_growing = clock().timestamp() - kept.changed_at < QUIET_SECONDS
-    with closing(steps), _Copy(store, about, kept.id) as copy:
-        for step in _settled(steps, held) if is_growing else steps:
-            copy.add(step)
-        copy.finish()
+    try:
+        with closing(steps), _Copy(store, about, kept.id) as copy:
+            for step in _settled(steps, held) if is_growing else steps:
+                copy.add(step)
+            copy.finish()
+    except SegueError:
+        raise
+    except Exception as error:
+        raise StorageError(str(unforeseen(error, kept.path)), path=kept.path) from error
     return Imported(
         tool=history.name,
         native_id=kept.id,

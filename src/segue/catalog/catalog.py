@@ -14,10 +14,11 @@ from msgspec import Struct
 
 from segue.catalog.database import PATIENCE_SECONDS, Database, has_no_place, is_busy
 from segue.catalog.entry import Filters, Hit, conditions, entry_of, to_number
-from segue.catalog.source import Glanced, Mark, Piece
+from segue.catalog.source import Glanced, Mark, Piece, Record
 from segue.catalog.statements import query
 from segue.catalog.words import expression
-from segue.errors import NotFoundError, SegueError, StorageError
+from segue.errors import DamagedError, NotFoundError, SegueError, StorageError, unforeseen
+from segue.model import EPOCH, Head
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from segue.catalog.entry import Entry
-    from segue.catalog.source import Record, Sighting, Source
+    from segue.catalog.source import Sighting, Source
     from segue.durable.folder import Folder
 
 BATCH = 200
@@ -142,6 +143,9 @@ class Catalog:
                 except SegueError as error:
                     failed.append((source.name, error))
                     continue
+                except Exception as error:  # noqa: BLE001 - one odd place costs only itself
+                    failed.append((source.name, DamagedError(source.name, [unforeseen(error, source.name)])))
+                    continue
                 seen += len(found)
                 wanted = words or not isinstance(source, Glanced)
                 changed = [one for one in found if _is_changed(source, one, known.get(one.id), words=wanted)]
@@ -162,10 +166,7 @@ class Catalog:
         count = characters = 0
         for one in found:
             try:
-                if not words and isinstance(source, Glanced):
-                    record = source.glance(one.id)
-                else:
-                    record = source.read(one.id, known=self._mark(source, one.id))
+                record = self._read(source, one.id, words=words)
             except NotFoundError:
                 gone.append(one.id)
                 continue
@@ -176,6 +177,18 @@ class Catalog:
                 records, characters = [], 0
         self._forget(source, gone)
         return count + self._put_all(source, records, words=words)
+
+    def _read(self, source: Source, id: str, *, words: bool) -> Record:
+        known = self._mark(source, id)
+        try:
+            if not words and isinstance(source, Glanced):
+                return source.glance(id)
+            return source.read(id, known=known)
+        except NotFoundError:
+            raise
+        except Exception as error:  # noqa: BLE001 - one odd session costs only itself
+            reason = str(error if isinstance(error, SegueError) else unforeseen(error, id))
+            return Record(head=Head(id=id, created_at=EPOCH, updated_at=EPOCH, damage=reason))
 
     def _put_all(self, source: Source, records: Sequence[tuple[Sighting, Record]], *, words: bool) -> int:
         is_read = words or not isinstance(source, Glanced)
@@ -223,7 +236,10 @@ class Catalog:
         last = self._connection.execute(query("last_piece")).fetchone()[0]
         self._connection.executemany(
             query("add_piece"),
-            ((session, one.kind, one.seq, _clean(one.branch), _clean(one.role), _clean(one.text)) for one in pieces),
+            (
+                (session, one.kind, _clean(one.seq), _clean(one.branch), _clean(one.role), _clean(one.text))
+                for one in pieces
+            ),
         )
         self._connection.execute(query("index_pieces"), (session, last))
 
@@ -279,7 +295,9 @@ def _is_changed(source: Source, one: Sighting, known: tuple[str, bool, bool] | N
 
 
 def _clean(value: object) -> object:
-    """SQLite has no place for halves of characters, and the marks of a snippet must be ours."""
+    """SQLite has no place for halves of characters and for large numbers, and the marks of a snippet must be ours."""
+    if isinstance(value, int):
+        return max(-_LARGEST, min(value, _LARGEST))
     if not isinstance(value, str):
         return value
     return value.encode("utf-8", "replace").decode().translate(_CLEAN)

@@ -130,4 +130,9 @@ def to_number(moment: datetime) -> int:
 
 
 def to_moment(number: int) -> datetime:
-    return _EPOCH + number * _MICROSECOND
+    """Also of what a catalog of another make says: the last moment for all that comes after it."""
+    return _EPOCH + max(_FIRST, min(number, _LAST)) * _MICROSECOND
+
+
+_FIRST = to_number(datetime.min.replace(tzinfo=UTC))
+_LAST = to_number(datetime.max.replace(tzinfo=UTC))

@@ -45,6 +45,8 @@ class StoreSource:
             return Sighting(id, self._store.revision(id))
         except NotFoundError:
             return None  # deleted while we looked
+        except SegueError as error:  # it is there, and nobody can say more of it
+            return Sighting(id, f"{error}")
 
     def read(self, id: str, *, known: Mark | None = None) -> Record:
         try:
@@ -72,7 +74,10 @@ class StoreSource:
         return _record(head_of(about), about, ())
 
     def is_alive(self, id: str) -> bool:
-        return self._store.owner(id) is not None
+        try:
+            return self._store.owner(id) is not None
+        except SegueError:
+            return False  # whoever reads it hears why nobody can tell
 
     def _rest(self, id: str, known: Mark | None) -> list[Event] | None:
         """What was recorded beyond the mark; None if that cannot be told. People edit all files but journals."""

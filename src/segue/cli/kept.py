@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from segue.cli.finding import is_named
 from segue.console import output
-from segue.errors import AmbiguousIdError, InvalidIdError, NotFoundError, SegueError
+from segue.errors import AmbiguousIdError, InvalidIdError, NotFoundError
 
 if TYPE_CHECKING:
     from segue.errors import Damage
@@ -62,7 +62,7 @@ def find_kept(id: str, *, shortest: int = 1) -> KeptSession | None:
 
     found: dict[str, KeptSession] = {}
     for history in HISTORIES.values():
-        with suppress(SegueError):  # a listing says of which tool nothing can be read
+        with suppress(Exception):  # a listing says of which tool nothing can be read
             for kept in history.kept(Path.home(), os.environ):
                 if kept.id.startswith(id):
                     found.setdefault(kept.id, KeptSession(history, kept))

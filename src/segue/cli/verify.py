@@ -7,12 +7,12 @@ import click
 from segue.cli import options
 from segue.console import output
 from segue.console.exits import Exit
-from segue.errors import NotFoundError
+from segue.errors import Damage, NotFoundError, SegueError
+from segue.store import Examination
 
 if TYPE_CHECKING:
     from segue.library import Library
     from segue.model import JsonObject
-    from segue.store import Examination
 
 
 @options.verb("segue verify", "segue verify qa-2026", "segue verify --json")
@@ -30,6 +30,8 @@ def command(*, library: Library, id: str | None, as_json: bool) -> int:
         except NotFoundError:
             if id is not None:
                 raise
+        except SegueError as error:
+            found.append((name, Examination(session=None, damages=(Damage(name, str(error)),))))
     output.progress("")
     damaged = [name for name, examination in found if examination.damages]
     if as_json:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 
+from segue.clock import local
 from segue.errors import UsageError
 
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -42,8 +43,8 @@ def ago(moment: datetime, now: datetime) -> str:
     """How long ago, short; the day itself once it is two weeks back."""
     seconds = int((now - moment).total_seconds())
     if seconds < 0:
-        return f"{moment.astimezone():%Y-%m-%d %H:%M}"
+        return f"{local(moment):%Y-%m-%d %H:%M}"
     for limit, unit, size in _STEPS:
         if seconds < limit:
             return f"{seconds // size}{unit} ago" if seconds else "now"
-    return f"{moment.astimezone():%Y-%m-%d}"
+    return f"{local(moment):%Y-%m-%d}"

@@ -40,6 +40,8 @@ def prepare(name: str = "segue") -> None:
             reconfigure(errors="backslashreplace", encoding=None if is_terminal(stream) else "utf-8")
     if (reconfigure := getattr(sys.stdin, "reconfigure", None)) is not None:
         reconfigure(errors="backslashreplace")
+    if os.environ.get("SEGUE_DEBUG"):
+        _show_log()
 
 
 def is_terminal(stream: TextIO | None) -> bool:
@@ -193,6 +195,20 @@ def terminal_width() -> int:
         return os.get_terminal_size(sys.stdout.fileno()).columns or _NARROW
     except (OSError, ValueError):
         return _NARROW
+
+
+def _show_log() -> None:
+    """Beside the output: where the unexpected came from, also where it cost only one session."""
+    import logging
+
+    class Beside(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            complain(self.format(record))
+
+    log = logging.getLogger("segue")
+    log.setLevel(logging.DEBUG)
+    log.handlers[:] = [Beside()]
+    log.propagate = False
 
 
 def _has_colour(stream: TextIO | None) -> bool:

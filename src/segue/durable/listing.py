@@ -7,11 +7,11 @@ import stat
 import time
 from abc import ABC, abstractmethod
 from contextlib import suppress
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, ClassVar
 
 from msgspec.structs import replace
 
+from segue.clock import at_second
 from segue.durable.kernel import explain
 from segue.errors import NotFoundError, SegueError
 from segue.ids import is_id
@@ -148,5 +148,5 @@ def _is_unchanged(entry: os.DirEntry[str], known: Known) -> bool:
 
 
 def _unreadable(session_id: str, why: str, mtime: float) -> Head:
-    when = datetime.fromtimestamp(mtime, UTC)
+    when = at_second(mtime)
     return Head(id=session_id, created_at=when, updated_at=when, damage=why)

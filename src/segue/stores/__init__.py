@@ -16,6 +16,13 @@ SCHEMES = ("cortext", "gptel", "journal", "memory", "ralph", "soleur")
 
 
 def open_store(url: str, *, clock: Callable[[], datetime], durability: Durability) -> Store:
+    """The store that the URL names; what is odd about one of its sessions costs that session alone."""
+    from segue.stores.contained import contained
+
+    return contained(_open(url, clock=clock, durability=durability))
+
+
+def _open(url: str, *, clock: Callable[[], datetime], durability: Durability) -> Store:
     """The store that a URL names. UsageError if it names none."""
     scheme, colon, path = url.partition(":")
     if not colon or scheme not in SCHEMES:
@@ -31,6 +38,8 @@ def open_store(url: str, *, clock: Callable[[], datetime], durability: Durabilit
         return MemoryStore(clock=clock)
     if not path or "\0" in path:
         raise UsageError(f"{url!r} names no folder", hint=f"as in {scheme}:/path/to/sessions")
+    if not _is_utf8(path):
+        raise UsageError(f"{url!a} is not UTF-8", hint="name a folder that is")
     if scheme == "cortext":
         from segue.stores.cortext import CortextStore
 
@@ -50,3 +59,12 @@ def open_store(url: str, *, clock: Callable[[], datetime], durability: Durabilit
     from segue.stores.journal import JournalStore
 
     return JournalStore(path, clock=clock, durability=durability)
+
+
+def _is_utf8(path: str) -> bool:
+    """Whether it can be shown, passed on and noted. The system hands over any bytes."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from segue.clock import local
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
@@ -33,7 +35,7 @@ def since(moment: datetime, now: datetime) -> str:
         return "yesterday"
     if 0 <= seconds < _LONG_AGO_DAYS * _DAY:
         return _count(seconds // _DAY, "day")
-    return f"{moment.astimezone():%Y-%m-%d}"
+    return f"{local(moment):%Y-%m-%d}"
 
 
 def card_lines(number: int, card: Card, now: datetime) -> list[str]:

@@ -6,6 +6,7 @@ import sys
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from segue.clock import local
 from segue.console import output
 from segue.console.columns import fit
 from segue.console.exits import Exit
@@ -126,7 +127,7 @@ def _row(head: Head, *, to_person: bool) -> list[Span]:
 
 
 def _moment(moment: datetime) -> str:
-    return f"{moment.astimezone():%Y-%m-%d %H:%M}"
+    return f"{local(moment):%Y-%m-%d %H:%M}"
 
 
 def _status(head: Head) -> str:

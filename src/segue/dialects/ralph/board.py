@@ -8,7 +8,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from segue.clock import utc_now
+from segue.clock import local, utc_now
 from segue.console import output
 from segue.console.exits import Exit
 from segue.console.moments import ago
@@ -92,7 +92,7 @@ def _change(desk: Desk, change: str, claim: Claim | None, heads: dict[str, Head]
 
 
 def _claim(desk: Desk, claim: Claim, heads: dict[str, Head]) -> Line:
-    since = f" since {claim.since.astimezone():%Y-%m-%d %H:%M}" if claim.since is not None else ""
+    since = f" since {local(claim.since):%Y-%m-%d %H:%M}" if claim.since is not None else ""
     if desk.claims(desk.project_here).is_stale(claim):
         return ("  session ", ("yellow", claim.session), " is gone; its claim is taken over by the next")
     head = heads.get(claim.session)

@@ -6,6 +6,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from segue.chat.summary import shortened
+from segue.clock import local
 from segue.console import output
 from segue.console.columns import fit
 from segue.errors import SegueError
@@ -65,7 +66,7 @@ def _show_table(library: Library, heads: Sequence[Head]) -> None:
     if output.to_person():
         ids = short_ids(heads)
         rows: list[list[Span]] = [
-            [ids[head.id], f"{head.created_at.astimezone():%Y-%m-%d %H:%M}", preview(library, head)] for head in heads
+            [ids[head.id], f"{local(head.created_at):%Y-%m-%d %H:%M}", preview(library, head)] for head in heads
         ]
         width = output.terminal_width()
     else:

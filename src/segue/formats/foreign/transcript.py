@@ -189,9 +189,11 @@ def reasoning_part(text: object) -> JsonObject:
 
 
 def as_text(value: object) -> str:
-    """A text as it is, nothing as nothing; of any other value its JSON."""
+    """A text as it is, nothing as nothing; bytes as the text they should be; of any other value its JSON."""
     if value is None or isinstance(value, str):
         return value or ""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
     try:
         return json.dumps(value, ensure_ascii=False)
     except RecursionError:

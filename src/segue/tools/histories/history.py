@@ -110,12 +110,17 @@ def seen(id: str, main: os.DirEntry[str] | Path, *, beside: Sequence[os.DirEntry
     revision = "-".join(f"{state.st_size}.{state.st_mtime_ns}" for state in states)
     changed_at = max(state.st_mtime for state in states)
     return Kept(
-        id=id,
-        revision=revision + (f"-{title}" if title else ""),
+        id=readable(id),
+        revision=readable(revision + (f"-{title}" if title else "")),
         path=str(Path(main)),
         changed_at=changed_at,
         title=title,
     )
+
+
+def readable(name: str) -> str:
+    """A name as text: the file system hands over any bytes, and JSON halves of characters. They become escapes."""
+    return name.encode("utf-8", "backslashreplace").decode()
 
 
 @contextmanager

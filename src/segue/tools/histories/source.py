@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from contextlib import closing
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from segue.catalog import Piece, Record, Sighting
-from segue.errors import NotFoundError, SegueError
+from segue.clock import at_second
+from segue.errors import NotFoundError, SegueError, unforeseen
 from segue.formats.foreign.branches import Branches
 from segue.formats.foreign.transcript import opening_words
 from segue.model import MAIN, Head
-from segue.tools.histories.history import GlimpsedHistory
+from segue.tools.histories.history import GlimpsedHistory, readable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -35,7 +35,7 @@ class ToolSource:
 
     @property
     def name(self) -> str:
-        return f"{self._history.name}:{self._history.root(self._home, self._environ)}"
+        return readable(f"{self._history.name}:{self._history.root(self._home, self._environ)}")
 
     def scan(self) -> Iterator[Sighting]:
         self._kept = {kept.id: kept for kept in self._history.kept(self._home, self._environ)}
@@ -60,10 +60,11 @@ class ToolSource:
             return self._record(kept, read)
         except NotFoundError:
             raise
-        except SegueError as error:
-            changed = datetime.fromtimestamp(kept.changed_at, UTC)
+        except Exception as error:  # noqa: BLE001 - one odd session costs only itself
+            reason = str(error if isinstance(error, SegueError) else unforeseen(error, kept.path))
+            changed = at_second(kept.changed_at)
             return Record(
-                head=Head(id=kept.id, created_at=changed, updated_at=changed, damage=str(error)),
+                head=Head(id=kept.id, created_at=changed, updated_at=changed, damage=reason),
                 tool=self._history.name,
             )
 
@@ -71,7 +72,7 @@ class ToolSource:
         about, steps = read(kept)
         branches = Branches()
         pieces: list[Piece] = []
-        changed = datetime.fromtimestamp(kept.changed_at, UTC)
+        changed = at_second(kept.changed_at)
         begun, ended, first_words = changed, None, ""
         with closing(steps):
             for number, step in enumerate(steps, start=1):
@@ -142,5 +143,5 @@ def _source(history: History, home: Path, environ: Mapping[str, str]) -> ToolSou
 def _has_any(history: History, home: Path, environ: Mapping[str, str]) -> bool:
     try:
         return next(history.kept(home, environ), None) is not None
-    except SegueError:
+    except Exception:  # noqa: BLE001 - one odd place costs only itself
         return True  # whoever scans it hears why it cannot be looked at
