@@ -94,7 +94,7 @@ def hand_over(
                 return Handover(launch=going_on, is_return=True)
     opening, left_out, last = window(session)
     turns = (*opening, *last)
-    launch = tool.launch(Context(turns=turns, system=system, title=session.title), **how)
+    launch = tool.launch(Context(turns=turns, system=system, title=session.title, origin=session.id), **how)
     return Handover(launch=launch, losses=_losses(session, turns, left_out))
 
 

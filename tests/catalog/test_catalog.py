@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sqlite3
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,10 +10,14 @@ import segue
 from segue.catalog import Catalog, Filters, StoreSource
 from segue.durable.folder import Folder
 from segue.errors import UsageError
+from segue.formats.foreign import claude
+from segue.formats.foreign.preload import preloaded
+from segue.tools.histories import HISTORIES, ToolSource
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from segue.catalog import Source
     from segue.library import Library
 
 
@@ -243,24 +248,57 @@ def test_whoever_writes_it_keeps_nobody_from_reading(library: Library, folder: F
         assert len(found(catalog, "zebra")) == 2
 
 
-def test_a_copy_in_which_a_tool_goes_on_is_no_session_of_its_own(
-    library: Library, folder: Folder, tmp_path: Path
+OWN = "6f0d2b1c-4a5e-4f6a-8b9c-0d1e2f3a4b5c"
+
+
+def hand_over(library: Library, id: str, home: Path, *, origin: str) -> ToolSource:
+    """As it is done: the tool's session is written, then the session here says where it goes on."""
+    place = home / ".claude" / "projects" / "-work"
+    place.mkdir(parents=True)
+    now = datetime(2026, 1, 5, tzinfo=UTC)
+    said = preloaded(library.load(id).turns, now=now)
+    data = claude.write(said, session_id=OWN, cwd="/work", title="", now=now, origin=origin)
+    (place / f"{OWN}.jsonl").write_bytes(data)
+    claim(library, id)
+    return ToolSource(HISTORIES["claude"], home, {})
+
+
+def claim(library: Library, id: str, **more: str) -> None:
+    with library.open(id) as session:
+        session.override({"tool": "claude", "tool_session": OWN, **more})
+
+
+@pytest.mark.parametrize("origin", ["ours", ""])
+def test_a_tool_s_session_that_goes_on_with_ours_is_no_session_of_its_own(
+    library: Library, folder: Folder, tmp_path: Path, origin: str
 ) -> None:
-    tool = segue.open(f"journal:{tmp_path}/tool")
-    say(tool, "copy", "zebra")
     say(library, "ours", "zebra")
-    with library.open("ours") as session:
-        session.override({"tool": "claude", "tool_session": "copy"})
+    everything: list[Source] = [*sources(library), hand_over(library, "ours", tmp_path, origin=origin)]
     with Catalog(folder) as catalog:
-        catalog.refresh(sources(library, tool))
+        catalog.refresh(everything)
         assert [entry.id for entry in catalog.entries()] == found(catalog, "zebra") == ["ours"]
-        with library.open("ours") as session:
-            session.override({"tool": "claude", "tool_session": "copy", "tool_since": "2026-11-15T09:30:00Z"})
-        catalog.refresh(sources(library, tool))
-        assert {entry.id for entry in catalog.entries()} == {"ours", "copy"}
+        claim(library, "ours", tool_since="2026-11-15T09:30:00Z")  # it held other things before
+        catalog.refresh(everything)
+        assert {entry.id for entry in catalog.entries()} == {"ours", OWN}
         library.delete("ours")
-        catalog.refresh(sources(library, tool))
-        assert [entry.id for entry in catalog.entries()] == ["copy"]
+        catalog.refresh(everything)
+        assert [entry.id for entry in catalog.entries()] == [OWN]
+
+
+def test_a_stranger_who_says_so_hides_nothing(library: Library, folder: Folder, tmp_path: Path) -> None:
+    stranger = segue.open(f"journal:{tmp_path}/clone")
+    for id, target in (("one", "mine"), ("two", OWN)):
+        say(stranger, id, "zebra")
+        with stranger.open(id) as session:
+            session.override({"tool": "claude", "tool_session": target})
+    say(library, "mine", "zebra")
+    say(library, "ours", "zebra")
+    tool = hand_over(library, "ours", tmp_path, origin="ours")
+    library.delete("ours")
+    with Catalog(folder) as catalog:
+        catalog.refresh([*sources(library, stranger), tool])
+        assert {entry.id for entry in catalog.entries()} == {"mine", "one", "two", OWN}
+        assert set(found(catalog, "zebra")) == {"mine", "one", "two", OWN}
 
 
 def test_one_session_can_be_noted_alone(library: Library, folder: Folder) -> None:

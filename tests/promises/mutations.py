@@ -35,7 +35,7 @@ ODD_TEXTS = (
     "x" * 5000,
 )
 ODD_NUMBERS = (0, -1, 2**31, 2**53 + 1, 2**63, 2**64, 2**70, -(2**70), 10**400, 1.5, -0.0, 1e308, 253402300800, 1e18)
-ODD_REST = (None, True, False, [], {}, [None], {"": None}, [[]] * 3, {"\ud800": "\udfff"})
+ODD_REST: tuple[object, ...] = (None, True, False, [], {}, [None], {"": None}, [[]] * 3, {"\ud800": "\udfff"})
 DEEP = (150, 300, 2000)
 RAW = (b"NaN", b"-Infinity", b"1e999", b"[" * 3000, b'"\\ud800', b"\xff\xfe", b"\xed\xa0\x80", b"{}{}", b"\0")
 CELLS = (
@@ -111,9 +111,9 @@ def _values(data: bytes, rng: random.Random) -> bytes:
     knows_sums = rng.random() < 0.5
     try:
         whole = json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         return _value_in_a_line(data, rng, knows_sums=knows_sums)
-    resealed = knows_sums and is_sealed(data) and isinstance(whole.get("segue"), dict)
+    resealed = knows_sums and is_sealed(data) and isinstance(whole, dict) and "sum" in whole["segue"]
     if resealed:
         del whole["segue"]["sum"]
     laid = json.dumps(_swap(whole, rng), indent=2).encode()
@@ -127,7 +127,7 @@ def _value_in_a_line(data: bytes, rng: random.Random, *, knows_sums: bool) -> by
     ending = _SUMMED.search(lines[at])
     try:
         found = json.loads(lines[at])
-    except ValueError:
+    except (ValueError, RecursionError):
         return _flip(data, rng)
     if ending is None or not knows_sums:
         lines[at] = _dump(_swap(found, rng))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 STORES = ("journal", "soleur", "cortext", "gptel", "ralph")
 TOOLS = tuple(PLACES)
-QUICK, LONG, SHARDS = 16, 1800, 1
+QUICK, LONG, SHARDS = 16, 300, 1
 WORD = "wholesome"
 DECLARED = {code.value for code in Exit} - {Exit.UNEXPECTED, Exit.INTERRUPTED, Exit.BROKEN_PIPE}
 OUTSIDE = ("XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "SEGUE_STORE", "CLAUDE_CONFIG_DIR")

@@ -220,6 +220,7 @@ class Catalog:
             "folder": record.folder,
             "summary": record.summary,
             "handed_to": record.handed_to,
+            "handed_from": record.handed_from,
             "tags": "".join(f"\n{tag}\n" for tag in head.tags),
             "turn_count": head.turn_count if record.is_counted else None,
             "created_at": to_number(head.created_at),

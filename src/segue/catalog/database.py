@@ -16,7 +16,7 @@ from segue.errors import SegueError
 if TYPE_CHECKING:
     from segue.durable.folder import Folder
 
-VERSION = 4
+VERSION = 5
 """Of the schema."""
 NAME = "catalog.sqlite3"
 PATIENCE_SECONDS = 2.0

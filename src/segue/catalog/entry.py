@@ -14,9 +14,11 @@ if TYPE_CHECKING:
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-_NO_COPY = (
-    "NOT EXISTS (SELECT 1 FROM sessions AS o WHERE o.handed_to = s.id AND o.handed_to <> '' AND o.source <> s.source)"
-)
+_NO_COPY = """(s.handed_from = '' OR NOT EXISTS (
+    SELECT 1 FROM sessions AS o
+    WHERE o.handed_to = s.id AND o.handed_to <> '' AND o.tool = s.tool AND s.handed_from IN (o.id, '*')
+))"""
+"""Whoever says that a tool goes on with them is believed if the tool's session says so too: only we write there."""
 _NAMES = "lower(s.id || ' ' || s.title || ' ' || s.agent || ' ' || s.tool || ' ' || s.tags || ' ' || s.project)"
 
 

@@ -7,18 +7,18 @@ SELECT number, seq, mark FROM sessions WHERE source = ? AND id = ?;
 -- put: what a listing needs of a session, as it is now; a glance does not change how far it was read
 INSERT INTO sessions (
     source, id, revision, is_read, seq, mark, tool, agent, title, status, branch, project, folder, summary,
-    handed_to, tags, turn_count, created_at, updated_at, damage
+    handed_to, handed_from, tags, turn_count, created_at, updated_at, damage
 )
 VALUES (
     :source, :id, :revision, :is_read, :seq, :mark, :tool, :agent, :title, :status, :branch, :project, :folder, :summary,
-    :handed_to, :tags, :turn_count, :created_at, :updated_at, :damage
+    :handed_to, :handed_from, :tags, :turn_count, :created_at, :updated_at, :damage
 )
 ON CONFLICT (source, id) DO UPDATE SET
     revision = excluded.revision, is_read = excluded.is_read,
     seq = iif(excluded.is_read, excluded.seq, seq), mark = iif(excluded.is_read, excluded.mark, mark),
     tool = excluded.tool, agent = excluded.agent, title = excluded.title, status = excluded.status,
     branch = excluded.branch, project = excluded.project, folder = excluded.folder, summary = excluded.summary,
-    handed_to = excluded.handed_to, tags = excluded.tags, turn_count = excluded.turn_count,
+    handed_to = excluded.handed_to, handed_from = excluded.handed_from, tags = excluded.tags, turn_count = excluded.turn_count,
     created_at = excluded.created_at, updated_at = excluded.updated_at, damage = excluded.damage
 RETURNING number;
 

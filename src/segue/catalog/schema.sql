@@ -17,6 +17,7 @@ CREATE TABLE sessions (
     folder TEXT NOT NULL,
     summary TEXT NOT NULL,
     handed_to TEXT NOT NULL,   -- the id of the session in which a tool goes on with this one
+    handed_from TEXT NOT NULL, -- the id of the session that a tool goes on with in this one; '*' for one of ours
     tags TEXT NOT NULL,        -- each between newlines, so that one is found as '\ntag\n'
     turn_count INTEGER,        -- NULL where only the ends of a session were read
     created_at INTEGER NOT NULL,

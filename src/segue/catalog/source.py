@@ -50,7 +50,9 @@ class Record(Struct, frozen=True, kw_only=True):
     folder: str = ""
     summary: str = ""
     handed_to: str = ""
-    """The session of a tool in which this one goes on: where both are known, that is no session of its own."""
+    """The session of a tool in which this one goes on: where that one says so too, it is no session of its own."""
+    handed_from: str = ""
+    """Of a tool's session, the one here that it was begun with; `*` where it does not say which."""
     pieces: tuple[Piece, ...] = ()
     is_counted: bool = True
     """Whether all turns were seen: otherwise nobody knows how many there are."""

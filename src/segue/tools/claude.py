@@ -36,7 +36,7 @@ class Claude(Struct, frozen=True, kw_only=True):
         if not said:
             return _ready(["--session-id", own], own, start, context.system)
         cwd = os.path.realpath(start.cwd)
-        data = claude.write(said, session_id=own, cwd=cwd, title=context.title, now=now)
+        data = claude.write(said, session_id=own, cwd=cwd, title=context.title, origin=context.origin, now=now)
         written = put(_projects(start.home, start.environ) / _slug(cwd, start.environ), f"{own}.jsonl", data)
         return _ready(["--resume", own], own, start, context.system, (written,))
 

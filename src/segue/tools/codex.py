@@ -32,7 +32,8 @@ class Codex(Struct, frozen=True, kw_only=True):
         now = start.clock()
         own = _thread_id(now)
         cwd = os.path.realpath(start.cwd)
-        data = codex.write(preloaded(context.turns, now=now), session_id=own, cwd=cwd, now=now)
+        said = preloaded(context.turns, now=now)
+        data = codex.write(said, session_id=own, cwd=cwd, origin=context.origin, now=now)
         written = put(_sessions(start) / f"{now:%Y/%m/%d}", f"rollout-{now:%Y-%m-%dT%H-%M-%S}-{own}.jsonl", data)
         return _ready(own, start, context.system, (written,))
 

@@ -33,7 +33,7 @@ class Pi(Struct, frozen=True, kw_only=True):
         if not said:
             return _ready(["--session-id", own], own, start, context.system)
         cwd = os.path.realpath(start.cwd)
-        data = pi.write(said, session_id=own, cwd=cwd, title=context.title, now=now)
+        data = pi.write(said, session_id=own, cwd=cwd, title=context.title, origin=context.origin, now=now)
         written = put(_folder(cwd, start), f"{iso_ms(now).replace(':', '-').replace('.', '-')}_{own}.jsonl", data)
         return _ready(["--session", written], own, start, context.system, (written,))
 

@@ -35,6 +35,8 @@ class Context(Struct, frozen=True, kw_only=True):
     system: str = ""
     """The system prompt of the conversation, beside the tool's own."""
     title: str = ""
+    origin: str = ""
+    """The id of the session here, so that both sides know of each other."""
 
 
 class Start(Struct, frozen=True, kw_only=True):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 from msgspec import Struct
 
-from segue.formats.foreign.transcript import as_text
+from segue.formats.foreign.transcript import MARK, as_text
 from segue.model import JsonObject
 
 if TYPE_CHECKING:
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 NO_RESULT = "no result: interrupted"
 LONGEST_RESULT = 50_000
 """Characters of a tool's output that are handed over."""
-MARK = "segue"
-"""What tells records written here from the tool's own."""
 
 _UNSENDABLE = re.compile("[\x00\ud800-\udfff]")
 _STEP = timedelta(milliseconds=1)

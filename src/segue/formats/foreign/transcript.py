@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from segue.formats.foreign.lines import Lines, Place
 
 LONGEST_TITLE = 80
+MARK = "segue"
+"""What tells records written here from the tool's own."""
+ANY = "*"
 UNPAIRED = re.compile("[\ud800-\udfff]")
 
 
@@ -60,6 +63,8 @@ class Gathering:
         self.place = place
         self.title = ""
         self.cwd = ""
+        self.origin = ""
+        """The id of the session here that was written there; `ANY` where the tool's record does not say which."""
         self.tip = ""
         """The turn with which the session goes on."""
         self.is_partial = False
@@ -84,6 +89,14 @@ class Gathering:
                 yield place, record
             else:
                 self.damage("it is JSON, but not an object", at=place)
+
+    def marked(self, record: JsonObject) -> bool:
+        """Whether a record was written there from here, and for which session, as far as it says."""
+        if MARK not in record:
+            return False
+        mark = record[MARK]
+        self.origin = self.origin or (mark if isinstance(mark, str) and mark != self.native_id else ANY)
+        return True
 
     def damage(self, reason: str, *, at: Place | None = None) -> None:
         if at is None:

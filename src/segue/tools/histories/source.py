@@ -11,7 +11,7 @@ from segue.catalog import Piece, Record, Sighting
 from segue.clock import at_second
 from segue.errors import NotFoundError, SegueError, unforeseen
 from segue.formats.foreign.branches import Branches
-from segue.formats.foreign.transcript import opening_words
+from segue.formats.foreign.transcript import ANY, opening_words
 from segue.model import MAIN, Head
 from segue.tools.histories.history import GlimpsedHistory, readable
 
@@ -73,10 +73,10 @@ class ToolSource:
         branches = Branches()
         pieces: list[Piece] = []
         changed = at_second(kept.changed_at)
-        begun, ended, first_words = changed, None, ""
+        begun, ended, first_words, is_ours = changed, None, "", False
         with closing(steps):
             for number, step in enumerate(steps, start=1):
-                turn = step.turn
+                turn, is_ours = step.turn, is_ours or step.is_ours
                 if turn.id in branches:
                     continue
                 branch, fork = branches.place(step)
@@ -104,7 +104,12 @@ class ToolSource:
             damage=_first_damage(about),
         )
         return Record(
-            head=head, tool=about.tool, folder=about.cwd, pieces=tuple(pieces), is_counted=not about.is_partial
+            head=head,
+            tool=about.tool,
+            folder=about.cwd,
+            handed_from=about.origin or (ANY if is_ours else ""),
+            pieces=tuple(pieces),
+            is_counted=not about.is_partial,
         )
 
 

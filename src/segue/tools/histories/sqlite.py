@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -60,8 +61,9 @@ def _address(path: str, about: Gathering | None) -> str:
     """Where a log of changes waits, its index is read as it stands; else nothing is needed beside the file."""
     wal, shm = Path(f"{path}-wal"), Path(f"{path}-shm")
     has_changes = wal.is_file() and wal.stat().st_size > 0
+    place = quote(os.fsencode(path))
     if has_changes and shm.is_file():
-        return f"file:{quote(path)}?mode=ro&readonly_shm=1"
+        return f"file:{place}?mode=ro&readonly_shm=1"
     if has_changes and about is not None:
         about.damage(f"the newest changes are in {wal.name}, which cannot be read without {shm.name}")
-    return f"file:{quote(path)}?mode=ro&immutable=1"
+    return f"file:{place}?mode=ro&immutable=1"

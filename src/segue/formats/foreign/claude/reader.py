@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from segue.formats.foreign.claude.index import index
 from segue.formats.foreign.lines import lines_of
-from segue.formats.foreign.preload import MARK
 from segue.formats.foreign.transcript import (
     Gathering,
     Step,
@@ -58,7 +57,7 @@ def steps(lines: Lines, gathering: Gathering) -> Iterator[Step]:
         results = _results(records[0])
         turn = _turn(gathering, records, results, entry.places[0])
         after = tree.grow(entry, records, turn.id, after, is_result=bool(results))
-        yield Step(turn, after, _side(entry, records[0]) if not after else "", MARK in records[0])
+        yield Step(turn, after, _side(entry, records[0]) if not after else "", gathering.marked(records[0]))
     gathering.tip = tree.end(found.last) or gathering.tip
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING
 
-from segue.formats.foreign.preload import MARK, iso_ms, json_lines, rising
+from segue.formats.foreign.preload import iso_ms, json_lines, rising
+from segue.formats.foreign.transcript import MARK
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
     from segue.model import JsonObject
 
 
-def write(said: Sequence[Said], *, session_id: str, cwd: str, title: str, now: datetime) -> bytes:
-    """Each record names the one before it; `segue` in it says that it is not Claude's own."""
+def write(said: Sequence[Said], *, session_id: str, cwd: str, title: str, now: datetime, origin: str = "") -> bytes:
+    """Each record names the one before it; `segue` in it says that it is not Claude's own, and whose it is."""
     messages: list[tuple[datetime, JsonObject]] = []
     for number, piece in enumerate(said):
         blocks: list[JsonObject] = [{"type": "text", "text": piece.text}] if piece.text else []
@@ -48,10 +49,10 @@ def write(said: Sequence[Said], *, session_id: str, cwd: str, title: str, now: d
                 "isSidechain": False,
                 "userType": "external",
                 "message": content,
-                MARK: session_id,
+                MARK: origin or True,
             }
         )
         parent = own
     if title:
-        records.append({"type": "custom-title", "customTitle": title, "sessionId": session_id, MARK: session_id})
+        records.append({"type": "custom-title", "customTitle": title, "sessionId": session_id, MARK: origin or True})
     return json_lines(records)

@@ -8,7 +8,6 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from segue.formats.foreign.lines import Lines, lines_of
-from segue.formats.foreign.preload import MARK
 from segue.formats.foreign.transcript import (
     Gathering,
     Step,
@@ -83,6 +82,7 @@ def _turns(
         kind = payload.get("type")
         match record.get("type"):
             case "session_meta":
+                gathering.marked(record)
                 gathering.cwd = gathering.cwd or as_text(payload.get("cwd"))
                 if base := child(payload, "history_base"):
                     yield from _shared(base, gathering, find, depth)
@@ -99,7 +99,7 @@ def _turns(
             case "response_item" if kind in _OUTPUTS or (kind == "message" and payload.get("role") != "assistant"):
                 yield from answer.close(gathering)
                 if (turn := _told(gathering, at, record, native_id)) is not None:
-                    yield turn, MARK in record
+                    yield turn, gathering.marked(record)
             case "response_item":
                 answer.records.append((at, record))
                 answer.model = model
@@ -165,7 +165,7 @@ class _Answer:
             model=self.model,
         )
         self.records = []
-        yield turn, MARK in first
+        yield turn, gathering.marked(first)
 
 
 def _told(gathering: Gathering, at: Place, record: JsonObject, native_id: str) -> Turn | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from segue.formats.foreign.preload import MARK, iso_ms, json_lines, rising
+from segue.formats.foreign.preload import iso_ms, json_lines, rising
+from segue.formats.foreign.transcript import MARK
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
     from segue.model import JsonObject
 
 
-def write(said: Sequence[Said], *, session_id: str, cwd: str, now: datetime) -> bytes:
-    """A header, then what the model is told; `segue` in a line says that it is not Codex's own."""
+def write(said: Sequence[Said], *, session_id: str, cwd: str, now: datetime, origin: str = "") -> bytes:
+    """A header, then what the model is told; `segue` in a line says that it is not Codex's own, and whose it is."""
     items: list[tuple[datetime, JsonObject]] = []
     for piece in said:
         if piece.text:
@@ -36,7 +37,9 @@ def write(said: Sequence[Said], *, session_id: str, cwd: str, now: datetime) -> 
         "cli_version": "0.0.0",
         "source": "cli",
     }
-    lines: list[JsonObject] = [{"timestamp": iso_ms(first), "type": "session_meta", "payload": header, MARK: True}]
+    lines: list[JsonObject] = [
+        {"timestamp": iso_ms(first), "type": "session_meta", "payload": header, MARK: origin or True}
+    ]
     for moment, (_, item) in zip(rest, items, strict=True):
-        lines.append({"timestamp": iso_ms(moment), "type": "response_item", "payload": item, MARK: True})
+        lines.append({"timestamp": iso_ms(moment), "type": "response_item", "payload": item, MARK: origin or True})
     return json_lines(lines)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from segue.formats.foreign.lines import Place, lines_of
-from segue.formats.foreign.preload import MARK
 from segue.formats.foreign.transcript import (
+    MARK,
     Gathering,
     Step,
     as_text,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from segue.formats.foreign.preload import MARK, iso_ms, json_lines, rising
+from segue.formats.foreign.preload import iso_ms, json_lines, rising
+from segue.formats.foreign.transcript import MARK
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

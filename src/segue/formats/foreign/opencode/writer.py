@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from segue.formats.foreign.preload import MARK, rising
+from segue.formats.foreign.preload import rising
+from segue.formats.foreign.transcript import MARK
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from segue.formats.foreign.preload import MARK
 from segue.formats.foreign.transcript import (
     Step,
     as_text,
@@ -39,7 +38,7 @@ def steps(lines: Lines, gathering: Gathering) -> Iterator[Step]:
         after = turns.get(as_text(parent), gathering.tip) if parent else ""
         turn = _turn(gathering, key or str(at.number), record, at) if record.get("type") == "message" else None
         if turn is not None:
-            yield Step(turn, after, is_ours=MARK in record)
+            yield Step(turn, after, is_ours=gathering.marked(record))
         gathering.tip = turns[key] = after if turn is None else turn.id
 
 

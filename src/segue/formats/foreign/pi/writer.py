@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from segue.formats.foreign.preload import MARK, iso_ms, json_lines, rising
+from segue.formats.foreign.preload import iso_ms, json_lines, rising
+from segue.formats.foreign.transcript import MARK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,7 +18,7 @@ _COSTS = ("input", "output", "cacheRead", "cacheWrite")
 _NO_USAGE = {**dict.fromkeys((*_COSTS, "totalTokens"), 0), "cost": dict.fromkeys((*_COSTS, "total"), 0)}
 
 
-def write(said: Sequence[Said], *, session_id: str, cwd: str, title: str, now: datetime) -> bytes:
+def write(said: Sequence[Said], *, session_id: str, cwd: str, title: str, now: datetime, origin: str = "") -> bytes:
     """A header, then entries of which each names the one before it; `segue` in it says that it is not pi's own."""
     messages = [(piece.at, message) for piece in said for message in _messages(piece)]
     moments = rising([at for at, _ in messages], now)
@@ -26,15 +27,15 @@ def write(said: Sequence[Said], *, session_id: str, cwd: str, title: str, now: d
     parent: str | None = None
     for number, (moment, (_, message)) in enumerate(zip(moments, messages, strict=True), start=1):
         timed = {**message, "timestamp": int(moment.timestamp() * 1000)}
-        records.append({**_entry(number, parent, moment), "type": "message", "message": timed})
+        records.append({**_entry(number, parent, moment, origin), "type": "message", "message": timed})
         parent = f"{number:08x}"
     if title:
-        records.append({**_entry(len(records), parent, now), "type": "session_info", "name": title})
+        records.append({**_entry(len(records), parent, now, origin), "type": "session_info", "name": title})
     return json_lines(records)
 
 
-def _entry(number: int, parent: str | None, moment: datetime) -> JsonObject:
-    return {"id": f"{number:08x}", "parentId": parent, "timestamp": iso_ms(moment), MARK: True}
+def _entry(number: int, parent: str | None, moment: datetime, origin: str) -> JsonObject:
+    return {"id": f"{number:08x}", "parentId": parent, "timestamp": iso_ms(moment), MARK: origin or True}
 
 
 def _messages(piece: Said) -> Iterator[JsonObject]:
