@@ -9,9 +9,12 @@ import io
 import json
 import os
 import shutil
+import sqlite3
 import stat
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import closing, redirect_stderr, redirect_stdout
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+from zlib import crc32
 
 import pytest
 
@@ -23,7 +26,7 @@ from tests.tools.household import PLACES, move_in
 
 if TYPE_CHECKING:
     import random
-    from pathlib import Path
+    from collections.abc import Callable
 
 STORES = ("journal", "soleur", "cortext", "gptel", "ralph")
 TOOLS = tuple(PLACES)
@@ -186,3 +189,111 @@ def test_thousands_of_odd_files_cost_only_themselves(
     unforeseen = fuzz(world, rng, LONG)
     with capsys.disabled():
         print(f"\n{world.kind}, shard {shard}: {LONG} files; caught by the net: {unforeseen or 'nothing'}")  # noqa: T201 - the numbers of the run
+
+
+# ── Those that once cost all others ──────────────────────────────────────────────────────────────────────────────────
+
+FAR = "9999-12-31T23:59:59-12:00"
+HALF = "\ud800"
+HUGE = 2**70
+
+
+def sealed_line(plain: dict[str, object]) -> bytes:
+    """A line with a checksum that is right, whatever it says."""
+    body = json.dumps(plain, separators=(",", ":")).encode()[:-1]
+    return b'%b,"sum":"%08x"}\n' % (body, crc32(body))
+
+
+def append(world: World, **fields: object) -> None:
+    """One more turn in the file of the victim, with something odd about it."""
+    path = next(path for path in world.targets if path.name in {f"{world.victim}.jsonl", "events.jsonl"})
+    seq = max(json.loads(line)["seq"] for line in path.read_bytes().splitlines()) + 1
+    said = {"type": "turn", "role": "user", "content": "x", "timestamp": "2026-01-05T09:30:00Z", "tokens": None}
+    with path.open("ab") as file:
+        file.write(sealed_line({**said, "id": "odd", "seq": seq, **fields}))
+
+
+def rewrite_checkpoint(world: World, change: Callable[[dict[str, object]], None]) -> None:
+    (path,) = world.targets
+    *lines, last = path.read_bytes().splitlines(keepends=True)
+    checkpoint = json.loads(last)
+    assert checkpoint["type"] == "checkpoint"
+    del checkpoint["sum"]
+    change(checkpoint)
+    path.write_bytes(b"".join([*lines, sealed_line(checkpoint)]))
+
+
+def lose_the_branch(checkpoint: dict[str, object]) -> None:
+    overview = checkpoint["overview"]
+    assert isinstance(overview, dict)
+    overview["branches"] = {"main": overview["branches"]["main"]}
+
+
+def loop_the_branches(checkpoint: dict[str, object]) -> None:
+    overview = checkpoint["overview"]
+    assert isinstance(overview, dict)
+    overview["branches"]["main"]["parent"] = "other-idea"
+    for branch in overview["branches"].values():
+        branch["at"] = 10**9
+
+
+def loop(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    path.symlink_to(path.name)
+
+
+def set_cell(world: World, statement: str, value: object) -> None:
+    with closing(sqlite3.connect(world.targets[0])) as database:
+        database.execute(statement, (value,))
+        database.commit()
+
+
+def write_beside(world: World, name: bytes) -> None:
+    path = os.fsencode(world.targets[0])
+    Path(os.fsdecode(os.path.join(os.path.dirname(path), name))).write_bytes(world.targets[0].read_bytes())
+
+
+ODDITIES: dict[str, tuple[str, Callable[[World], object]]] = {
+    "a time beyond the year 9999": ("journal", lambda world: append(world, timestamp=FAR)),
+    "a time before the year 1": ("journal", lambda world: append(world, timestamp="0001-01-01T00:00:00+12:00")),
+    "half a character as a number": ("journal", lambda world: append(world, seq=HALF)),
+    "half a character as a time": ("journal", lambda world: append(world, timestamp=HALF)),
+    "half a character in a checkpoint": (
+        "journal",
+        lambda world: rewrite_checkpoint(world, lambda c: c.update(seq=HALF)),
+    ),
+    "half a character as the title of a checkpoint": (
+        "journal",
+        lambda world: rewrite_checkpoint(world, lambda c: c["overview"].update(title=HALF)),  # type: ignore[attr-defined]
+    ),
+    "a seq beyond 64 bits": ("journal", lambda world: append(world, seq=HUGE)),
+    "tokens beyond 64 bits": ("journal", lambda world: append(world, tokens=HUGE)),
+    "a version beyond 64 bits": ("journal", lambda world: append(world, type="metadata", version=HUGE)),
+    "a branch that the checkpoint does not know": ("journal", lambda world: rewrite_checkpoint(world, lose_the_branch)),
+    "branches that grow from themselves": ("journal", lambda world: rewrite_checkpoint(world, loop_the_branches)),
+    "a turn on a branch that is nowhere": ("journal", lambda world: append(world, branch="nowhere")),
+    "a journal that is a link to itself": ("journal", lambda world: loop(world.targets[0])),
+    "a journal whose name is no text": ("journal", lambda world: write_beside(world, b"odd\xff.jsonl")),
+    "a naive time among gptel's events": ("gptel", lambda world: append(world, timestamp="2026-01-05T09:30:00")),
+    "a current branch that is a link to itself": (
+        "gptel",
+        lambda world: loop(next(path for path in world.links if path.name == "current")),
+    ),
+    "a blob as a title": ("opencode", lambda world: set_cell(world, "UPDATE session SET title = ?", b"\xff\0")),
+    "nothing as an id": ("opencode", lambda world: set_cell(world, "UPDATE session SET id = ?", None)),
+    "a huge time": ("opencode", lambda world: set_cell(world, "UPDATE message SET time_created = ?", 2**62)),
+    "a blob as a name": ("llm", lambda world: set_cell(world, "UPDATE threads SET name = ?", b"\xff\0")),
+    "a Claude session whose name is no text": ("claude", lambda world: write_beside(world, b"odd\xff.jsonl")),
+    "a Claude session that is a link to itself": ("claude", lambda world: loop(world.targets[0])),
+    "a project of Claude that is a link to itself": (
+        "claude",
+        lambda world: loop(world.targets[0].parent.parent / "x"),
+    ),
+    "a rollout whose name is no text": ("codex", lambda world: write_beside(world, b"rollout-odd\xff.jsonl")),
+}
+
+
+@pytest.mark.parametrize(("kind", "make_odd"), ODDITIES.values(), ids=ODDITIES)
+def test_one_odd_session_costs_only_itself(world: World, make_odd: Callable[[World], object]) -> None:
+    make_odd(world)
+    assert check(world, "") == set()
