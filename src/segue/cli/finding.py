@@ -65,7 +65,7 @@ def _project(text: str) -> dict[str, object]:
     folder = Path(text).expanduser()
     if not folder.is_dir() and not text.startswith(("/", ".", "~")):
         return {"project": text}
-    place = folder.resolve()
+    place = Path(os.path.realpath(folder))  # which a link to itself does not stop
     if not (place / ".git").exists():
         return {"project": None, "folder": str(place)}
     from segue.project import project_of

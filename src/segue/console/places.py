@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from segue.durable.folder import Folder
 
 
@@ -9,11 +11,11 @@ def cache_folder() -> Folder:
     """Where the index is, as long as nobody deletes it."""
     from platformdirs import user_cache_path
 
-    return Folder(str(user_cache_path("segue").resolve()))
+    return Folder(os.path.realpath(user_cache_path("segue")))
 
 
 def trust_folder() -> Folder:
     """Where it is kept what this user set, or agreed to, on this machine."""
     from platformdirs import user_state_path
 
-    return Folder(str(user_state_path("segue").resolve() / "trust"))
+    return Folder(os.path.realpath(user_state_path("segue") / "trust"))
