@@ -3,6 +3,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from tests.cli.running import PACKAGE
+
 if TYPE_CHECKING:
     from tests.cli.running import Segue
 
@@ -71,3 +73,20 @@ def test_recovery_asks_first(cli: Segue, session: str) -> None:
 
 def test_what_is_sound_needs_no_recovery(cli: Segue, session: str) -> None:
     assert "is not damaged" in cli.refuses(2, "recover", session, "--yes")
+
+
+def test_where_the_unexpected_came_from_is_shown_on_request(cli: Segue, session: str) -> None:
+    trap = cli.home / "sitecustomize.py"
+    trap.write_text(
+        "import segue.stores.journal.file as file\n"
+        "def parse(self): raise KeyError('branch')\n"
+        "file.JournalFile.parse = parse\n"
+    )
+    path = f"{cli.home}:{PACKAGE}"
+    quiet = cli.run("verify", PYTHONPATH=path)
+    assert (quiet.code, quiet.complaint) == (5, "")
+    assert f"{session}: {cli.root}/{session}.jsonl: Segue cannot read it (KeyError: 'branch')" in quiet.text
+    told = cli.run("verify", PYTHONPATH=path, SEGUE_DEBUG="1")
+    assert told.code == 5
+    assert "Traceback" in told.complaint
+    assert "KeyError: 'branch'" in told.complaint

@@ -57,12 +57,16 @@ class Shelf:
         self._listing = self.listing_type(
             self.folder,
             is_alive=lambda session_id: self.owner(session_id) is not None,
-            path_of=lambda session_id: self._place(session_id).path,
+            path_of=self.path_of,
         )
 
     @property
     def url(self) -> str:
         return f"{self.scheme}:{self.folder.path}"
+
+    def path_of(self, session_id: str) -> str:
+        """Where a person finds it."""
+        return self._place(session_id).path
 
     def revision(self, session_id: str) -> str:
         found = self._stat(session_id)
