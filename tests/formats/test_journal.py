@@ -21,7 +21,7 @@ from segue.formats.journal import (
     fingerprint,
     glance,
 )
-from segue.model import Branch, Event, Metadata, Turn, Unknown, begin, head_of
+from segue.model import EPOCH, Branch, Event, Metadata, Turn, Unknown, begin, head_of
 
 NOW = datetime(2026, 11, 15, 9, 0, tzinfo=UTC)
 META = Metadata(session_id="s", agent="qa", created_at=NOW, status="active", version=1, id="m", seq=1)
@@ -174,7 +174,6 @@ def test_a_line_that_cannot_be_believed_says_why(line: bytes, reason: str) -> No
         b'{"type":"status","foo":1}',
         b'{"type":"summary","summary":"Login bug","leafUuid":"6f0"}',
         b'{"type":"turn","role":"user"}',
-        b'{"type":"turn","role":"user","content":"x","timestamp":"yesterday"}',
         b'{"type":"checkpoint"}',
         b'{"type":"checkpoint","overview":null}',
         b'{"type":7,"content":"x"}',
@@ -187,6 +186,13 @@ def test_a_line_of_another_writer_that_means_something_else_by_our_words_is_kept
     assert not numbered
     back = decode_line(encode_event(replace(record, id="line-2", seq=2))[:-1]).record
     assert back == replace(record, id="line-2", seq=2)
+
+
+@pytest.mark.parametrize("odd", ['"timestamp":"yesterday"', '"tokens":-1', '"id":7', '"branch":null', '"parts":{}'])
+def test_what_another_writer_says_is_shown_whatever_else_its_line_holds(odd: str) -> None:
+    line = f'{{"type":"turn","role":"user","content":"x",{odd}}}'.encode()
+    record = decode_line(line).record
+    assert record == Turn(role="user", content="x", timestamp=EPOCH, tokens=None, native=json.loads(line), id="")
 
 
 def test_a_checkpoint_that_no_events_can_have_come_to_is_not_believed() -> None:

@@ -20,7 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from segue.formats.records import BadRecordError, compact, event_of, may_be_no_moment, parse, typed
-from segue.model import Count, Event, Head, JsonObject, Overview, Unknown, content_of, head_of, is_moment
+from segue.model import EPOCH, Count, Event, Head, JsonObject, Overview, Turn, Unknown, content_of, head_of, is_moment
 from segue.model.events import Known
 
 if TYPE_CHECKING:
@@ -188,7 +188,10 @@ def _decode_record(text: bytes) -> Event | Checkpoint:
 
 
 def _decode_foreign(line: bytes) -> Event:
-    """A line of another writer. Its words are its own: what they do not say to us is kept as it is."""
+    """A line of another writer. Its words are its own: what they do not say to us is kept as it is.
+
+    Whatever else it holds, what was said is shown.
+    """
     plain = _object(line)
     if "seq" in plain or "sum" in plain:  # one of ours has both, and a flipped byte spoils one of them at most
         raise BadLineError("its number or its checksum is missing or broken")
@@ -196,9 +199,12 @@ def _decode_foreign(line: bytes) -> Event:
         record = _decode_object(dict(plain))
     except BadLineError:
         record = None
-    if record is None or isinstance(record, Checkpoint):
-        return Unknown(type=FOREIGN, data={"record": plain}, id="")
-    return record
+    if record is not None and not isinstance(record, Checkpoint):
+        return record
+    role, content = plain.get("role"), plain.get("content")
+    if plain.get("type") == "turn" and isinstance(role, str) and isinstance(content, str):
+        return Turn(role=role, content=content, timestamp=EPOCH, tokens=None, native=plain, id="")
+    return Unknown(type=FOREIGN, data={"record": plain}, id="")
 
 
 def _object(text: bytes) -> JsonObject:
