@@ -216,6 +216,9 @@ def mutate_database(path: Path, rng: random.Random) -> None:
         rows = [number for (number,) in database.execute(f'SELECT rowid FROM "{table}"')]  # noqa: S608
         if rows:
             column, row, cell = rng.choice(columns), rng.choice(rows), rng.choice(CELLS)
+            known = database.execute(f'SELECT "{column}" FROM "{table}" WHERE rowid = ?', (row,)).fetchone()[0]  # noqa: S608
+            if isinstance(known, str) and known[:1] in {"{", "["}:
+                cell = _values(known.encode(), rng).decode("utf-8", "replace")
             place = "CAST(? AS TEXT)" if isinstance(cell, bytes) and rng.random() < 0.5 else "?"
             database.execute(f'UPDATE "{table}" SET "{column}" = {place} WHERE rowid = ?', (cell, row))  # noqa: S608
             database.commit()

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 STORES = ("journal", "soleur", "cortext", "gptel", "ralph")
 TOOLS = tuple(PLACES)
-QUICK, LONG = 16, 1800
+QUICK, LONG, PARTS = 16, 300, 6
 WORD = "wholesome"
 DECLARED = {code.value for code in Exit} - {Exit.UNEXPECTED, Exit.INTERRUPTED, Exit.BROKEN_PIPE}
 OUTSIDE = ("XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "SEGUE_STORE", "CLAUDE_CONFIG_DIR")
@@ -193,13 +193,14 @@ def test_whatever_lies_beside_them_healthy_sessions_are_listed_found_and_read(wo
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("kind", [*STORES, *TOOLS])
 def test_thousands_of_odd_files_cost_only_themselves(
-    world: World, rng: random.Random, capsys: pytest.CaptureFixture[str]
+    world: World, rng: random.Random, part: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     unforeseen = fuzz(world, rng, LONG)
     with capsys.disabled():
-        print(f"\n{world.kind}: {LONG} files; caught by the net: {unforeseen or 'nothing'}")  # noqa: T201 - the numbers of the run
+        print(f"\n{world.kind}, part {part}: {LONG} files; caught by the net: {unforeseen or 'nothing'}")  # noqa: T201 - the numbers of the run
 
 
 # ── Those that once cost all others ──────────────────────────────────────────────────────────────────────────────────

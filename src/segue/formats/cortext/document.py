@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from segue.formats.cortext.stub import conversation_type
-from segue.formats.records import BadRecordError, event_of, moment_of, plain_of
+from segue.formats.records import BadRecordError, event_of, moment_of, plain_of, typed
 from segue.formats.sealed import Layout, lay_list, lay_out, lay_value
-from segue.model import Event, JsonObject, Metadata, Overview, Turn, fold, overview_of
+from segue.model import Count, Event, JsonObject, Metadata, Overview, Turn, fold, overview_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -138,11 +137,11 @@ def restore(found: JsonObject, session_id: str, folder: str) -> Document | None:
     ours = _object(found.get("segue"))
     head = _object(ours.get("head"))
     try:
-        events = [entry_of(entry) for entry in msgspec.convert(ours["events"], list[JsonObject])]
-        counts = msgspec.convert(ours["turns"], dict[str, int])
-        seq, size, version = (msgspec.convert(ours[name], int) for name in ("seq", "bytes", "version"))
+        events = [entry_of(entry) for entry in typed(ours["events"], list[JsonObject])]
+        counts = typed(ours["turns"], dict[str, Count])
+        seq, size, version = (typed(ours[name], Count) for name in ("seq", "bytes", "version"))
         first, updated_at = events[0], moment_of(head.get("updated_at"))
-    except (msgspec.ValidationError, BadRecordError, LookupError):
+    except (BadRecordError, LookupError):
         return None
     if "whole" in ours or not isinstance(first, Metadata):
         return None
@@ -172,8 +171,8 @@ def size_in(data: bytes) -> int:
 
 def missing_in(ours: JsonObject) -> tuple[Gap, ...]:
     try:
-        return msgspec.convert(ours.get("missing", ()), tuple[Gap, ...])
-    except msgspec.ValidationError:
+        return typed(ours.get("missing", ()), tuple[Gap, ...])
+    except BadRecordError:
         return ()
 
 

@@ -10,16 +10,15 @@ once session.json has reached event 12. A line without `segue` comes from anothe
 from __future__ import annotations
 
 import re
-from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 import msgspec
 from msgspec import Struct
 
-from segue.formats.records import BadRecordError, compact, event_of, parse
+from segue.formats.records import BadRecordError, compact, event_of, may_be_no_moment, parse
 from segue.formats.soleur.assembly import OTHER_ROLES
-from segue.model import MAIN, ROLES, JsonObject, Turn
+from segue.model import MAIN, ROLES, Count, JsonObject, Moment, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +33,7 @@ _LONGEST_SUM = _PLAIN_SUM + len("@") + 18
 class _Ours(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """What a message has no field for."""
 
-    tokens: int | None = None
+    tokens: Count | None = None
     tokens_by: str = ""
     model: str = ""
     partial: bool = False
@@ -43,13 +42,13 @@ class _Ours(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknow
     native: JsonObject | None = None
     extra: JsonObject = {}
     id: str
-    seq: int
+    seq: Count
 
 
 class _Message(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     role: str
     content: str
-    timestamp: datetime
+    timestamp: Moment
     segue: _Ours
 
 
@@ -113,11 +112,11 @@ def _sum(body: bytes, mark: bytes) -> int:
 
 
 def _decode_ours(text: bytes) -> Turn:
-    try:
-        found = _decoder.decode(text)
-        return _turn(found)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        pass  # lone surrogates, and what newer versions add
+    if not may_be_no_moment(text):
+        try:
+            return _turn(_decoder.decode(text))
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            pass  # lone surrogates, and what newer versions add
     plain = _object(text)
     ours = plain.pop("segue", None)
     if not isinstance(ours, dict):

@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from segue.errors import Damage
-from segue.formats.records import BadRecordError, parse
+from segue.formats.records import BadRecordError, may_be_no_moment, parse
 from segue.formats.sealed.layout import line_of, salvage, spot_of
 from segue.formats.sealed.seal import body_size, find_flip, is_sealed
 from segue.model import Head
@@ -39,9 +39,11 @@ def glance(data: bytes, session_id: str) -> Head | None:
     if not is_sealed(data):
         return None
     end = body_size(data)
-    start = data.rfind(_HEAD, 0, end)
+    text = data[data.rfind(_HEAD, 0, end) + len(_HEAD) : end].rstrip(b",\n")
+    if may_be_no_moment(text):
+        return None
     try:
-        head = msgspec.json.decode(data[start + len(_HEAD) : end].rstrip(b",\n"), type=Head)
+        head = msgspec.json.decode(text, type=Head)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return None
     return head if head.id == session_id else replace(head, id=session_id)

@@ -108,5 +108,5 @@ class _Said:
 def _count(number: str, thousands: str) -> int | None:
     try:
         return int(float(number.replace(",", "")) * (1000 if thousands else 1))
-    except ValueError:
+    except (ValueError, OverflowError):
         return None

@@ -85,4 +85,6 @@ def _turns(gathering: Gathering, key: str, message: JsonObject) -> Iterator[Turn
 
 
 def _seconds(milliseconds: object) -> object:
-    return milliseconds / 1000 if isinstance(milliseconds, int | float) else milliseconds
+    """What is no number, and one beyond all calendars, is left for the clock to refuse."""
+    is_number = isinstance(milliseconds, int | float) and abs(milliseconds) < 2**63
+    return milliseconds / 1000 if is_number else milliseconds  # type: ignore[operator]  # as was asked
