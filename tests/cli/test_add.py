@@ -121,7 +121,7 @@ def test_the_last_json_line_needs_no_newline(cli: Segue, session: str) -> None:
         (b'{"role": "user"}', "it has no content"),
         (b'{"role": "nobody", "content": "x"}', "unknown role"),
         (b'{"role": "user", "content": 7}', "no valid turn"),
-        (b'{"role": "user", "content": "x", "tokens": -1}', "tokens is a count"),
+        (b'{"role": "user", "content": "x", "tokens": -1}', "no valid turn"),
         (b'{"role": "user", "content": "x", "timestamp": "soon"}', "is not a time"),
         (b'{"role": "user", "content": "x", "id": ""}', "an event id is a text"),
         (b'{"type": "status", "status": "paused"}', "it is no turn"),

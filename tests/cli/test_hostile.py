@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 import pytest
 
@@ -83,10 +84,10 @@ def evil(cli: Segue) -> Segue:
         for attack in ATTACKS:
             live.add("user", attack, parts=[{"type": attack}])
         live.decide(ALL)
+    odd = b'{"type":"turn","role":"\\u001b]0;x\\u0007","content":"\\u009b","timestamp":"\\u001b[2J","seq":3'
     (cli.root / "broken.jsonl").write_bytes(
         b'{"type":"metadata","session_id":"broken","agent":"\\u001b[31m","created_at":"2026-01-01T00:00:00Z","status":"active"}\n'
-        b'{"type":"turn","role":"\\u001b]0;x\\u0007","content":"\\u009b","timestamp":"\\u001b[2J"}\n'
-        b'{"type":"\\u001b[5m","status":"\\u001b[5m"}\n'
+        b'{"type":"\\u001b[5m","status":"\\u001b[5m"}\n' + b'%b,"sum":"%08x"}\n' % (odd, crc32(odd))
     )
     return cli
 

@@ -20,7 +20,20 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from segue.formats.records import BadRecordError, compact, event_of, may_be_no_moment, parse, typed
-from segue.model import EPOCH, Count, Event, Head, JsonObject, Overview, Turn, Unknown, content_of, head_of, is_moment
+from segue.model import (
+    EPOCH,
+    ROLES,
+    Count,
+    Event,
+    Head,
+    JsonObject,
+    Overview,
+    Turn,
+    Unknown,
+    content_of,
+    head_of,
+    is_moment,
+)
 from segue.model.events import Known
 
 if TYPE_CHECKING:
@@ -202,7 +215,7 @@ def _decode_foreign(line: bytes) -> Event:
     if record is not None and not isinstance(record, Checkpoint):
         return record
     role, content = plain.get("role"), plain.get("content")
-    if plain.get("type") == "turn" and isinstance(role, str) and isinstance(content, str):
+    if plain.get("type") == "turn" and role in ROLES and isinstance(role, str) and isinstance(content, str):
         return Turn(role=role, content=content, timestamp=EPOCH, tokens=None, native=plain, id="")
     return Unknown(type=FOREIGN, data={"record": plain}, id="")
 
