@@ -58,7 +58,7 @@ def _wanted(overview: Overview, branch: str, count: int) -> dict[str, tuple[int,
     low = max(0, high - count)
     while True:
         wanted[here.name] = (max(low - here.at, 0), max(high - here.at, 0))
-        if low >= here.at or not here.parent or here.parent not in overview.branches:
+        if low >= here.at or here.parent in wanted or here.parent not in overview.branches:  # or it goes in a circle
             return wanted
         high, here = min(high, here.at), overview.branches[here.parent]
 

@@ -32,7 +32,7 @@ from segue.model.events import (
     content_of,
     is_moment,
 )
-from segue.model.fold import apply, apply_turns, begin, fold
+from segue.model.fold import Folding, apply, apply_turns, begin, fold
 from segue.model.session import MAIN, Branch, Head, Overview, Session, head_of, overview_of
 from segue.model.status import STATUSES, Status, check_transition
 
@@ -48,6 +48,7 @@ __all__ = [
     "Count",
     "Decision",
     "Event",
+    "Folding",
     "Head",
     "JsonObject",
     "Learning",

@@ -24,12 +24,13 @@ from segue.model.events import (
     Unknown,
     is_moment,
 )
-from segue.model.fold import apply, begin
+from segue.model.fold import Folding, begin
+from segue.model.session import get_branch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from segue.model.session import Overview
+    from segue.model.session import Branched, Overview
 
 DEPTH = 200
 """How deep JSON may nest; every decoder we know of takes at least this."""
@@ -45,7 +46,7 @@ RESERVED_TYPES = ("checkpoint",)
 """Types that a store writes for itself."""
 
 
-def check_event(event: Event, overview: Overview | None) -> None:
+def check_event(event: Event, overview: Branched | None) -> None:
     """Raise UsageError if the event is malformed, ConflictError if it does not fit the session as it is."""
     if not isinstance(event.id, str) or not 0 < len(event.id) <= ID_LENGTH:
         raise UsageError(f"an event id is a text of 1 to {ID_LENGTH} characters, not {event.id!r:.40}")
@@ -75,11 +76,11 @@ def check_beginning(session_id: str, events: Sequence[Event]) -> Overview:
     if len({event.id for event in events}) < len(events):
         raise UsageError("an event id is there twice")
     check_event(first, None)
-    overview = begin(replace(first, seq=1))
+    folding = Folding(begin(replace(first, seq=1)))
     for event in events[1:]:
-        check_event(event, overview)
-        overview = apply(overview, replace(event, seq=overview.seq + 1))
-    return overview
+        check_event(event, folding)
+        folding.add(replace(event, seq=folding.seq + 1))
+    return folding.overview
 
 
 def _check_turn(turn: Turn) -> None:
@@ -140,7 +141,7 @@ def _check_unknown(event: Unknown) -> None:
         raise UsageError(f"the data of an unknown event repeats {', '.join(sorted(clash))}")
 
 
-def _check_branches(event: Event, overview: Overview) -> None:
+def _check_branches(event: Event, overview: Branched) -> None:
     match event:
         case BranchCreated():
             check_id(event.name, what="branch name")
@@ -148,11 +149,11 @@ def _check_branches(event: Event, overview: Overview) -> None:
                 raise ConflictError(
                     f"session {overview.id} has a branch {event.name!r} already", hint="choose another name"
                 )
-            if not 0 <= event.at <= overview.get_branch(event.parent).turn_count:
-                count = overview.get_branch(event.parent).turn_count
+            if not 0 <= event.at <= get_branch(overview, event.parent).turn_count:
+                count = get_branch(overview, event.parent).turn_count
                 raise UsageError(f"cannot fork at turn {event.at}: branch {event.parent} has {count} turns")
         case Switched():
-            overview.get_branch(event.branch)
+            get_branch(overview, event.branch)
         case Attachment() if event.size_bytes < 0:
             raise UsageError("the size of an attachment is a number of bytes")
 

@@ -50,46 +50,116 @@ def begin(event: Metadata) -> Overview:
     )
 
 
-def apply(overview: Overview, event: Event) -> Overview:  # noqa: C901, PLR0911, PLR0912 - one case an event type, none nested
-    """The session as it is after one more event; turns are counted, not kept."""
-    if isinstance(event, Turn):
-        return _count(overview, (event,))
-    if isinstance(event, Unknown | Metadata):  # of metadata, only the first counts
-        return replace(overview, seq=event.seq)
-    overview = replace(overview, seq=event.seq, updated_at=max(overview.updated_at, event.timestamp))
-    match event:
-        case StatusChanged():
-            return replace(overview, status=event.status)
-        case Title():
-            return replace(overview, title=event.title)
-        case Tags():
-            return replace(overview, tags=event.tags)
-        case Summary():
-            return replace(overview, summary=event.content)
-        case Decision():
-            return replace(overview, decisions=(*overview.decisions, event))
-        case Learning():
-            return replace(overview, learnings=(*overview.learnings, event))
-        case Pattern():
-            return replace(overview, patterns=(*overview.patterns, event))
-        case Attachment():
-            return replace(overview, attachments=(*overview.attachments, event))
-        case TaskDone():
-            return replace(overview, tasks_done=(*overview.tasks_done, event))
-        case Scope():
-            return replace(overview, scope=event.scope)
-        case Preset():
-            return replace(overview, preset=event)
-        case Overrides():
-            return replace(overview, overrides=event.values)
-        case BranchCreated():
-            branch = Branch(name=event.name, parent=event.parent, at=event.at, created_at=event.timestamp)
-            known = event.parent in overview.branches and event.name not in overview.branches
-            branches = {**overview.branches, event.name: branch} if known else overview.branches
-            current = event.name if event.switch and event.name in branches else overview.branch
-            return replace(overview, branches=branches, branch=current)
-        case Switched():
-            return replace(overview, branch=event.branch) if event.branch in overview.branches else overview
+class Folding:
+    """A session while events are taken in: lists where an overview has tuples, so that each event costs the same."""
+
+    def __init__(self, overview: Overview) -> None:
+        self.id = overview.id
+        self.seq = overview.seq
+        self._before = overview
+        self._updated_at = overview.updated_at
+        self._branch = overview.branch
+        self._branches = overview.branches
+        self._owns_branches = False  # until one of them changes
+        self._turns: list[Turn] = []  # not counted yet
+        self._values: dict[str, object] = {}  # by field: the last one said
+        self._more: dict[str, list[Event]] = {}  # by field: what was added to it
+
+    @property
+    def overview(self) -> Overview:
+        """The session as it is after all events so far."""
+        branches = self.branches
+        self._owns_branches = False
+        more = {name: (*getattr(self._before, name), *events) for name, events in self._more.items()}
+        changed = {**self._values, **more, "branch": self._branch, "branches": branches}
+        return replace(self._before, seq=self.seq, updated_at=self._updated_at, **changed)
+
+    @property
+    def branches(self) -> dict[str, Branch]:
+        if self._turns:
+            self._count()
+        return self._branches
+
+    def add_turns(self, turns: Sequence[Turn]) -> None:
+        if turns:
+            self._turns += turns
+            self.seq = turns[-1].seq
+
+    def add(self, event: Event) -> None:  # noqa: C901 - one case an event type, none nested
+        self.seq = event.seq
+        if isinstance(event, Turn):
+            self._turns.append(event)
+            return
+        if isinstance(event, Unknown | Metadata):  # of metadata, only the first counts
+            return
+        self._updated_at = max(self._updated_at, event.timestamp)
+        match event:
+            case Decision() | Learning() | Pattern() | Attachment() | TaskDone():
+                self._more.setdefault(_LISTS[type(event)], []).append(event)
+            case StatusChanged():
+                self._values["status"] = event.status
+            case Title():
+                self._values["title"] = event.title
+            case Tags():
+                self._values["tags"] = event.tags
+            case Summary():
+                self._values["summary"] = event.content
+            case Scope():
+                self._values["scope"] = event.scope
+            case Preset():
+                self._values["preset"] = event
+            case Overrides():
+                self._values["overrides"] = event.values
+            case BranchCreated():
+                self._grow(event)
+            case Switched() if event.branch in self.branches:
+                self._branch = event.branch
+
+    def _grow(self, event: BranchCreated) -> None:
+        if event.parent in self.branches and event.name not in self.branches:
+            self._put(Branch(name=event.name, parent=event.parent, at=event.at, created_at=event.timestamp))
+        if event.switch and event.name in self.branches:
+            self._branch = event.name
+
+    def _put(self, branch: Branch) -> None:
+        if not self._owns_branches:
+            self._branches, self._owns_branches = dict(self._branches), True
+        self._branches[branch.name] = branch
+
+    def _count(self) -> None:
+        """Add the turns to their branches; a branch whose beginning was lost starts empty."""
+        turns, self._turns = self._turns, []
+        self._updated_at = max([self._updated_at, *[turn.timestamp for turn in turns]])
+        runs: dict[str, list[Turn]] = {}
+        for turn in turns:
+            runs.setdefault(turn.branch, []).append(turn)
+        for name, run in runs.items():
+            branch = self._branches.get(name) or Branch(name=name, created_at=run[0].timestamp)
+            self._put(replace(branch, own=branch.own + len(run)))
+
+
+_LISTS: dict[type[Event], str] = {
+    Decision: "decisions",
+    Learning: "learnings",
+    Pattern: "patterns",
+    Attachment: "attachments",
+    TaskDone: "tasks_done",
+}
+
+
+def apply(overview: Overview, *events: Event) -> Overview:
+    """The session as it is after some more events; turns are counted, not kept."""
+    folding = Folding(overview)
+    for event in events:
+        folding.add(event)
+    return folding.overview
+
+
+def apply_turns(overview: Overview, turns: Sequence[Turn]) -> Overview:
+    """As `apply`, of turns alone."""
+    folding = Folding(overview)
+    folding.add_turns(turns)
+    return folding.overview
 
 
 def fold(events: Iterable[Event]) -> Session:
@@ -98,7 +168,7 @@ def fold(events: Iterable[Event]) -> Session:
     first = next(iterator, None)
     if not isinstance(first, Metadata):
         raise UsageError("a session begins with its metadata")
-    overview = begin(first)
+    folding = Folding(begin(first))
     own: dict[str, list[Turn]] = {MAIN: []}
     unknown: list[Unknown] = []
     pending: list[Turn] = []  # counted by the run: a long conversation is mostly turns
@@ -111,38 +181,14 @@ def fold(events: Iterable[Event]) -> Session:
             keep(event)
             pending.append(event)
             continue
-        overview = apply_turns(overview, pending)
-        pending = []
+        folding.add_turns(pending)
+        pending.clear()
         if isinstance(event, Unknown):
             unknown.append(event)
-        overview = apply(overview, event)
-    overview = apply_turns(overview, pending)
+        folding.add(event)
+    folding.add_turns(pending)
     return Session(
-        **asdict(overview),
+        **asdict(folding.overview),
         own_turns={name: tuple(turns) for name, turns in own.items() if turns},
         unknown=tuple(unknown),
     )
-
-
-def _count(overview: Overview, run: Sequence[Turn]) -> Overview:
-    """Add turns of one branch to it; a branch whose beginning was lost starts empty."""
-    branches, name = overview.branches, run[0].branch
-    branch = branches.get(name) or Branch(name=name, created_at=run[0].timestamp)
-    return replace(
-        overview,
-        seq=run[-1].seq,
-        updated_at=max([overview.updated_at, *[turn.timestamp for turn in run]]),
-        branches={**branches, name: replace(branch, own=branch.own + len(run))},
-    )
-
-
-def apply_turns(overview: Overview, turns: Sequence[Turn]) -> Overview:
-    """As `apply` of each in turn, at once."""
-    if not turns:
-        return overview
-    by_branch: dict[str, list[Turn]] = {}
-    for turn in turns:
-        by_branch.setdefault(turn.branch, []).append(turn)
-    for run in by_branch.values():
-        overview = _count(overview, run)
-    return replace(overview, seq=turns[-1].seq)

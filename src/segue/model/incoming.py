@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from segue.errors import ConflictError
 from segue.model.check import check_event
-from segue.model.fold import apply
+from segue.model.fold import Folding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -40,15 +40,16 @@ def sort_out(
     new: list[Event] = []
     seqs: list[int] = []
     coming: dict[str, tuple[int, object]] = {}
+    folding = Folding(overview)
     for event in events:
         known = recorded.get(event.id) or coming.get(event.id)
         if known is None:
-            check_event(event, overview)
-            own = replace(deepcopy(event), seq=overview.seq + 1)
-            overview = apply(overview, own)
+            check_event(event, folding)
+            own = replace(deepcopy(event), seq=folding.seq + 1)
+            folding.add(own)
             new.append(own)
             coming[event.id] = known = (own.seq, mark(event))
         elif known[1] != mark(event):
             raise ConflictError(f"session {overview.id} holds another event with the id {event.id}")
         seqs.append(known[0])
-    return Incoming(new, tuple(seqs), overview)
+    return Incoming(new, tuple(seqs), folding.overview)

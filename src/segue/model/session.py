@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Protocol
+
 from msgspec import Struct
 
 from segue.errors import NotFoundError
@@ -20,6 +22,9 @@ from segue.model.events import (
 )
 from segue.model.status import Status
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 MAIN = "main"
 
 
@@ -36,6 +41,25 @@ class Branch(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     @property
     def turn_count(self) -> int:
         return self.at + self.own
+
+
+class Branched(Protocol):
+    """A session as far as its branches go."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def branches(self) -> Mapping[str, Branch]: ...
+
+
+def get_branch(session: Branched, name: str) -> Branch:
+    """NotFoundError if there is no such branch."""
+    try:
+        return session.branches[name]
+    except KeyError:
+        known = ", ".join(sorted(session.branches))
+        raise NotFoundError(f"session {session.id} has no branch {name!r}", hint=f"it has {known}") from None
 
 
 class Overview(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -72,11 +96,7 @@ class Overview(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.branches[self.branch].turn_count
 
     def get_branch(self, name: str) -> Branch:
-        try:
-            return self.branches[name]
-        except KeyError:
-            known = ", ".join(sorted(self.branches))
-            raise NotFoundError(f"session {self.id} has no branch {name!r}", hint=f"it has {known}") from None
+        return get_branch(self, name)
 
 
 class Session(Overview, frozen=True, kw_only=True, omit_defaults=True):
@@ -98,7 +118,7 @@ class Session(Overview, frozen=True, kw_only=True, omit_defaults=True):
         while True:
             own = self.own_turns.get(branch.name, ())
             pieces.append(own if upto is None else own[: max(0, upto - branch.at)])
-            if not branch.parent or branch.parent not in self.branches:
+            if branch.parent not in self.branches or len(pieces) > len(self.branches):  # which go in a circle
                 return tuple(turn for piece in reversed(pieces) for turn in piece)
             upto = branch.at if upto is None else min(upto, branch.at)
             branch = self.branches[branch.parent]

@@ -24,7 +24,8 @@ from segue.errors import (
     WriterStoppedError,
 )
 from segue.ids import check_id, new_session_id
-from segue.model import check_beginning, check_event, content_of, fold, head_of, overview_of
+from segue.model import check_beginning, content_of, fold, head_of, overview_of
+from segue.model.incoming import sort_out
 from segue.store import FORMAT_VERSION, WAIT_SECONDS, Capabilities, Durability, Examination, Owner, Receipt
 
 if TYPE_CHECKING:
@@ -41,10 +42,12 @@ _births = itertools.count(1)
 
 
 class _Entry:
-    """One session: its events, its blobs and its writer."""
+    """One session: its events and what comes of them, its blobs and its writer."""
 
-    def __init__(self) -> None:
-        self.events: list[Event] = []
+    def __init__(self, events: Sequence[Event], overview: Overview) -> None:
+        self.events = [replace(deepcopy(event), seq=seq) for seq, event in enumerate(events, start=1)]
+        self.overview = deepcopy(overview)
+        self.recorded = {event.id: (event.seq, content_of(event)) for event in self.events}
         self.blobs: dict[str, bytes] = {}
         self.owner: Owner | None = None
         self.born = next(_births)
@@ -60,19 +63,20 @@ class MemoryWriter:
 
     @property
     def overview(self) -> Overview:
-        return overview_of(fold(deepcopy(self._entry.events)))
+        return deepcopy(self._entry.overview)
 
     @property
     def branch(self) -> str:
-        return self.overview.branch
+        return self._entry.overview.branch
 
     def append(self, *events: Event, fresh: bool = False) -> Receipt:  # noqa: ARG002 - looking is cheap here
         with self._mutex:
             self._check_open()
-            recorded = list(self._entry.events)
-            seqs = [_append(recorded, event) for event in events]
-            self._entry.events = recorded
-            return Receipt(seqs=tuple(seqs), durability=Durability.VOLATILE)
+            entry = self._entry
+            new, seqs, entry.overview = sort_out(events, entry.overview, entry.recorded, content_of)
+            entry.events += new
+            entry.recorded |= {event.id: (event.seq, content_of(event)) for event in new}
+            return Receipt(seqs=seqs, durability=Durability.VOLATILE)
 
     def put_blob(self, data: bytes) -> str:
         with self._mutex:
@@ -113,9 +117,7 @@ class MemoryStore:
         self._clock = clock
 
     def create(self, session_id: str, events: Sequence[Event]) -> MemoryWriter:
-        check_beginning(check_id(session_id), events)
-        entry = _Entry()
-        entry.events = [replace(deepcopy(event), seq=seq) for seq, event in enumerate(events, start=1)]
+        entry = _Entry(events, check_beginning(check_id(session_id), events))
         with self._mutex:
             if session_id in self._entries:
                 raise SessionExistsError(session_id)
@@ -127,7 +129,7 @@ class MemoryStore:
         while True:
             with self._mutex:
                 entry = self._get(session_id)
-                if fold(entry.events).version > FORMAT_VERSION:
+                if entry.overview.version > FORMAT_VERSION:
                     raise ReadOnlyError(f"session {session_id} was written by a newer version", hint="it can be read")
                 if entry.owner is None:
                     return self._writer(entry)
@@ -219,15 +221,3 @@ class MemoryStore:
     def _writer(self, entry: _Entry) -> MemoryWriter:
         entry.owner = Owner(pid=os.getpid(), host=socket.gethostname(), since=self._clock())
         return MemoryWriter(entry, self._mutex)
-
-
-def _append(recorded: list[Event], event: Event) -> int:
-    """Record one event unless it is there; its seq."""
-    for known in recorded:
-        if known.id == event.id:
-            if content_of(known) != content_of(event):
-                raise ConflictError(f"another event has the id {event.id} already")
-            return known.seq
-    check_event(event, fold(recorded))
-    recorded.append(replace(deepcopy(event), seq=len(recorded) + 1))
-    return len(recorded)

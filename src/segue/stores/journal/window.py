@@ -76,9 +76,7 @@ def read_since(
 
 
 def catch_up(overview: Overview, events: list[Event]) -> Overview:
-    for event in events:
-        overview = apply(overview, event)
-    return overview
+    return apply(overview, *events)
 
 
 def last_turns(read: Read, size: int, overview: Overview, branch: str, count: int) -> tuple[Turn, ...] | None:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from segue.durable.blobs import put_blob
 from segue.errors import ConflictError
 from segue.formats.journal import encode_append, encode_checkpoint, encode_event, fingerprint
-from segue.model import Turn, apply, apply_turns, check_event
+from segue.model import Folding, Turn, apply, apply_turns, check_event
 from segue.store import Durability, Receipt
 
 if TYPE_CHECKING:
@@ -93,13 +93,13 @@ class JournalWriter:
         return Receipt(seqs=(turn.seq,), durability=self._durability)
 
     def _append_all(self, events: tuple[Event, ...], *, fresh: bool) -> Receipt:
-        overview = self._counted()
+        folding = Folding(self._counted())
         new, seqs = self._sort_out(events, fresh=fresh)
         for event in new:
-            check_event(event, overview)
-            overview = apply(overview, event)
+            check_event(event, folding)
+            folding.add(event)
         if new:
-            self._write(encode_append(new), overview)
+            self._write(encode_append(new), folding.overview)
         else:
             self._log.check()
             if self._is_synced:
