@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import time
+from datetime import UTC, datetime, timedelta
 
 
 def utc_now() -> datetime:
@@ -23,3 +24,9 @@ def at_second(number: float) -> datetime:
         return datetime.fromtimestamp(number, UTC)
     except (OverflowError, OSError, ValueError):
         return datetime.fromtimestamp(0, UTC)
+
+
+def booted_at() -> datetime:
+    """When the machine started."""
+    clock = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+    return utc_now() - timedelta(seconds=time.clock_gettime(clock))

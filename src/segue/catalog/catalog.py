@@ -1,33 +1,38 @@
 """The index: follows its sources by reading what has changed, answers from what it knows, and may be lost at any time.
 
 It is never the truth. A catalog that is broken, of another make, or gone is made anew; one that somebody else is
-writing is used as it is; where there is no place for a file, it lives in memory.
+writing is used as it is; where there is no place for a file, it lives in memory. Every answer is of one moment.
 """
 
 from __future__ import annotations
 
 import sqlite3
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
-from segue.catalog.database import PATIENCE_SECONDS, Database, has_no_place, is_busy
+from segue.catalog.database import BROKEN, PATIENCE_SECONDS, Database, has_no_place, is_busy
 from segue.catalog.entry import Filters, Hit, conditions, entry_of, to_number
+from segue.catalog.health import find_damage, is_due, note_check, sum_of
 from segue.catalog.source import Glanced, Mark, Piece, Record
 from segue.catalog.statements import query
 from segue.catalog.words import expression
-from segue.errors import DamagedError, NotFoundError, SegueError, StorageError, unforeseen
+from segue.clock import booted_at, utc_now
+from segue.errors import NotFoundError, SegueError, StorageError, unforeseen
 from segue.model import EPOCH, Head
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
+    from datetime import datetime
     from types import TracebackType
     from typing import Self
 
     from segue.catalog.entry import Entry
     from segue.catalog.source import Sighting, Source
     from segue.durable.folder import Folder
+
+T = TypeVar("T")
 
 BATCH = 200
 """Sessions in one transaction: what a crash costs, and how long others wait."""
@@ -53,8 +58,18 @@ class Refreshed(Struct, frozen=True, kw_only=True):
 class Catalog:
     """One file in a cache folder (None for memory alone)."""
 
-    def __init__(self, folder: Folder | None, *, patience_seconds: float = PATIENCE_SECONDS) -> None:
-        self._database = Database(folder, patience_seconds=patience_seconds)
+    def __init__(
+        self,
+        folder: Folder | None,
+        *,
+        patience_seconds: float = PATIENCE_SECONDS,
+        clock: Callable[[], datetime] = utc_now,
+        tell: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """`tell` hears why a broken one is made anew."""
+        self._database = Database(folder, patience_seconds=patience_seconds, tell=tell)
+        self._clock = clock
+        self._followed: tuple[Sequence[Source], bool] = ((), False)
 
     @property
     def is_shared(self) -> bool:
@@ -68,13 +83,12 @@ class Catalog:
 
         Without `words` only what a listing shows is read, where a source can do so; a later search reads the rest.
         """
+        self._followed = (sources, words)
         try:
+            self._check_now_and_then()
             return self._refresh(sources, words, tell)
-        except sqlite3.DatabaseError as error:
-            if has_no_place(error):
-                self._database.move_to_memory()
-            else:
-                self._database.make_anew()
+        except BROKEN as error:
+            self._begin_again(error)
             return self._refresh(sources, words, tell)
 
     def note(self, source: Source, id: str) -> None:
@@ -94,7 +108,7 @@ class Catalog:
         condition, values = conditions(filters or Filters())
         statement = query("listed").format(filters=condition)
         most = _LARGEST if limit is None else min(limit, _LARGEST)
-        return [entry_of(row) for row in self._ask(statement, values | {"limit": most})]
+        return self._answer(lambda: [entry_of(row) for row in self._ask(statement, values | {"limit": most})])
 
     def search(
         self, text: str, filters: Filters | None = None, *, limit: int = 20, unfinished: bool = False
@@ -106,14 +120,17 @@ class Catalog:
         words = expression(text, unfinished=unfinished)
         condition, values = conditions(filters or Filters(), pieces=True)
         statement = query("matches").format(filters=condition)
-        found = self._ask(statement, values | {"words": words, "limit": min(limit, _LARGEST)})
-        return [self._hit(words, row["piece"], row["matches"]) for row in found]
+        values |= {"words": words, "limit": min(limit, _LARGEST)}
+        return self._answer(
+            lambda: [self._hit(words, row["piece"], row["matches"]) for row in self._ask(statement, values)]
+        )
 
     def said(self, entry: Entry, *, first: int = 0, branch: str = "", limit: int = 6) -> list[Piece]:
         """The last turns of a session, or those from a place on, as they were when it was read; in order."""
         statement = query("said").format(order="ASC" if first else "DESC")
         values = {"source": entry.source, "id": entry.id, "first": first, "branch": branch, "limit": limit}
-        return sorted((Piece(**row) for row in self._ask(statement, values)), key=lambda piece: piece.seq)
+        found = self._answer(lambda: [Piece(**row) for row in self._ask(statement, values)])
+        return sorted(found, key=lambda piece: piece.seq)
 
     def close(self) -> None:
         self._database.close()
@@ -129,6 +146,19 @@ class Catalog:
     @property
     def _connection(self) -> sqlite3.Connection:
         return self._database.connection
+
+    def _check_now_and_then(self) -> None:
+        now = self._clock()
+        if is_due(self._connection, now, booted_at()):
+            if damage := find_damage(self._connection):
+                self._database.make_anew(damage)
+            note_check(self._connection, now)
+
+    def _begin_again(self, error: Exception) -> None:
+        if has_no_place(error):
+            self._database.move_to_memory()
+        else:
+            self._database.make_anew(str(error))
 
     def _refresh(self, sources: Sequence[Source], words: bool, tell: Callable[[int], None]) -> Refreshed:  # noqa: FBT001
         seen = read = gone = 0
@@ -179,7 +209,7 @@ class Catalog:
         return count + self._put_all(source, records, words=words)
 
     def _read(self, source: Source, id: str, *, words: bool) -> Record:
-        known = self._mark(source, id)
+        known = self._mark(source.name, id)
         try:
             if not words and isinstance(source, Glanced):
                 return source.glance(id)
@@ -198,19 +228,21 @@ class Catalog:
                 self._put(source.name, one, record, is_read=is_read)
         return len(records)
 
-    def _mark(self, source: Source, id: str) -> Mark | None:
-        row = self._connection.execute(query("find"), (source.name, id)).fetchone()
+    def _mark(self, source: str, id: str) -> Mark | None:
+        row = self._connection.execute(query("find"), (source, id)).fetchone()
         return None if row is None else Mark(row[1], row[2])
 
     def _put(self, source: str, one: Sighting, record: Record, *, is_read: bool) -> None:
         head = record.head
+        # A glance does not change how far it was read.
+        mark = record.mark if is_read else self._mark(source, one.id) or record.mark
         values = {
             "source": source,
             "id": one.id,
             "revision": one.revision,
-            "is_read": is_read,
-            "seq": record.mark.seq,
-            "mark": record.mark.id,
+            "is_read": int(is_read),
+            "seq": mark.seq,
+            "mark": mark.id,
             "tool": record.tool,
             "agent": head.agent,
             "title": head.title,
@@ -227,21 +259,19 @@ class Catalog:
             "updated_at": to_number(head.updated_at),
             "damage": head.damage,
         }
-        cleaned = {name: _clean(value) for name, value in values.items()}
-        (number,) = self._connection.execute(query("put"), cleaned).fetchone()
+        row = {name: _clean(value) for name, value in values.items()}
+        (number,) = self._connection.execute(query("put"), {**row, "sum": sum_of(row.values())}).fetchone()
         if is_read:
             self._forget_pieces(number, everything=not record.is_rest)
             self._add_pieces(number, record.pieces)
 
     def _add_pieces(self, session: int, pieces: Iterable[Piece]) -> None:
         last = self._connection.execute(query("last_piece")).fetchone()[0]
-        self._connection.executemany(
-            query("add_piece"),
-            (
-                (session, one.kind, _clean(one.seq), _clean(one.branch), _clean(one.role), _clean(one.text))
-                for one in pieces
-            ),
+        rows = (
+            (session, one.kind, _clean(one.seq), _clean(one.branch), _clean(one.role), _clean(one.text))
+            for one in pieces
         )
+        self._connection.executemany(query("add_piece"), ((*row, sum_of(row)) for row in rows))
         self._connection.execute(query("index_pieces"), (session, last))
 
     def _forget(self, source: Source, ids: Collection[str]) -> int:
@@ -273,16 +303,32 @@ class Catalog:
             matches=matches,
         )
 
-    def _ask(self, statement: str, values: dict[str, object]) -> list[sqlite3.Row]:
+    def _answer(self, ask: Callable[[], T]) -> T:
+        """What is asked for, of one moment; where the index is broken, of one made anew from the same sources."""
         try:
-            cursor = self._connection.cursor()
-            cursor.row_factory = sqlite3.Row
-            return cursor.execute(statement, values).fetchall()
-        except sqlite3.DatabaseError as error:
-            self._database.make_anew()
-            raise StorageError(
-                f"the catalog broke ({error})", hint="try again: it is made anew from the files"
-            ) from None
+            return self._at_one_moment(ask)
+        except BROKEN as error:
+            if is_busy(error):
+                raise StorageError("the index is being written", hint="try again") from None
+            self._begin_again(error)
+        try:
+            self._refresh(*self._followed, lambda _: None)
+            return self._at_one_moment(ask)
+        except BROKEN as error:
+            raise StorageError(f"the index cannot be made ({error})", hint="try again") from None
+
+    def _at_one_moment(self, ask: Callable[[], T]) -> T:
+        """In one read transaction: others may write all the while."""
+        self._connection.execute("BEGIN")
+        try:
+            return ask()
+        finally:
+            self._connection.rollback()
+
+    def _ask(self, statement: str, values: dict[str, object]) -> list[sqlite3.Row]:
+        cursor = self._connection.cursor()
+        cursor.row_factory = sqlite3.Row
+        return cursor.execute(statement, values).fetchall()
 
 
 def _is_changed(source: Source, one: Sighting, known: tuple[str, bool, bool] | None, *, words: bool) -> bool:

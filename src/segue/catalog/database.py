@@ -14,24 +14,42 @@ from segue.catalog.statements import schema
 from segue.errors import SegueError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from segue.durable.folder import Folder
 
 VERSION = 5
 """Of the schema."""
 NAME = "catalog.sqlite3"
 PATIENCE_SECONDS = 2.0
+BROKEN = (sqlite3.DatabaseError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, MemoryError)
+"""What comes of asking an index whose bytes have changed: errors of SQLite, and values that nobody wrote."""
 _BESIDE = ("", "-wal", "-shm")
 _MEMORY = ":memory:"
 _NO_PLACE = frozenset({"SQLITE_READONLY", "SQLITE_FULL", "SQLITE_CANTOPEN", "SQLITE_IOERR", "SQLITE_PERM"})
 """How SQLite says that the machine would not."""
 
 
-class Database:
-    """A connection that is always there. `patience_seconds` is how long it waits for another writer."""
+class _OtherMakeError(sqlite3.DatabaseError):
+    """It is of another version: no damage, and nobody has to be told."""
 
-    def __init__(self, folder: Folder | None, *, patience_seconds: float = PATIENCE_SECONDS) -> None:
+
+class Database:
+    """A connection that is always there. `patience_seconds` is how long it waits for another writer.
+
+    `tell` hears why an index that was broken is made anew.
+    """
+
+    def __init__(
+        self,
+        folder: Folder | None,
+        *,
+        patience_seconds: float = PATIENCE_SECONDS,
+        tell: Callable[[str], None] = lambda _: None,
+    ) -> None:
         self._folder = folder
         self._patience_seconds = patience_seconds
+        self._tell = tell
         self.connection = self._open()
 
     @property
@@ -39,7 +57,8 @@ class Database:
         """Whether it is a file, which others see as well."""
         return self._folder is not None
 
-    def make_anew(self) -> None:
+    def make_anew(self, reason: str) -> None:
+        self._tell(reason)
         self.connection.close()
         self._remove()
         self.connection = self._open()
@@ -55,13 +74,15 @@ class Database:
     def _open(self) -> sqlite3.Connection:
         try:
             return self._connect()
-        except sqlite3.DatabaseError as error:
+        except BROKEN as error:
             # Busy: somebody else is making it at this moment.
             if is_busy(error) or has_no_place(error) or not self._remove():
                 self._folder = None
+            elif not isinstance(error, _OtherMakeError):
+                self._tell(str(error))
         try:
             return self._connect()
-        except sqlite3.DatabaseError:
+        except BROKEN:
             self._folder = None
             return self._connect()
 
@@ -70,9 +91,11 @@ class Database:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = OFF")
+            connection.execute("PRAGMA trusted_schema = OFF")
+            connection.execute("PRAGMA cell_size_check = ON")
             version = connection.execute("PRAGMA user_version").fetchone()[0]
             if version not in {0, VERSION}:
-                raise sqlite3.DatabaseError(f"it is a catalog of version {version}")
+                raise _OtherMakeError(f"it is a catalog of version {version}")
             if version == 0:
                 connection.executescript(f"BEGIN IMMEDIATE;\n{schema()}\nPRAGMA user_version = {VERSION};\nCOMMIT;")
         except BaseException:
@@ -108,14 +131,14 @@ class Database:
         return True
 
 
-def is_busy(error: sqlite3.Error) -> bool:
+def is_busy(error: Exception) -> bool:
     return _name(error).startswith("SQLITE_BUSY")
 
 
-def has_no_place(error: sqlite3.Error) -> bool:
+def has_no_place(error: Exception) -> bool:
     return _name(error).startswith(tuple(_NO_PLACE))
 
 
-def _name(error: sqlite3.Error) -> str:
+def _name(error: Exception) -> str:
     """Errors that SQLite did not raise itself have none."""
     return getattr(error, "sqlite_errorname", "")

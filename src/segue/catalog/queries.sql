@@ -4,26 +4,26 @@ SELECT id, revision, is_read, status = 'active' FROM sessions WHERE source = ?;
 -- find: how far one session was read
 SELECT number, seq, mark FROM sessions WHERE source = ? AND id = ?;
 
--- put: what a listing needs of a session, as it is now; a glance does not change how far it was read
+-- put: what a listing needs of a session, as it is now
 INSERT INTO sessions (
     source, id, revision, is_read, seq, mark, tool, agent, title, status, branch, project, folder, summary,
-    handed_to, handed_from, tags, turn_count, created_at, updated_at, damage
+    handed_to, handed_from, tags, turn_count, created_at, updated_at, damage, sum
 )
 VALUES (
     :source, :id, :revision, :is_read, :seq, :mark, :tool, :agent, :title, :status, :branch, :project, :folder, :summary,
-    :handed_to, :handed_from, :tags, :turn_count, :created_at, :updated_at, :damage
+    :handed_to, :handed_from, :tags, :turn_count, :created_at, :updated_at, :damage, :sum
 )
 ON CONFLICT (source, id) DO UPDATE SET
-    revision = excluded.revision, is_read = excluded.is_read,
-    seq = iif(excluded.is_read, excluded.seq, seq), mark = iif(excluded.is_read, excluded.mark, mark),
+    revision = excluded.revision, is_read = excluded.is_read, seq = excluded.seq, mark = excluded.mark,
     tool = excluded.tool, agent = excluded.agent, title = excluded.title, status = excluded.status,
     branch = excluded.branch, project = excluded.project, folder = excluded.folder, summary = excluded.summary,
     handed_to = excluded.handed_to, handed_from = excluded.handed_from, tags = excluded.tags, turn_count = excluded.turn_count,
-    created_at = excluded.created_at, updated_at = excluded.updated_at, damage = excluded.damage
+    created_at = excluded.created_at, updated_at = excluded.updated_at, damage = excluded.damage,
+    sum = excluded.sum
 RETURNING number;
 
 -- add_piece: something to search for
-INSERT INTO pieces (session, kind, seq, branch, role, text) VALUES (?, ?, ?, ?, ?, ?);
+INSERT INTO pieces (session, kind, seq, branch, role, text, sum) VALUES (?, ?, ?, ?, ?, ?, ?);
 
 -- index_pieces: the words of the pieces of a session beyond a number
 INSERT INTO words (rowid, text) SELECT number, text FROM pieces WHERE session = ? AND number > ?;

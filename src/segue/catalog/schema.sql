@@ -23,6 +23,7 @@ CREATE TABLE sessions (
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL, -- microseconds
     damage TEXT NOT NULL,
+    sum INTEGER NOT NULL,      -- a checksum of all that stands before it but the number
     UNIQUE (source, id)
 );
 CREATE INDEX sessions_by_activity ON sessions (updated_at);
@@ -36,10 +37,14 @@ CREATE TABLE pieces (
     seq INTEGER NOT NULL,
     branch TEXT NOT NULL,
     role TEXT NOT NULL,
-    text TEXT NOT NULL
+    text TEXT NOT NULL,
+    sum INTEGER NOT NULL
 );
 CREATE INDEX pieces_by_session ON pieces (session);
 
 CREATE VIRTUAL TABLE words USING fts5 (
     text, content='pieces', content_rowid='number', tokenize='unicode61 remove_diacritics 2'
 );
+
+-- When somebody last looked whether all of this is as it was written: one row.
+CREATE TABLE care (checked_at INTEGER NOT NULL);

@@ -125,7 +125,7 @@ def open_catalog(places: Places, *, words: bool) -> Catalog:
     from segue.catalog import Catalog
     from segue.console.places import cache_folder
 
-    catalog = Catalog(cache_folder())
+    catalog = Catalog(cache_folder(), tell=_tell_rebuilt)
     try:
         refreshed = catalog.refresh(places.sources, words=words, tell=_tell)
         if refreshed.read >= _MANY:
@@ -143,6 +143,10 @@ def open_catalog(places: Places, *, words: bool) -> Catalog:
 def _tell(count: int) -> None:
     if count >= _MANY:
         output.progress(f"reading what is new: {count:,} sessions")
+
+
+def _tell_rebuilt(reason: str) -> None:
+    output.warn(f"the index was damaged ({reason}) and is made anew from the files")
 
 
 def plain_entry(entry: Entry) -> dict[str, object]:
