@@ -162,6 +162,10 @@ class ReadOnlyError(StorageError):
     """It can be read here, but not written."""
 
 
+class TooLargeError(StorageError):
+    """There is more of it than is read: a mistake, or made to fill the memory of whoever opens it."""
+
+
 class WriterStoppedError(StorageError):
     """This writer met an I/O error and takes nothing more, so that no later receipt hides it."""
 

@@ -19,7 +19,7 @@ from segue.catalog.source import Glanced, Mark, Piece, Record
 from segue.catalog.statements import query
 from segue.catalog.words import expression
 from segue.clock import booted_at, utc_now
-from segue.errors import NotFoundError, SegueError, StorageError, unforeseen
+from segue.errors import DamagedError, NotFoundError, SegueError, StorageError, unforeseen
 from segue.model import EPOCH, Head
 
 if TYPE_CHECKING:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from segue.formats.foreign.limits import LINES, too_large
+
 BLOCK_BYTES = 1 << 20
 ENDS_BYTES = 64 << 10
 """What is read at either end of a file that is not read whole."""
@@ -51,9 +53,14 @@ class Lines:
             at += len(block)
             *ended, rest = block.split(b"\n")
             for piece in ended:
+                if not size and not piece:
+                    number, offset = number + 1, offset + 1
+                    continue
                 size += len(piece)
                 yield from _line(Place(number, offset, size), pieces, piece, is_whole=True)
                 number, offset, size, pieces = number + 1, offset + size + 1, 0, []
+            if number - start > LINES:
+                raise too_large(f"there are {number - start:,} lines")
             size += len(rest)
             if size <= LONGEST_LINE_BYTES:
                 pieces.append(rest)

@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from segue.errors import Damage, UsageError
+from segue.formats.foreign.limits import DAMAGES, VALUES, has_too_many_values, too_large
 from segue.formats.records import BadRecordError, moment_of, parse
 from segue.model import EPOCH, JsonObject, Turn, check_event
 
@@ -81,7 +82,7 @@ class Gathering:
                 self.damage("it is too long to be read", at=place)
                 continue
             try:
-                record = parse(data)
+                record = parse_record(data)
             except BadRecordError as error:
                 self.damage(str(error) if is_whole else "it breaks off in the middle", at=place)
                 continue
@@ -99,6 +100,8 @@ class Gathering:
         return True
 
     def damage(self, reason: str, *, at: Place | None = None) -> None:
+        if len(self.damages) >= DAMAGES:
+            raise too_large(f"{DAMAGES:,} places cannot be read")
         if at is None:
             self.damages.append(Damage(self.place, reason))
         else:
@@ -166,6 +169,13 @@ class Gathering:
             self.damage(only_text(turn, error))
             return plain_turn(turn)
         return turn
+
+
+def parse_record(data: bytes) -> object:
+    """JSON of another tool. BadRecordError with the reason."""
+    if has_too_many_values(data):
+        raise BadRecordError(f"there are more than {VALUES:,} values in it")
+    return parse(data)
 
 
 def plain_turn(turn: Turn) -> Turn:

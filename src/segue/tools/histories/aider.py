@@ -33,7 +33,7 @@ class AiderHistory(Struct, frozen=True):
         return Path(environ.get("PWD") or home)
 
     def kept(self, home: Path, environ: Mapping[str, str]) -> Iterator[Kept]:
-        known: set[str] = set()
+        known: dict[str, int] = {}
         for path in self._files(home, environ):
             try:
                 state = path.stat()
@@ -43,12 +43,10 @@ class AiderHistory(Struct, frozen=True):
                 continue
             project = sha256(os.fsencode(path)).hexdigest()[:8]
             for run in found:
-                id = own = f"{project}-{''.join(filter(str.isdigit, run.started))}"
-                number = 1
-                while id in known:  # started twice in a second
-                    number += 1
-                    id = f"{own}-{number}"
-                known.add(id)
+                id = f"{project}-{''.join(filter(str.isdigit, run.started))}"
+                known[id] = known.get(id, 0) + 1
+                if known[id] > 1:  # started twice in a second
+                    id = f"{id}-{known[id]}"
                 is_last = run is found[-1]
                 yield Kept(
                     id=id,

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
+from io import RawIOBase
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct
 
-from segue.errors import MissingExtraError, NotFoundError
+from segue.errors import MissingExtraError, NotFoundError, TooLargeError
 from segue.formats.foreign import codex
+from segue.formats.foreign.limits import too_large, unpacked_limit
 from segue.formats.foreign.lines import Ends, Lines
 from segue.formats.foreign.transcript import Gathering, as_text
-from segue.tools.histories.history import Kept, Reading, files, gone, opened, seen
+from segue.tools.histories.history import Kept, Reading, files, opened, seen
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Generator, Iterator, Mapping
     from typing import BinaryIO
 
+    from segue.formats.foreign.lines import Read
     from segue.formats.foreign.transcript import Step
 
 _ID_LENGTH = len("01a1df33-fc2a-7eb2-8416-482a85e91f8c")
 _ENDINGS = (".jsonl", ".jsonl.zst")
+_WINDOW_BYTES = 128 << 20
+_CHUNK_BYTES = 64 << 10
 
 
 class CodexHistory(Struct, frozen=True):
@@ -63,17 +68,18 @@ def _titles(path: Path) -> dict[str, str]:
     about = Gathering("codex", str(path))
     try:
         with opened(str(path)) as lines:
-            records = [record for _, record in about.records(lines)]
-    except NotFoundError:
+            return {as_text(record.get("id")): as_text(record.get("thread_name")) for _, record in about.records(lines)}
+    except (NotFoundError, TooLargeError):
         return {}
-    return {as_text(record.get("id")): as_text(record.get("thread_name")) for record in records}
 
 
 def _steps(path: str, about: Gathering, *, only_ends: bool = False) -> Generator[Step]:
     with ExitStack() as stack:
+        known: dict[str, os.DirEntry[str]] = {}
 
         def find(thread: str) -> Lines | None:
-            found = _rollouts(_root_of(Path(path))).get(thread)
+            known.update(known or _rollouts(_root_of(Path(path))))
+            found = known.get(thread)
             return open_rollout(found.path) if found else None
 
         def open_rollout(path: str) -> Lines:
@@ -101,23 +107,43 @@ def rollout(path: str, about: Gathering, *, only_ends: bool = False) -> Iterator
         import zstandard
     except ImportError:
         raise MissingExtraError("zstandard, which reads what Codex has compressed,", "codex") from None
-    try:
-        file = Path(path).open("rb")  # noqa: SIM115 - closed below
-    except FileNotFoundError:
-        raise gone(path) from None
-    with file, zstandard.ZstdDecompressor().stream_reader(file) as stream:
-        yield Lines(_Unpacked(stream, zstandard.ZstdError, about).read)
+    unpacker = zstandard.ZstdDecompressor(max_window_size=_WINDOW_BYTES)
+    with (
+        opened(path) as packed,
+        unpacker.stream_reader(cast("BinaryIO", _Packed(packed.read)), read_size=_CHUNK_BYTES) as stream,
+    ):
+        yield Lines(_Unpacked(stream, zstandard.ZstdError, about, unpacked_limit(Path(path).stat().st_size)).read)
+
+
+class _Packed(RawIOBase):
+    """A file as unpackers read it: from front to back."""
+
+    def __init__(self, read: Read) -> None:
+        self._read = read
+        self._offset = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # any buffer is one
+        data = self._read(len(buffer), self._offset)
+        self._offset += len(data)
+        buffer[: len(data)] = data
+        return len(data)
 
 
 class _Unpacked:
-    """A stream that is read from front to back; where it breaks, it ends."""
+    """A stream that is read from front to back; where it breaks, it ends, and where there is too much, too."""
 
-    def __init__(self, stream: BinaryIO, error: type[Exception], about: Gathering) -> None:
+    def __init__(self, stream: BinaryIO, error: type[Exception], about: Gathering, limit: int) -> None:
         self._stream = stream
         self._error = error
         self._about = about
+        self._limit = limit
 
     def read(self, size: int, offset: int) -> bytes:
+        if offset > self._limit:
+            raise too_large(f"{self._about.place} unpacks to more than {self._limit >> 20:,} MB")
         try:
             return self._stream.read(size)
         except self._error as error:

@@ -88,15 +88,29 @@ def find_kept(history: History, id: str, home: Path, environ: Mapping[str, str])
 
 
 def files(folder: Path, depth: int, *suffixes: str) -> Iterator[os.DirEntry[str]]:
-    """The files with one of these endings, so many levels below; without those that cannot be looked at."""
+    """The files with one of these endings, so many levels below; without those that cannot be looked at.
+
+    Links are followed, but no folder is looked through twice at one level: a link to itself would have no end.
+    """
+    return _files(folder, depth, suffixes, set())
+
+
+def _files(
+    folder: Path, depth: int, suffixes: tuple[str, ...], seen: set[tuple[int, int, int]]
+) -> Iterator[os.DirEntry[str]]:
     try:
+        state = folder.stat()
+        place = (depth, state.st_dev, state.st_ino)
+        if place in seen:
+            return
+        seen.add(place)
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError:
         return
     for entry in entries:
         try:
             if depth and entry.is_dir():
-                yield from files(Path(entry.path), depth - 1, *suffixes)
+                yield from _files(Path(entry.path), depth - 1, suffixes, seen)
             elif not depth and entry.name.endswith(suffixes) and entry.is_file():
                 entry.stat()  # which it remembers: a file may be gone a moment later
                 yield entry

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _STARTED = re.compile(rb"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*")
 _MODEL = re.compile(r"> (?:Main m|M)odel: (\S+)")
-_TOKENS = re.compile(r"> Tokens: .*?([\d.,]+)(k?) received")
+_TOKENS = re.compile(r"> Tokens: .{0,200}?([\d.,]{1,20})(k?) received")
 _USER, _AIDER = "#### ", "> "
 
 

@@ -8,8 +8,8 @@ import msgspec
 from msgspec import Raw, Struct
 
 from segue.formats.foreign.lines import Place
-from segue.formats.foreign.transcript import as_text, child
-from segue.formats.records import BadRecordError, parse
+from segue.formats.foreign.transcript import as_text, child, parse_record
+from segue.formats.records import BadRecordError
 
 if TYPE_CHECKING:
     from segue.formats.foreign.lines import Lines
@@ -26,7 +26,7 @@ class Entry(Struct, gc=False):
     id: str
     parent: str
     is_aside: bool
-    places: tuple[Place, ...] = ()
+    places: list[Place]
     """None of what is no message."""
 
 
@@ -101,10 +101,10 @@ def _link(found: Index, answers: dict[str, Entry], record: _Record, place: Place
     message = record.message
     answer = answers.get(message.id) if record.type == "assistant" else None
     if answer is not None:  # an answer is split into one record a block
-        answer.places = (*answer.places, place)
+        answer.places.append(place)
         return
     parent = record.parent_uuid or record.logical_parent_uuid or ""
-    places = (place,) if record.type in SAID else ()
+    places = [place] if record.type in SAID else []
     found.entries.append(Entry(record.uuid, parent, record.is_sidechain, places))
     if record.type == "assistant" and message.id:
         answers[message.id] = found.entries[-1]
@@ -114,7 +114,7 @@ def _link(found: Index, answers: dict[str, Entry], record: _Record, place: Place
 
 def _patiently(data: bytes) -> _Record:
     """For records with values of other kinds than Claude's own. BadRecordError with the reason."""
-    plain = parse(data)
+    plain = parse_record(data)
     if not isinstance(plain, dict):
         raise BadRecordError("it is JSON, but not an object")
     message = child(plain, "message")

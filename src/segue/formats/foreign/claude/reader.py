@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from segue.formats.foreign.claude.index import index
+from segue.formats.foreign.limits import TURN_BYTES
 from segue.formats.foreign.lines import lines_of
 from segue.formats.foreign.transcript import (
     Gathering,
@@ -13,11 +14,12 @@ from segue.formats.foreign.transcript import (
     call_part,
     child,
     objects,
+    parse_record,
     reasoning_part,
     result_part,
     texts,
 )
-from segue.formats.records import BadRecordError, parse
+from segue.formats.records import BadRecordError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -109,10 +111,15 @@ def _ids(records: list[JsonObject]) -> list[str]:
 
 
 def _records(lines: Lines, entry: Entry, gathering: Gathering) -> Iterator[JsonObject]:
+    total = 0
     for place in entry.places:
         gathering.read_bytes += place.size
+        total += place.size
+        if total > max(TURN_BYTES, entry.places[0].size):
+            gathering.damage("the message that it belongs to is too long to be read", at=place)
+            return
         try:
-            record = parse(lines.at(place))
+            record = parse_record(lines.at(place))
         except BadRecordError as error:
             gathering.damage(str(error), at=place)
             continue

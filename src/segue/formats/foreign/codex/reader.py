@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
+from segue.formats.foreign.limits import TURN_BYTES
 from segue.formats.foreign.lines import Lines, lines_of
 from segue.formats.foreign.transcript import (
     Gathering,
@@ -40,7 +41,7 @@ _INJECTED = (
 )
 _CALLS = {"function_call": "arguments", "custom_tool_call": "input", "local_shell_call": "action"}
 _OUTPUTS = ("function_call_output", "custom_tool_call_output", "local_shell_call_output")
-_DEEPEST_FORK = 100
+_MOST_FORKS = 100
 
 
 def read(data: bytes, *, native_id: str, place: str) -> Transcript:
@@ -53,16 +54,19 @@ def steps(lines: Lines, gathering: Gathering, find: Find = lambda _: None) -> It
 
     What the user took back stays where it was said, and the next turn stands behind the last one that counts.
     """
-    way: list[tuple[str, bool]] = []  # to the tip: the id of each turn, and whether the user said it
-    for said in _turns(lines, gathering.native_id, gathering, find, depth=_DEEPEST_FORK):
+    way: list[str] = []  # to the tip: the id of each turn
+    begun: list[int] = []  # where in it the user spoke
+    for said in _turns(lines, gathering.native_id, gathering, _Others(gathering.native_id, find)):
         if isinstance(said, int):
-            begun = [at for at, (_, is_users) in enumerate(way) if is_users][-said:]
-            del way[begun[0] if begun else len(way) :]
+            if taken := begun[-said:]:
+                del way[taken[0] :], begun[-said:]
         else:
             turn, is_ours = said
             yield Step(turn, gathering.tip, is_ours=is_ours)
-            way.append((turn.id, turn.role == "user"))
-        gathering.tip = way[-1][0] if way else ""
+            if turn.role == "user":
+                begun.append(len(way))
+            way.append(turn.id)
+        gathering.tip = way[-1] if way else ""
 
 
 Numbered = tuple["Place", "JsonObject"]
@@ -72,8 +76,22 @@ TakenBack = int
 """How many of the user's turns count no more, with all that was said behind the first of them."""
 
 
+class _Others:
+    """The other sessions that this one begins with: each is read once, and not more than so many."""
+
+    def __init__(self, native_id: str, find: Find) -> None:
+        self._known = {native_id}
+        self._find = find
+
+    def open(self, name: str) -> Lines | None:
+        if name in self._known or len(self._known) > _MOST_FORKS:
+            return None
+        self._known.add(name)
+        return self._find(name)
+
+
 def _turns(
-    lines: Lines, native_id: str, gathering: Gathering, find: Find, *, depth: int, end: JsonObject | None = None
+    lines: Lines, native_id: str, gathering: Gathering, others: _Others, *, end: JsonObject | None = None
 ) -> Iterator[Spoken | TakenBack]:
     model, answer = "", _Answer(native_id)
     records = gathering.records(lines)
@@ -85,7 +103,7 @@ def _turns(
                 gathering.marked(record)
                 gathering.cwd = gathering.cwd or as_text(payload.get("cwd"))
                 if base := child(payload, "history_base"):
-                    yield from _shared(base, gathering, find, depth)
+                    yield from _shared(base, gathering, others)
             case "turn_context":
                 model = as_text(payload.get("model"))
             case "token_usage_record":
@@ -101,8 +119,7 @@ def _turns(
                 if (turn := _told(gathering, at, record, native_id)) is not None:
                     yield turn, gathering.marked(record)
             case "response_item":
-                answer.records.append((at, record))
-                answer.model = model
+                yield from answer.add(at, record, model, gathering)
     yield from answer.close(gathering)
 
 
@@ -114,22 +131,31 @@ def _is_beyond(numbered: Numbered, end: JsonObject) -> bool:
     return isinstance(ordinal, int) and isinstance(own, int) and own >= ordinal
 
 
-def _shared(base: JsonObject, gathering: Gathering, find: Find, depth: int) -> Iterator[Spoken | TakenBack]:
+def _shared(base: JsonObject, gathering: Gathering, others: _Others) -> Iterator[Spoken | TakenBack]:
     name = as_text(base.get("thread_id"))
-    lines = find(name) if depth else None
+    lines = others.open(name)
     if lines is None:
-        gathering.damage(f"its beginning is in session {name:.80}, which is not there")
+        gathering.damage(f"its beginning is in session {name:.80}, which is not there, or refers back to this one")
     else:
-        yield from _turns(lines, name, gathering, find, depth=depth - 1, end=base)
+        yield from _turns(lines, name, gathering, others, end=base)
 
 
 class _Answer:
     """What the model says before anyone else does: reasoning, text and calls are items of their own."""
 
     def __init__(self, native_id: str) -> None:
-        self.records: list[Numbered] = []
-        self.model = ""
+        self._size_bytes = 0
+        self._records: list[Numbered] = []
+        self._model = ""
         self._native_id = native_id
+
+    def add(self, at: Place, record: JsonObject, model: str, gathering: Gathering) -> Iterator[Spoken]:
+        """One more record; where they would be too much for one turn, it begins another."""
+        if self._size_bytes + at.size > TURN_BYTES:
+            yield from self.close(gathering)
+        self._records.append((at, record))
+        self._model = model
+        self._size_bytes += at.size
 
     def count(self, usage: JsonObject, gathering: Gathering) -> Iterator[Spoken]:
         """The count comes behind the answer, and ends it; older releases give it in the second of two places only."""
@@ -138,11 +164,11 @@ class _Answer:
             yield from self.close(gathering, tokens)
 
     def close(self, gathering: Gathering, tokens: int | None = None) -> Iterator[Spoken]:
-        if not self.records:
+        if not self._records:
             return
         said: list[str] = []
         parts: list[JsonObject] = []
-        for _, record in self.records:
+        for _, record in self._records:
             item = child(record, "payload")
             match item.get("type"):
                 case "message":
@@ -153,18 +179,18 @@ class _Answer:
                 case str(kind) if kind in _CALLS:
                     given = _arguments(item.get(_CALLS[kind]))
                     parts.append(call_part(item.get("call_id"), item.get("name") or kind, given))
-        at, first = self.records[0]
+        at, first = self._records[0]
         turn = gathering.turn(
             f"{self._native_id}:{at.number}",
             "assistant",
             "\n\n".join(text for text in said if text),
             gathering.moment(first.get("timestamp"), at=at),
-            records=[record for _, record in self.records],
+            records=[record for _, record in self._records],
             parts=parts,
             tokens=tokens,
-            model=self.model,
+            model=self._model,
         )
-        self.records = []
+        self._records, self._size_bytes = [], 0
         yield turn, gathering.marked(first)
 
 

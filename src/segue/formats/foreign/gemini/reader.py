@@ -13,10 +13,11 @@ from segue.formats.foreign.transcript import (
     call_part,
     child,
     objects,
+    parse_record,
     reasoning_part,
     result_part,
 )
-from segue.formats.records import BadRecordError, parse
+from segue.formats.records import BadRecordError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,16 +46,19 @@ def steps(lines: Lines, gathering: Gathering) -> Iterator[Step]:
         for message in objects(document.get("messages")):
             yield from _steps(gathering, as_text(message.get("id")), Place(0, 0, 0), message)
         return
+    restated: dict[Place, list[JsonObject]] = {}  # of the one line that was read last: it is read once
     for key, (place, number) in _left(lines, gathering).items():
-        try:
-            record = parse(lines.at(place))
-        except BadRecordError as error:
-            gathering.damage(str(error), at=place)
-            continue
-        message = record if isinstance(record, dict) else {}
-        if number:
-            message = objects(_change(message).get("messages"))[number - 1]
-        yield from _steps(gathering, key, place, message)
+        record: object = {}
+        if place not in restated:
+            try:
+                record = parse_record(lines.at(place))
+            except BadRecordError as error:
+                gathering.damage(str(error), at=place)
+                continue
+            if number and isinstance(record, dict):
+                restated = {place: objects(_change(record).get("messages"))}
+        for found in restated.get(place, [])[number - 1 : number] if number else objects([record]):
+            yield from _steps(gathering, key, place, found)
 
 
 def _document(lines: Lines) -> JsonObject | None:
@@ -63,7 +67,7 @@ def _document(lines: Lines) -> JsonObject | None:
     if first is None or first.data is None or (first.is_whole and first.data.strip() != b"{"):
         return None
     try:
-        found = parse(lines.read(_LARGEST_DOCUMENT_BYTES, 0))
+        found = parse_record(lines.read(_LARGEST_DOCUMENT_BYTES, 0))
     except BadRecordError:
         return None
     return found if isinstance(found, dict) and "messages" in found else None
@@ -82,7 +86,7 @@ def _left(lines: Lines, gathering: Gathering) -> dict[str, Where]:
             restated = {as_text(message.get("id")): (place, number) for number, message in told}
             messages = {key: whole.get(key, where) for key, where in restated.items()}
         elif "$rewindTo" in record:
-            messages = _before(messages, as_text(record["$rewindTo"]))
+            _rewind(messages, as_text(record["$rewindTo"]))
         elif "id" in record:  # also a second time, and then the last one counts
             messages[as_text(record["id"])] = whole[as_text(record["id"])] = (place, 0)
     return messages
@@ -101,9 +105,9 @@ def _head(record: JsonObject, gathering: Gathering) -> None:
         gathering.cwd = gathering.cwd or folders[0]
 
 
-def _before(messages: dict[str, Where], name: str) -> dict[str, Where]:
-    kept = list(messages)
-    return {key: messages[key] for key in kept[: kept.index(name)]} if name in messages else messages
+def _rewind(messages: dict[str, Where], name: str) -> None:
+    while name in messages:
+        messages.popitem()
 
 
 def _steps(gathering: Gathering, key: str, at: Place, message: JsonObject) -> Iterator[Step]:
