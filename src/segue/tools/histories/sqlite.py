@@ -36,7 +36,7 @@ _LIMITS = {
 }
 _FREE_BYTES, _TIMES = 128 << 20, 4
 """How much text is read: of a small database so much, of a large one so many times its size."""
-_STEP, _MOST_STEPS = 10_000, 30_000
+_STEP, _MOST_STEPS = 10_000, 10_000
 """Instructions of SQLite between two looks, and looks: a few seconds of work."""
 _FUNCTIONS = frozenset({"char", "coalesce", "count", "group_concat", "max", "nullif"})
 """Those that we call."""
