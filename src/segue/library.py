@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import time
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -16,20 +17,21 @@ from segue.clock import utc_now
 from segue.errors import AmbiguousIdError, ConflictError, NotFoundError, SegueError, SessionExistsError, UsageError
 from segue.follow import Follower
 from segue.ids import check_id
-from segue.model import Head, Metadata
+from segue.model import Event, Head, Metadata, Overview, Turn, Unknown, own_turns_on
 from segue.session import LiveSession
 from segue.store import FORMAT_VERSION, WAIT_SECONDS, Durability
 from segue.stores import open_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable
     from types import TracebackType
     from typing import Self
 
-    from segue.model import Event, JsonObject, Overview, Session, Status, Turn
+    from segue.model import JsonObject, Session, Status
     from segue.store import Examination, Recovery, Store, Writer
 
 _TRIES = 20
+_READINGS = 16
 
 
 def open(
@@ -51,6 +53,37 @@ class Cleaned(Struct, frozen=True, kw_only=True):
     removed: tuple[Head, ...]
     kept: tuple[tuple[Head, str], ...]
     """Sessions that are old enough and stay all the same, each with the reason."""
+
+
+class StreamedSession(Struct, frozen=True):
+    """A session that was found sound, and whose turns are read as they are asked for: it may be larger than memory."""
+
+    overview: Overview
+    unknown: tuple[Unknown, ...]
+    _read: Callable[[], Iterator[Event]]
+
+    def path(self, branch: str) -> Iterator[Turn]:
+        """As `Session.path`; what was recorded since is left out."""
+        wanted = own_turns_on(self.overview, branch)
+        return self._turns({name: high for name, (_, high) in wanted.items()})
+
+    @property
+    def own_turns(self) -> dict[str, Iterator[Turn]]:
+        """As `Session.own_turns`. Each branch is one reading of the whole; where there are many, memory is cheaper."""
+        own = {name: one.own for name, one in self.overview.branches.items() if one.own}
+        if len(own) <= _READINGS:
+            return {name: self._turns({name: count}) for name, count in own.items()}
+        found: dict[str, list[Turn]] = {name: [] for name in own}
+        for turn in self._turns(own):
+            found[turn.branch].append(turn)
+        return {name: iter(turns) for name, turns in found.items()}
+
+    def _turns(self, left: dict[str, int]) -> Iterator[Turn]:
+        left = dict(left)
+        for event in self._read():
+            if isinstance(event, Turn) and left.get(event.branch, 0):
+                left[event.branch] -= 1
+                yield event
 
 
 class Library:
@@ -117,6 +150,13 @@ class Library:
     def load(self, id: str) -> Session:
         """The whole session, read only; takes no lock and never waits."""
         return self.store.load(self.resolve(id))
+
+    def stream(self, id: str) -> StreamedSession:
+        """As `load`, without the turns. All of it is read once, so that DamagedError comes before anything is told."""
+        name = self.resolve(id)
+        overview = self.store.overview(name)
+        unknown = tuple(event for event in self.store.read(name) if isinstance(event, Unknown))
+        return StreamedSession(overview, unknown, lambda: self.store.read(name))
 
     def overview(self, id: str) -> Overview:
         """Everything but the turns, read only, however long the conversation is."""

@@ -9,12 +9,13 @@ from segue.formats.transcript import (
     BadTurnError,
     decode_turn,
     json_document,
+    json_pieces,
     jsonl,
     markdown,
     plain,
-    plain_branch,
+    read_markdown,
 )
-from segue.model import BranchCreated, Decision, Metadata, Session, Title, Turn, Unknown, fold
+from segue.model import BranchCreated, Decision, Metadata, Session, Title, Turn, Unknown, fold, overview_of
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 
@@ -49,7 +50,7 @@ def test_markdown_reads_from_the_title_to_the_decisions() -> None:
 
 
 def test_a_fence_is_longer_than_any_in_what_it_holds() -> None:
-    assert '\n````json\n{"text": "```"}\n````\n' in markdown(conversation())
+    assert '\n````json part\n{"text": "```"}\n````\n' in markdown(conversation())
 
 
 def test_markdown_of_a_branch_goes_through_what_it_grew_from() -> None:
@@ -69,9 +70,32 @@ def test_json_holds_every_branch_and_every_unknown_thing() -> None:
 
 
 def test_json_of_a_branch_has_its_turns_in_order() -> None:
-    turns = plain_branch(conversation(), "other")["turns"]
-    assert isinstance(turns, list)
+    session = conversation()
+    turns = json.loads("".join(json_pieces(session, (), {"turns": session.path("other")})))["turns"]
     assert [each["content"] for each in turns] == ["first", "elsewhere"]
+
+
+def test_json_in_pieces_is_the_same_document() -> None:
+    session = conversation()
+    pieces = json_pieces(overview_of(session), session.unknown, {"own_turns": session.own_turns})
+    assert json.loads("".join(pieces)) == plain(session)
+
+
+def test_markdown_is_read_back_as_the_turns_it_shows() -> None:
+    session = conversation()
+    read = [
+        decode_turn(json.dumps(turn).encode(), now=NOW, branch="main", id="i")
+        for turn in read_markdown(markdown(session))
+    ]
+    assert [(t.role, t.content, t.timestamp, t.tokens, t.parts) for t in read] == [
+        (t.role, t.content, t.timestamp, t.tokens, t.parts) for t in session.turns
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "# Title\n\n- session: `s`\n\n## 1. user · 2026-11-15T12:00:00Z\n\nx\n"])
+def test_markdown_of_anybody_else_is_not_read(text: str) -> None:
+    with pytest.raises(BadTurnError, match="not exported by this version"):
+        read_markdown(text)
 
 
 def test_json_lines_are_read_back_as_the_turns_they_were() -> None:

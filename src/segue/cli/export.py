@@ -12,8 +12,9 @@ from segue.console import output
 from segue.errors import ConflictError, UsageError
 
 if TYPE_CHECKING:
-    from segue.library import Library
-    from segue.model import Session
+    from collections.abc import Iterable, Iterator
+
+    from segue.library import Library, StreamedSession
 
 
 @options.verb(
@@ -46,27 +47,31 @@ def command(
     """
     found = readable(library, id)
     tell_damages(found.damages)
-    content = _render(found.library.load(found.id), "json" if as_json else format, branch)
+    content = _rendered(found.library.stream(found.id), "json" if as_json else format, branch)
     if path in {None, "-"}:
-        output.exact(content)
+        output.pieces(content, exactly=True)
     else:
-        _save(os.fspath(path or ""), content.encode("utf-8", "backslashreplace"), force=force)
+        data = (piece.encode("utf-8", "backslashreplace") for piece in content)
+        _save(os.fspath(path or ""), data, force=force)
         output.note(f"written to {path}")
 
 
-def _render(session: Session, format: str, branch: str | None) -> str:
+def _rendered(session: StreamedSession, format: str, branch: str | None) -> Iterator[str]:
+    """Piece by piece: it may be larger than memory."""
     from segue.formats import transcript
 
+    about = session.overview
+    name = branch or about.branch
     match format:
         case "json":
-            return transcript.json_document(transcript.plain(session)) + "\n"
+            return transcript.json_pieces(about, session.unknown, {"own_turns": session.own_turns})
         case "jsonl":
-            return transcript.jsonl(session, branch)
+            return transcript.jsonl_pieces(session.path(name))
         case _:
-            return transcript.markdown(session, branch)
+            return transcript.markdown_pieces(about, session.path(name), name)
 
 
-def _save(path: str, data: bytes, *, force: bool) -> None:
+def _save(path: str, data: Iterable[bytes], *, force: bool) -> None:
     """All of it under its name, or nothing."""
     from segue.durable.folder import Folder
     from segue.durable.kernel import explain

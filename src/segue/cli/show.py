@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import click
@@ -11,9 +12,12 @@ from segue.console.exits import Exit
 from segue.errors import DamagedError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from segue.errors import Damage
     from segue.library import Library
-    from segue.model import Overview, Turn
+    from segue.model import Overview, Turn, Unknown
+    from segue.store import Examination
 
 
 @options.verb(
@@ -41,34 +45,56 @@ def command(
     found = readable(library, id)
     library, name = found.library, found.id
     tell_damages(found.damages)
-    if last is not None:
-        try:
-            turns = library.tail(name, last, branch=branch)
-            _show_some(library.overview(name), turns, branch, markdown=markdown, as_json=as_json)
+    try:
+        if last is not None:
+            kept = library.tail(name, last, branch=branch)
+            _show_some(library.overview(name), kept, branch, markdown=markdown, as_json=as_json)
             return None
-        except DamagedError:
-            pass  # what can be read is found the slow way
-    examination = library.verify(name)
+        session = library.stream(name)
+    except DamagedError:
+        return _show_damaged(library.verify(name), name, branch, last, markdown=markdown, as_json=as_json)
+    turns = session.path(branch or session.overview.branch)
+    _show_all(session.overview, session.unknown, turns, branch, markdown=markdown, as_json=as_json)
+    return None
+
+
+def _show_all(
+    about: Overview,
+    unknown: tuple[Unknown, ...],
+    turns: Iterable[Turn],
+    branch: str | None,
+    *,
+    markdown: bool,
+    as_json: bool,
+) -> None:
+    """Turn by turn: it may be larger than memory."""
+    from segue.cli.view import head_lines, turn_lines
+    from segue.formats.transcript import json_pieces, markdown_pieces
+
+    shown = branch or about.branch
+    if as_json:
+        output.pieces(json_pieces(about, unknown, {"turns": turns}))
+    elif markdown:
+        output.pieces(markdown_pieces(about, turns, shown))
+    else:
+        count = about.get_branch(shown).turn_count
+        output.page(chain(head_lines(about, shown, count), turn_lines(turns, first=1)))
+
+
+def _show_damaged(
+    examination: Examination, name: str, branch: str | None, last: int | None, *, markdown: bool, as_json: bool
+) -> int:
+    """All that can be read of it, and then what cannot."""
+    from segue.model import overview_of
+
     session = examination.session
     if session is None:
         raise DamagedError(name, examination.damages)
     turns = session.path(branch or session.branch)
-    if last is not None:
-        kept = turns[max(0, len(turns) - last) :]
-        _show_some(session, kept, branch, markdown=markdown, as_json=as_json)
-    elif as_json:
-        from segue.formats.transcript import plain_branch
-
-        output.data(plain_branch(session, branch))
-    elif markdown:
-        from segue.formats.transcript import markdown as render
-
-        output.text(render(session, branch))
+    if last is None:
+        _show_all(overview_of(session), session.unknown, turns, branch, markdown=markdown, as_json=as_json)
     else:
-        from segue.cli.view import head_lines, turn_lines
-
-        shown = branch or session.branch
-        output.page([*head_lines(session, shown, len(turns)), *turn_lines(turns, first=1)])
+        _show_some(session, turns[max(0, len(turns) - last) :], branch, markdown=markdown, as_json=as_json)
     return _report(name, examination.damages)
 
 

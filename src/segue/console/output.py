@@ -12,7 +12,7 @@ from segue.errors import StorageError, UsageError
 from segue.formats.terminal import one_line, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from segue.chat.screen import Terminal
@@ -58,7 +58,7 @@ def line(*spans: Span) -> None:
 
 
 def lines(content: Iterable[Line]) -> None:
-    _write(_render(content, colour=_has_colour(sys.stdout)))
+    _write_all(_rendered(content, colour=_has_colour(sys.stdout)))
 
 
 def text(content: str) -> None:
@@ -68,7 +68,12 @@ def text(content: str) -> None:
 
 def exact(content: str) -> None:
     """What a file or a pipe must get to the letter. A terminal gets it made printable all the same."""
-    _write(printable(content) if to_person() else content)
+    pieces((content,), exactly=True)
+
+
+def pieces(content: Iterable[str], *, exactly: bool = False) -> None:
+    """Text as it comes, made printable; or to the letter, as `exact`."""
+    _write_all(content if exactly and not to_person() else map(printable, content))
 
 
 def data(value: object) -> None:
@@ -172,9 +177,9 @@ def page(content: Iterable[Line]) -> None:
         return
     from segue.console.pager import send, shows_colour
 
-    rendered = _render(content, colour=_has_colour(sys.stdout) and shows_colour())
+    rendered = _rendered(content, colour=_has_colour(sys.stdout) and shows_colour())
     if not send(rendered):
-        _write(rendered)
+        _write_all(rendered)
 
 
 def table(titles: Sequence[str], rows: Sequence[Sequence[Span]], *, stretch: int, optional: Sequence[int] = ()) -> None:
@@ -216,7 +221,11 @@ def _has_colour(stream: TextIO | None) -> bool:
 
 
 def _render(content: Iterable[Line], *, colour: bool) -> str:
-    return "".join("".join(_paint(span, colour=colour) for span in spans) + "\n" for spans in content)
+    return "".join(_rendered(content, colour=colour))
+
+
+def _rendered(content: Iterable[Line], *, colour: bool) -> Iterator[str]:
+    return ("".join(_paint(span, colour=colour) for span in spans) + "\n" for spans in content)
 
 
 def _paint(span: Span, *, colour: bool) -> str:
@@ -235,10 +244,15 @@ def _ended(content: str) -> str:
 
 
 def _write(content: str) -> None:
+    _write_all((content,))
+
+
+def _write_all(content: Iterable[str]) -> None:
     stream = sys.stdout
     if stream is None or stream.closed:
         raise StorageError("cannot write the output: it is closed", hint="redirect it to a file, or to /dev/null")
-    stream.write(content)
+    for piece in content:
+        stream.write(piece)
     stream.flush()
 
 

@@ -5,7 +5,12 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
+from contextlib import suppress
 from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _USUAL = "less"
 _SHOWING_COLOUR = {"less", "cat", "more"}
@@ -16,8 +21,8 @@ def shows_colour() -> bool:
     return bool(command) and PurePath(command[0]).name in _SHOWING_COLOUR and "R" in os.environ.get("LESS", "FRX")
 
 
-def send(text: str) -> bool:
-    """Whether a pager took it."""
+def send(content: Iterable[str]) -> bool:
+    """Whether a pager took it; none of it is asked for before there is one."""
     command = _command()
     if not command:
         return False
@@ -28,10 +33,13 @@ def send(text: str) -> bool:
         return False
     assert process.stdin is not None  # noqa: S101 - it was asked for
     try:
-        process.stdin.write(text.encode("utf-8", "backslashreplace"))
-        process.stdin.close()
+        for piece in content:
+            process.stdin.write(piece.encode("utf-8", "backslashreplace"))
     except (BrokenPipeError, KeyboardInterrupt):
         pass  # the reader has seen enough
+    finally:
+        with suppress(BrokenPipeError):
+            process.stdin.close()
     while True:
         try:
             process.wait()

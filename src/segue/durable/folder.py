@@ -15,7 +15,10 @@ from segue.durable.kernel import KERNEL, Kernel, explain
 from segue.errors import StorageError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+
+    Data = bytes | Iterable[bytes]
+    """All of it, or piece by piece."""
 
 TEMPORARY = ".new-"
 """How the name of a file that is not finished begins; what a crash leaves of it is nobody's session."""
@@ -129,15 +132,16 @@ class Folder:
         finally:
             self.close(fd)
 
-    def begin(self, data: bytes) -> tuple[int, str]:
+    def begin(self, data: Data) -> tuple[int, str]:
         """A new temporary file that holds the data durably: its descriptor and name; gone again if anything fails."""
         name = f"{TEMPORARY}{os.urandom(8).hex()}"
         fd = self.open(name, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL)
         try:
             with self.explaining(name, "write"):
-                rest = memoryview(data)
-                while rest:
-                    rest = rest[self.kernel.write(fd, rest) :]
+                for piece in (data,) if isinstance(data, bytes) else data:
+                    rest = memoryview(piece)
+                    while rest:
+                        rest = rest[self.kernel.write(fd, rest) :]
                 self.kernel.fdatasync(fd)
         except BaseException:
             self.close(fd)
@@ -158,13 +162,13 @@ class Folder:
             self.discard(name)  # it was never acknowledged
             raise
 
-    def create(self, name: str, data: bytes) -> None:
+    def create(self, name: str, data: Data) -> None:
         """A whole new file: there and durable, or not there."""
         fd, temporary = self.begin(data)
         self.close(fd)
         self.publish(temporary, name)
 
-    def replace(self, name: str, data: bytes) -> None:
+    def replace(self, name: str, data: Data) -> None:
         """A whole file instead of another: old or new, never mixed."""
         fd, temporary = self.begin(data)
         self.close(fd)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -14,11 +15,12 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from segue.formats.shielding import PART, fenced, shielded, shielded_line, unshielded
 from segue.formats.terminal import escaped
 from segue.model import Session, Turn, Unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from segue.model import Event, Head, JsonObject, Overview
 
@@ -26,6 +28,10 @@ _AS_THEY_ARE = frozenset({"parts", "native", "scope", "overrides", "values", "da
 """Fields that hold JSON already."""
 _PLACES = frozenset({"branch", "seq", "sum"})
 """What a recorded turn says of its place in another session; reading it here, it takes a new one."""
+_FORMAT = "- format: segue markdown 1"
+"""Ends what an export says of the session: from here on, what was said is shielded."""
+_HEADING = re.compile(r"## \d+\. (\w+) · (\S+)(?: · (\d+) tokens)?\n")
+Turns = Iterable[Turn] | Mapping[str, Iterable[Turn]]
 
 
 class BadTurnError(ValueError):
@@ -45,7 +51,7 @@ def iso(moment: datetime) -> str:
     return moment.isoformat().replace("+00:00", "Z")
 
 
-def plain(value: Event | Head | Session) -> JsonObject:
+def plain(value: Event | Head | Overview) -> JsonObject:
     """Every field, also those that hold nothing, so that a script need not ask which are there."""
     if isinstance(value, Unknown):
         return {"type": value.type, **value.data, "id": value.id, "seq": value.seq}
@@ -60,26 +66,61 @@ def plain(value: Event | Head | Session) -> JsonObject:
     return found | {name: field for name, field in extra.items() if name not in found}
 
 
-def plain_branch(session: Session, branch: str | None = None) -> JsonObject:
-    """A session with the turns of one branch (of the active one) from its first turn on."""
-    whole = plain(session)
-    del whole["own_turns"]
-    return whole | {"turns": [plain(turn) for turn in session.path(branch or session.branch)]}
+def json_pieces(about: Overview, unknown: Sequence[Unknown], rest: Mapping[str, Turns]) -> Iterator[str]:
+    """A document as `plain` has it, in pieces: `rest` are its fields that are lists of turns, or objects of such."""
+    known = plain(about) | {"unknown": [plain(event) for event in unknown]}
+    yield json_document({name: value for name, value in known.items() if name not in rest}).removesuffix("\n}")
+    for name, value in rest.items():
+        yield f",\n  {json_line(name)}: "
+        if isinstance(value, Mapping):
+            yield from _object_pieces(value)
+        else:
+            yield from _list_pieces(value, indent="  ")
+    yield "\n}\n"
+
+
+def jsonl_pieces(turns: Iterable[Turn]) -> Iterator[str]:
+    """One turn a line, as `decode_turn` reads them back."""
+    return (f"{json_line(plain(turn))}\n" for turn in turns)
 
 
 def jsonl(session: Session, branch: str | None = None) -> str:
-    """One turn a line, as `decode_turn` reads them back."""
-    return "".join(f"{json_line(plain(turn))}\n" for turn in session.path(branch or session.branch))
+    return "".join(jsonl_pieces(session.path(branch or session.branch)))
 
 
 def markdown(session: Session, branch: str | None = None) -> str:
     name = branch or session.branch
-    return "\n".join(_markdown(session, session.path(name), name)) + "\n"
+    return markdown_turns(session, session.path(name), name)
 
 
-def markdown_turns(overview: Overview, turns: tuple[Turn, ...], branch: str, *, first: int = 1) -> str:
+def markdown_turns(overview: Overview, turns: Iterable[Turn], branch: str, *, first: int = 1) -> str:
     """As `markdown`, of a part that begins with the turn `first`."""
-    return "\n".join(_markdown(overview, turns, branch, first=first)) + "\n"
+    return "".join(markdown_pieces(overview, turns, branch, first=first))
+
+
+def markdown_pieces(overview: Overview, turns: Iterable[Turn], branch: str, *, first: int = 1) -> Iterator[str]:
+    """The same, turn by turn."""
+    return (f"{line}\n" for line in _markdown(overview, turns, branch, first=first))
+
+
+def read_markdown(text: str) -> list[JsonObject]:
+    """The turns that `markdown` wrote, as JSON lines have them. Raises BadTurnError for Markdown of anybody else."""
+    if not re.match(rf"# [^\n]*\n\n(?:- [^\n]*\n)*{re.escape(_FORMAT)}\n", text):
+        raise BadTurnError("it was not exported by this version, and so nobody can tell where a turn of it ends")
+    turns: list[JsonObject] = []
+    for heading, content, parts in _sections(text):
+        role, timestamp, tokens = heading
+        turns.append(
+            {
+                "type": "turn",
+                "role": role,
+                "content": unshielded(content),
+                "timestamp": timestamp,
+                "tokens": None if tokens is None else int(tokens),
+                "parts": [json.loads(part) for part in parts],
+            }
+        )
+    return turns
 
 
 def decode_turn(line: bytes, *, now: datetime, branch: str, id: str) -> Turn:
@@ -113,7 +154,7 @@ def part_lines(turn: Turn) -> Iterator[str]:
     return (json_line(part) for part in turn.parts)
 
 
-def _markdown(about: Overview, turns: tuple[Turn, ...], branch: str, *, first: int = 1) -> Iterator[str]:
+def _markdown(about: Overview, turns: Iterable[Turn], branch: str, *, first: int = 1) -> Iterator[str]:
     yield f"# {_flat(about.title or about.id)}"
     yield ""
     yield f"- session: `{about.id}`"
@@ -125,22 +166,68 @@ def _markdown(about: Overview, turns: tuple[Turn, ...], branch: str, *, first: i
     yield f"- last activity: {iso(about.updated_at)}"
     if about.tags:
         yield f"- tags: {_flat(', '.join(about.tags))}"
+    yield _FORMAT
     for number, turn in enumerate(turns, start=first):
         tokens = "" if turn.tokens is None else f" · {turn.tokens} tokens"
         yield f"\n## {number}. {_flat(turn.role)} · {iso(turn.timestamp)}{tokens}"
         if turn.content:
-            yield f"\n{turn.content}"
+            yield f"\n{shielded(turn.content)}"
         for part in part_lines(turn):
             fence = "`" * max(3, 1 + max(map(len, re.findall("`+", part)), default=0))
-            yield f"\n{fence}json\n{part}\n{fence}"
+            yield f"\n{fence}{PART}\n{part}\n{fence}"
     if about.decisions:
         yield "\n## Decisions\n"
         for decision in about.decisions:
-            yield f"- {_flat(decision.content)}"
+            yield shielded(f"- {' '.join(decision.content.split())}")
+
+
+def _sections(text: str) -> Iterator[tuple[Sequence[str | None], str, list[str]]]:
+    """The heading of each turn, its text and its parts, as they stand there."""
+    lines = re.split("(?<=\n)|(?<=\r)(?!\n)", text)
+    blocks = fenced([line.rstrip("\r\n") for line in lines], parts=True)
+    heading: Sequence[str | None] | None = None
+    content: list[str] = []
+    parts: list[str] = []
+    at = 0
+    while at <= len(lines):
+        line = lines[at] if at < len(lines) else ""
+        end = blocks.get(at, at)
+        if line.startswith("## ") or at == len(lines):
+            if heading is not None:
+                yield heading, _body(content, is_last=at == len(lines) and not parts), parts
+            found = _HEADING.fullmatch(line)
+            heading, content, parts = found.groups() if found else None, [], []
+        elif end > at and line.strip().lstrip("`") == PART:
+            parts.append("".join(lines[at + 1 : end]))
+        elif not parts:
+            content += lines[at : end + 1]
+        at = end + 1
+
+
+def _body(lines: list[str], *, is_last: bool) -> str:
+    """Without the empty line before it, and what ends it."""
+    return "".join(lines)[1:].removesuffix("\n" if is_last else "\n\n")
+
+
+def _object_pieces(lists: Mapping[str, Iterable[Turn]]) -> Iterator[str]:
+    start = "{"
+    for name, turns in lists.items():
+        yield f"{start}\n    {json_line(name)}: "
+        yield from _list_pieces(turns, indent="    ")
+        start = ","
+    yield "{}" if start == "{" else "\n  }"
+
+
+def _list_pieces(turns: Iterable[Turn], *, indent: str) -> Iterator[str]:
+    start = "["
+    for turn in turns:
+        yield f"{start}\n{indent}  " + json_document(plain(turn)).replace("\n", f"\n{indent}  ")
+        start = ","
+    yield "[]" if start == "[" else f"\n{indent}]"
 
 
 def _flat(text: str) -> str:
-    return " ".join(text.split())
+    return shielded_line(" ".join(text.split()))
 
 
 def _plain(value: object) -> object:

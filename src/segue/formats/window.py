@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from segue.model import Turn
+from segue.model import Turn, own_turns_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +24,7 @@ def last_turns(  # noqa: PLR0917 - where, of what, how many, how
 
     `size` is where the last complete line ends, with its newline or without.
     """
-    wanted = _wanted(overview, branch, count)
+    wanted = own_turns_on(overview, branch, count)
     need = sum(high - low for low, high in wanted.values())
     if need == 0:
         return ()
@@ -48,19 +48,6 @@ def growing(read: Read, size: int) -> Iterator[tuple[int, bytes]]:
         if start == 0 or want >= _LARGEST:
             return
         want *= 4
-
-
-def _wanted(overview: Overview, branch: str, count: int) -> dict[str, tuple[int, int]]:
-    """For each branch on the way, which of its own turns: beyond the first number, up to the second."""
-    wanted: dict[str, tuple[int, int]] = {}
-    here = overview.get_branch(branch)
-    high = here.turn_count
-    low = max(0, high - count)
-    while True:
-        wanted[here.name] = (max(low - here.at, 0), max(high - here.at, 0))
-        if low >= here.at or here.parent in wanted or here.parent not in overview.branches:  # or it goes in a circle
-            return wanted
-        high, here = min(high, here.at), overview.branches[here.parent]
 
 
 def _pick(events: Sequence[Event], wanted: dict[str, tuple[int, int]], overview: Overview) -> list[Turn]:

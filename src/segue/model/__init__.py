@@ -33,7 +33,7 @@ from segue.model.events import (
     is_moment,
 )
 from segue.model.fold import Folding, apply, apply_turns, begin, fold
-from segue.model.session import MAIN, Branch, Head, Overview, Session, head_of, overview_of
+from segue.model.session import MAIN, Branch, Head, Overview, Session, head_of, overview_of, own_turns_on
 from segue.model.status import STATUSES, Status, check_transition
 
 __all__ = [
@@ -80,4 +80,5 @@ __all__ = [
     "head_of",
     "is_moment",
     "overview_of",
+    "own_turns_on",
 ]

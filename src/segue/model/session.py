@@ -140,6 +140,22 @@ class Head(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """Why it cannot be read, where it cannot; then id and times are all that is known."""
 
 
+def own_turns_on(overview: Overview, branch: str, count: int | None = None) -> dict[str, tuple[int, int]]:
+    """The way of a branch, or of its last turns: by branch which of its own turns, beyond one number, up to another.
+
+    The turns of a way are recorded in its order.
+    """
+    found: dict[str, tuple[int, int]] = {}
+    here = overview.get_branch(branch)
+    high = here.turn_count
+    low = 0 if count is None else max(0, high - count)
+    while True:
+        found[here.name] = (max(low - here.at, 0), max(high - here.at, 0))
+        if low >= here.at or here.parent in found or here.parent not in overview.branches:  # or it goes in a circle
+            return found
+        high, here = min(high, here.at), overview.branches[here.parent]
+
+
 def overview_of(session: Session) -> Overview:
     return Overview(**{name: getattr(session, name) for name in Overview.__struct_fields__})
 

@@ -1,4 +1,4 @@
-"""Turns from a file that /export or `segue export` wrote: JSON lines, or a JSON document."""
+"""Turns from a file that /export or `segue export` wrote: JSON lines, a JSON document, or Markdown."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from segue.errors import UsageError
-from segue.formats.transcript import BadTurnError, decode_turn
+from segue.formats.transcript import BadTurnError, decode_turn, read_markdown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,6 +32,8 @@ def turns_of(data: bytes, name: str, *, now: datetime, branch: str, new_id: Call
 
 
 def _records(data: bytes, name: str) -> list[Record]:
+    if name.lower().endswith((".md", ".markdown")):
+        return _markdown_records(data, name)
     lines = [(f"line {number}", line) for number, line in enumerate(data.split(b"\n"), start=1) if line.strip()]
     if not name.lower().endswith(".json") and not data.lstrip().startswith(b"[") and len(lines) != 1:
         return lines
@@ -42,6 +44,15 @@ def _records(data: bytes, name: str) -> list[Record]:
     turns = _turns(found)
     if turns is None:
         return lines
+    return [(f"turn {number}", json.dumps(turn).encode()) for number, turn in enumerate(turns, start=1)]
+
+
+def _markdown_records(data: bytes, name: str) -> list[Record]:
+    try:
+        turns = read_markdown(data.decode("utf-8"))
+    except (BadTurnError, ValueError, RecursionError) as error:
+        reason = error if isinstance(error, BadTurnError) else "it is not as it was exported"
+        raise UsageError(f"{name}: {reason}", hint="/export jsonl writes what every version reads") from None
     return [(f"turn {number}", json.dumps(turn).encode()) for number, turn in enumerate(turns, start=1)]
 
 
