@@ -32,7 +32,7 @@ WAYS = (
 
 def grow(cli: Segue, megabytes: int) -> None:
     """So much more text, on a branch of its own."""
-    words = "many words\n" * 4000
+    words = f"{'many words ' * 40}\n" * 100
     with cli.library.open("large") as session:
         session.fork(at=0, name=f"branch-{megabytes}")
         turn = Turn(role="user", content=words, timestamp=NOW, tokens=None, branch=session.branch, id="")
@@ -54,10 +54,10 @@ def memory(cli: Segue, *arguments: str) -> int:
     return used.ru_maxrss
 
 
-@pytest.mark.parametrize("size", [32, pytest.param(200, marks=pytest.mark.long)])
+@pytest.mark.parametrize("size", [24, pytest.param(200, marks=pytest.mark.long)])
 def test_memory_does_not_grow_with_the_session(cli: Segue, size: int) -> None:
     cli.ok("new", "--id", "large")
-    grow(cli, 4)
+    grow(cli, 2)
     small = {way: memory(cli, *way) for way in WAYS}
     grow(cli, size)
     large = {way: memory(cli, *way) for way in WAYS}

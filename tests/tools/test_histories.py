@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -197,6 +199,47 @@ def test_a_compressed_rollout_is_read_like_a_plain_one(tmp_path: Path) -> None:
     about, steps = read("codex", tmp_path)
     assert about.damages
     assert [step.turn.id for step in steps] == [step.turn.id for step in plain][: len(steps)]
+
+
+def test_a_rollout_that_unpacks_to_more_than_is_read_costs_only_itself(tmp_path: Path) -> None:
+    move_in(tmp_path, "codex")
+    sound = tmp_path / PLACES["codex"]
+    bomb = sound.with_name(f"rollout-2026-11-15T12-34-48-{'0' * 36}.jsonl.zst")
+    packer = zstandard.ZstdCompressor().compressobj()
+    bomb.write_bytes(
+        b"".join([*(packer.compress(b'{"a":"%s"}\n' % (b"x" * 1000) * 1024) for _ in range(40)), packer.flush()])
+    )
+    with Catalog(None) as catalog:
+        catalog.refresh(tool_sources(tmp_path, {}))
+        damages = {entry.id: entry.damage for entry in catalog.entries()}
+    assert damages[CODEX] == ""
+    assert "unpacks to more than 16 MB" in damages["0" * 36]
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ("ALTER TABLE part ADD COLUMN more TEXT GENERATED ALWAYS AS ('x') VIRTUAL", "part is no plain table"),
+        ("ALTER TABLE part RENAME TO p; CREATE VIEW part AS SELECT * FROM p", "part is no plain table"),
+    ],
+)
+def test_what_a_database_would_compute_is_not_read(change: str, reason: str, tmp_path: Path) -> None:
+    move_in(tmp_path, "opencode")
+    with closing(sqlite3.connect(tmp_path / PLACES["opencode"])) as database:
+        database.executescript(change)
+    about, _ = read("opencode", tmp_path)
+    assert [damage.reason for damage in about.damages if reason in damage.reason]
+
+
+def test_a_fork_of_codex_that_begins_with_itself_is_read_once(tmp_path: Path) -> None:
+    move_in(tmp_path, "codex")
+    path = tmp_path / PLACES["codex"]
+    text = path.read_text(encoding="utf-8")
+    again = json.dumps({"type": "session_meta", "payload": {"history_base": {"thread_id": CODEX}}})
+    path.write_text(text + f"{again}\n" * 50, encoding="utf-8")
+    about, steps = read("codex", tmp_path)
+    assert len(steps) == len({step.turn.id for step in steps})
+    assert "refers back to this one" in about.damages[0].reason
 
 
 def test_names_of_codex_threads_are_titles_and_the_last_one_counts(tmp_path: Path) -> None:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 PART = "json part"
 """What is written behind the fence of a part of a turn, and nowhere else."""
 
+_ODD = re.compile(r"[#<`~=\\-]|\]:")
+"""Whatever else is in a line, without one of these it is text."""
 _LINE_END = re.compile(r"(\r\n|\n|\r)")
 _INDENT = re.compile(r"[ \t]*+")
 _FENCE = r"(?:`{3,}+(?=[^`]*$)|~{3,}+)"
@@ -102,9 +104,12 @@ def _columns(line: str) -> int:
 
 
 def _lines(text: str, *, is_back: bool) -> Iterator[str]:
+    if _ODD.search(text) is None:
+        yield text
+        return
     pieces = _LINE_END.split(text)
     lines, line_ends = pieces[::2], [*pieces[1::2], ""]
-    blocks = fenced(lines)
+    blocks = fenced(lines) if "```" in text or "~~~" in text else {}
     change = _unshielded if is_back else _shielded
     at, is_after_text, is_clear = 0, False, True
     while at < len(lines):
@@ -114,8 +119,10 @@ def _lines(text: str, *, is_back: bool) -> Iterator[str]:
             at, is_after_text, is_clear = end + 1, True, True
             continue
         line = lines[at]
-        if line.strip(" \t"):
+        if _ODD.search(line) is not None:
             line, is_clear = change(line, is_after_text, is_clear)
+            is_after_text = True
+        elif line.strip(" \t"):
             is_after_text = True
         else:
             is_after_text, is_clear = False, True
