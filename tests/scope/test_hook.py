@@ -141,6 +141,6 @@ def test_whatever_goes_wrong_means_no(
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(Permissions, "guard", fail)
+    monkeypatch.setattr(Permissions, "guards", fail)
     for tool, field in (("Read", "file_path"), ("Bash", "command"), ("Grep", "pattern")):
         assert ask(permissions, tmp_path, tool, {field: "ls"}) == "deny"
