@@ -1,7 +1,8 @@
 """Which project a session belongs to: by where its repository comes from, else by its first commit, else by its folder.
 
-So a session finds its project again after a move, in a clone and in a worktree. What `.git` says is read as a file;
-git itself is asked only for the first commit of a repository that nobody cloned and whose log has been cut.
+So a session finds its project again after a move, in a clone and in a worktree. What `.git` says is read as a file; git
+itself is asked only for the first commit of a repository that nobody cloned and whose log has been cut. Whoever unpacks
+a stranger's project and begins a session there has asked for nothing else, so git runs and fetches nothing for that.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from segue.clock import utc_now
-from segue.durable.reading import UnusableFileError, read_small
-from segue.errors import NotFoundError, SegueError, StorageError
-from segue.git.process import run
+from segue.errors import NotFoundError, SegueError
+from segue.git.command import Git
+from segue.git.place import Place, find_place, read_text
 from segue.model import Overrides
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from segue.model import JsonObject, Overview
     from segue.store import Store
 
-_LARGEST_BYTES = 1 << 20
 _PATIENCE_SECONDS = 10.0
 _MOST_CLONES = 4
 """A clone of a clone of a clone on the same machine is the project of the first one."""
@@ -47,8 +47,8 @@ def project_of(folder: Path, environ: Mapping[str, str]) -> str:
     """`host/owner/name` of a repository with a remote, `git:COMMIT` of one without, else the folder."""
     place = Path(os.path.realpath(folder))
     for candidate in (place, *place.parents):
-        if (common := _common_folder(candidate)) is not None:
-            return _repository_name(candidate, common, environ, _MOST_CLONES) or _text(str(candidate))
+        if (found := find_place(candidate)) is not None:
+            return _repository_name(found, environ, _MOST_CLONES) or _text(str(candidate))
     return _text(str(place))
 
 
@@ -121,37 +121,29 @@ def _is_in(path: str, folder: str) -> bool:
 # ── What git left ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _common_folder(folder: Path) -> Path | None:
-    """What all worktrees of a repository share; None if the folder is no working tree."""
-    marker = folder / ".git"
-    if marker.is_dir():
-        return marker if (marker / "HEAD").exists() else None
-    said = _read(marker)
-    if not said.startswith("gitdir:"):
-        return None
-    own = folder / said.removeprefix("gitdir:").strip()
-    common = _read(own / "commondir").strip()
-    return own / common if common else own
-
-
-def _repository_name(folder: Path, common: Path, environ: Mapping[str, str], clones: int) -> str:
-    url = _remote(common)
+def _repository_name(place: Place, environ: Mapping[str, str], clones: int) -> str:
+    url = _remote(place.common)
     if address := address_of(url):
         return address
     if url and clones:
-        source = Path(os.path.realpath(folder / url.removeprefix("file://")))
-        above = _common_folder(source) or (source if (source / "HEAD").is_file() else None)
-        if above is not None and above != common:
-            return _repository_name(source, above, environ, clones - 1)
-    commit = _first_commit(folder, common, environ)
+        source = Path(os.path.realpath(place.root / url.removeprefix("file://")))
+        above = find_place(source) or _bare_place(source)
+        if above is not None and above.common != place.common:
+            return _repository_name(above, environ, clones - 1)
+    commit = _first_commit(place, environ)
     return f"git:{commit}" if commit else ""
+
+
+def _bare_place(folder: Path) -> Place | None:
+    """What was cloned from may well have no files; whoever says so is the configuration, and it is only read."""
+    return Place(folder, folder, folder) if (folder / "HEAD").is_file() and (folder / "objects").is_dir() else None
 
 
 def _remote(common: Path) -> str:
     """Of `origin`, else of the first remote there is."""
     found: dict[str, str] = {}
     name = ""
-    for line in _read(common / "config").split("\n"):
+    for line in read_text(common / "config").split("\n"):
         if section := _SECTION.match(line):
             name = section[1]
         elif line.lstrip().startswith("["):
@@ -161,25 +153,16 @@ def _remote(common: Path) -> str:
     return found.get("origin") or next(iter(found.values()), "")
 
 
-def _first_commit(folder: Path, common: Path, environ: Mapping[str, str]) -> str:
-    first = _FIRST_COMMIT.match(_read(common / "logs" / "HEAD").partition("\n")[0])
+def _first_commit(place: Place, environ: Mapping[str, str]) -> str:
+    first = _FIRST_COMMIT.match(read_text(place.common / "logs" / "HEAD").partition("\n")[0])
     if first:
         return first[1]
+    git = Git(place=place, environ=environ, timeout_seconds=_PATIENCE_SECONDS)
     try:
-        ended = run(
-            "rev-list", "--max-parents=0", "HEAD", root=folder, environ=environ, timeout_seconds=_PATIENCE_SECONDS
-        )
+        ended = git.run("rev-list", "--max-parents=0", "HEAD")
     except (OSError, ValueError):
         return ""
     return min(ended.output.decode("ascii", "replace").split(), default="") if ended.code == 0 else ""
-
-
-def _read(path: Path) -> str:
-    """Empty for what cannot be read."""
-    try:
-        return read_small(str(path), size_bytes=_LARGEST_BYTES).decode("utf-8", "replace")
-    except (FileNotFoundError, UnusableFileError, StorageError, NotFoundError):
-        return ""
 
 
 def _text(path: str) -> str:

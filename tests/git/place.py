@@ -45,7 +45,7 @@ class Place:
 
     @property
     def repository(self) -> Repository:
-        found = find_repository(self.ours, environ=self.environ)
+        found = find_repository(self.ours, environ=self.environ, trusted=True)
         assert found is not None
         return found
 

@@ -166,7 +166,7 @@ def test_leftovers_of_an_outer_hook_lead_nowhere(tmp_path: Path, place: Place) -
         "GIT_CONFIG_KEY_0": "core.hooksPath",
         "GIT_CONFIG_VALUE_0": str(elsewhere.root),
     }
-    found = find_repository(place.ours, environ=place.environ | leftovers)
+    found = find_repository(place.ours, environ=place.environ | leftovers, trusted=True)
     assert found is not None
     assert found.commit([place.ours], "ours").status == "committed"
     assert place.committed_files() == OUR_FILES
@@ -224,7 +224,7 @@ def test_git_is_asked_to_sync_all_that_it_writes(tmp_path: Path, place: Place) -
     (tools / "git").write_text(script, encoding="utf-8")
     (tools / "git").chmod(0o755)
     path = f"{tools}{os.pathsep}{place.environ['PATH']}"
-    found = find_repository(place.ours, environ=place.environ | {"PATH": path})
+    found = find_repository(place.ours, environ=place.environ | {"PATH": path}, trusted=True)
     assert found is not None
     assert found.commit([place.ours], "--a secret of the conversation").status == "committed"
     asked = (tmp_path / "asked").read_text(encoding="utf-8").splitlines()

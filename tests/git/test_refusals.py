@@ -55,12 +55,21 @@ def test_ignored_files_beside_what_git_has_are_no_failure(place: Place) -> None:
     assert place.commit().status == "nothing"
 
 
-def test_a_part_that_git_ignores_is_named_and_the_rest_committed(place: Place) -> None:
-    place.write(".gitignore", ".session/\n")
-    outcome = place.commit()
+def test_a_part_that_git_ignores_is_told_with_the_line_that_does_and_the_rest_committed(place: Place) -> None:
+    place.write(".gitignore", "*.tmp\n.session/\n")
+    outcome = place.repository.commit([place.ours], "a part", needed=[place.root / name for name in OUR_FILES])
     assert outcome.status == "committed"
     assert place.committed_files() == [OUR_FILES[1]]
-    assert outcome.hint == "left out, since git ignores it: conversations/001-plan/.session/"
+    told = f"git ignores {OUR_FILES[0]}, so that is saved but not committed (.gitignore line 2: .session/)"
+    assert outcome.warnings == (told,)
+
+
+def test_a_file_that_is_ignored_and_was_added_all_the_same_goes_on_being_committed(place: Place) -> None:
+    place.write(".gitignore", ".session/\n")
+    place.git("add", "--force", OUR_FILES[0])
+    outcome = place.repository.commit([place.ours], "all", needed=[place.root / OUR_FILES[0]])
+    assert (outcome.status, outcome.warnings) == ("committed", ())
+    assert place.committed_files() == OUR_FILES
 
 
 @pytest.mark.parametrize("name", ["pre-commit", "commit-msg", "prepare-commit-msg"])
@@ -77,7 +86,7 @@ def test_a_hook_finds_nobody_to_ask(place: Place) -> None:
 def test_a_hook_that_does_not_end_is_stopped_and_the_lock_is_gone(place: Place) -> None:
     os.mkfifo(place.root / ".git" / "never")
     place.hook("pre-commit", "cat .git/never")
-    found = find_repository(place.ours, environ=place.environ, timeout_seconds=0.5)
+    found = find_repository(place.ours, environ=place.environ, timeout_seconds=0.5, trusted=True)
     assert_refused(place, "was not done within 0.5 seconds", hint="in a terminal", repository=found)
     assert not (place.root / ".git" / "index.lock").exists()
 
@@ -85,7 +94,7 @@ def test_a_hook_that_does_not_end_is_stopped_and_the_lock_is_gone(place: Place) 
 def test_a_hook_that_does_not_end_after_the_commit_takes_nothing_back(place: Place) -> None:
     os.mkfifo(place.root / ".git" / "never")
     place.hook("post-commit", "cat .git/never")
-    found = find_repository(place.ours, environ=place.environ, timeout_seconds=0.5)
+    found = find_repository(place.ours, environ=place.environ, timeout_seconds=0.5, trusted=True)
     assert found is not None
     outcome = found.commit([place.ours], "there")
     assert outcome.status == "committed"
@@ -170,22 +179,19 @@ def test_a_commit_that_cannot_be_signed_is_not_made(place: Place) -> None:
 
 
 def test_a_repository_of_somebody_else_is_not_trusted_for_them(place: Place) -> None:
-    stranger = find_repository(place.ours, environ=place.environ | {"GIT_TEST_ASSUME_DIFFERENT_OWNER": "1"})
+    environ = place.environ | {"GIT_TEST_ASSUME_DIFFERENT_OWNER": "1"}
+    stranger = find_repository(place.ours, environ=environ, trusted=True)
     hint = f"git config --global --add safe.directory {place.root}"
     assert_refused(place, "belongs to another user", hint=hint, repository=stranger)
 
 
-def test_a_bare_repository_has_no_files(place: Place) -> None:
-    place.git("init", "--quiet", "--bare", "bare.git")
-    found = find_repository(place.root / "bare.git" / "refs", environ=place.environ)
-    assert found is not None
-    outcome = found.commit(["conversations"], "bare")
-    assert (outcome.status, outcome.hint) == ("failed", "use a clone of it")
-    assert "bare repository" in outcome.words
+def test_a_bare_repository_is_nowhere_to_commit(tmp_path: Path, place: Place) -> None:
+    place.git("init", "--quiet", "--bare", str(tmp_path / "bare.git"))
+    assert find_repository(tmp_path / "bare.git" / "refs", environ=place.environ) is None
 
 
 def test_a_machine_without_git_is_told_so(tmp_path: Path, place: Place) -> None:
-    found = find_repository(place.ours, environ=place.environ | {"PATH": str(tmp_path)})
+    found = find_repository(place.ours, environ=place.environ | {"PATH": str(tmp_path)}, trusted=True)
     assert_refused(place, "there is no git on the PATH", hint="install git", repository=found)
 
 

@@ -1,4 +1,4 @@
-"""What git says: the state of our files, and why there is no commit, in words that say what to do."""
+"""What git says: the files that it knows, and why there is no commit, in words that say what to do."""
 
 from __future__ import annotations
 
@@ -27,50 +27,51 @@ class RefusedError(Exception):
         self.hint = hint
 
 
-class State(NamedTuple):
-    """What git says of our paths: names of files, relative to the root."""
+class Change(NamedTuple):
+    """A file as it is in a commit, or is to be."""
 
-    head: str
-    branch: str
-    """Empty while no branch is checked out."""
-    changed: tuple[bytes, ...]
-    untracked: tuple[bytes, ...]
-    ignored: tuple[bytes, ...]
-    unmerged: tuple[bytes, ...]
+    mode: bytes
+    """All zeros for a file that is gone."""
+    blob: bytes
+    name: bytes
+
+    @property
+    def line(self) -> bytes:
+        """For `update-index --index-info`."""
+        return b"%s %s\t%s\0" % (self.mode, self.blob, self.name)
 
 
-def read_status(output: bytes) -> State:
-    head, branch = "", ""
-    names: dict[bytes, list[bytes]] = {b"1": [], b"u": [], b"?": [], b"!": []}
-    places = {b"1": 8, b"u": 10, b"?": 1, b"!": 1}  # the fields before the name, which may itself hold spaces
-    for line in output.split(b"\0"):
-        kind, _, rest = line.partition(b" ")
-        if kind == b"#":
-            key, _, value = rest.decode("utf-8", "replace").partition(" ")
-            head = value if key == "branch.oid" and value != "(initial)" else head
-            branch = value if key == "branch.head" and value != "(detached)" else branch
-        elif kind in names and not (kind == b"?" and line.endswith(b"/")):  # which would be a repository within
-            names[kind].append(line.split(b" ", places[kind])[-1])
-    return State(
-        head=head,
-        branch=branch,
-        changed=(*names[b"1"], *names[b"?"]),
-        untracked=tuple(names[b"?"]),
-        ignored=tuple(names[b"!"]),
-        unmerged=tuple(names[b"u"]),
-    )
+def read_changes(output: bytes) -> tuple[Change, ...]:
+    """Of `diff-index --raw -z`: a line of five fields, then the name."""
+    parts = output.split(b"\0")
+    lines = zip(parts[0::2], parts[1::2], strict=False)
+    return tuple(Change(fields[1], fields[3], name) for line, name in lines if (fields := line.split(b" ")))
+
+
+def read_tagged(output: bytes) -> dict[bytes, set[bytes]]:
+    """Of `ls-files -t -z`: the names by their tag."""
+    found: dict[bytes, set[bytes]] = {}
+    for line in output.split(b"\0")[:-1]:
+        found.setdefault(line[:1], set()).add(line[2:])
+    return found
+
+
+def refusal_by_hook(ended: Ended, timeout_seconds: float) -> RefusedError:
+    if ended.code is None:
+        return RefusedError(
+            f"a hook or the signing was not done within {timeout_seconds:g} seconds and was stopped",
+            "run git commit in a terminal to see what it waits for",
+        )
+    said = ended.errors + ended.output.decode("utf-8", "replace")
+    words = f": {_last_lines(said)}" if said.strip() else f", with exit code {ended.code}"
+    return RefusedError(f"a hook of the repository refused it{words}", "see to it, then commit again")
 
 
 def explained(ended: Ended, root: Path, timeout_seconds: float) -> RefusedError:
     """Git's answer in our words where it is well known, and in its own where not."""
     said = ended.errors
     if ended.code is None:
-        return RefusedError(
-            f"a hook or the signing was not done within {timeout_seconds:g} seconds and was stopped",
-            "run git commit in a terminal to see what it waits for",
-        )
-    if ended.code == 1 and said.strip():  # git's own failures end with 128
-        return RefusedError(f"a hook of the repository refused it: {_last_lines(said)}", "see to it, then commit again")
+        return refusal_by_hook(ended, timeout_seconds)
     if "safe.directory" in said:
         trust = f"if you trust it: git config --global --add safe.directory {root}"
         return RefusedError("git does not trust this repository, since it belongs to another user", trust)
@@ -80,16 +81,20 @@ def explained(ended: Ended, root: Path, timeout_seconds: float) -> RefusedError:
             'git config --global user.name "Your Name", and user.email likewise',
         )
     if (found := _LOCK.search(said)) is not None and os.path.lexists(found[1]):
-        return RefusedError(
-            f"{found[1]} is there{_owner(found[1])}: another git is at work here, or one was killed",
-            "commit again when it is done; if no git is running, delete that file yourself",
-        )
+        return locked(found[1])
     if "failed to sign" in said:
         return RefusedError(
             f"the commit could not be signed: {_first_line(said)}",
             "make signing work in a terminal without questions, or switch it off (commit.gpgSign)",
         )
     return RefusedError(f"git says: {_first_line(said)}", "run git status in a terminal")
+
+
+def locked(path: str) -> RefusedError:
+    return RefusedError(
+        f"{path} is there{_owner(path)}: another git is at work here, or one was killed",
+        "commit again when it is done; if no git is running, delete that file yourself",
+    )
 
 
 def shown(names: Sequence[bytes]) -> str:

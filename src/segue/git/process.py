@@ -1,32 +1,38 @@
-"""One call of git: without a terminal, without what an outer git left behind, and not for ever."""
+"""One program, git or a hook: without a terminal, without what an outer git left behind, and not for ever."""
 
 from __future__ import annotations
 
 import os
-import re
 import signal
 import time
 from contextlib import suppress
+from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
+    from collections.abc import Mapping, Sequence
 
 _GRACE_SECONDS = 2.0
 _TICK_SECONDS = 0.25
-"""How soon it is noticed that git has ended although a process that a hook left behind holds its output open."""
+"""How soon it is noticed that a program has ended although a process that it left behind holds its output open."""
 
-_OPTIONS = ("--literal-pathspecs", "--no-optional-locks", "-c", "core.fsync=all", "-c", "i18n.commitEncoding=utf-8")
-
-# What a hook of an outer git leaves behind would lead to another repository, another index or other rules for paths.
-_LEFTOVER = re.compile(
-    r"GIT_(?:DIR|WORK_TREE|COMMON_DIR|INDEX_FILE|INDEX_VERSION|PREFIX|NAMESPACE|OBJECT_DIRECTORY"
-    r"|ALTERNATE_OBJECT_DIRECTORIES|SHALLOW_FILE|GRAFT_FILE|IMPLICIT_WORK_TREE|NO_REPLACE_OBJECTS|REPLACE_REF_BASE"
-    r"|INTERNAL_\w+|CONFIG|CONFIG_PARAMETERS|CONFIG_COUNT|CONFIG_(?:KEY|VALUE)_\d+|\w+_PATHSPECS|REFLOG_ACTION)"
-)
-_NOBODY_ANSWERS = {"GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "true", "GIT_SEQUENCE_EDITOR": "true", "LANGUAGE": "en"}
+# Who commits, which configuration is the user's, and where git is installed. Every other variable of git could lead to
+# another repository or index, to other rules for paths, or to a program.
+_KEPT = {
+    *(f"GIT_{who}_{what}" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL", "DATE")),
+    *("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH"),
+    "GIT_TEST_ASSUME_DIFFERENT_OWNER",
+}
+_NOBODY_ANSWERS = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_EDITOR": "true",
+    "GIT_SEQUENCE_EDITOR": "true",
+    "GIT_ASKPASS": "true",
+    "SSH_ASKPASS": "true",
+    "SSH_ASKPASS_REQUIRE": "never",
+    "LANGUAGE": "en",
+}
 
 
 class Ended(NamedTuple):
@@ -36,17 +42,37 @@ class Ended(NamedTuple):
     errors: str
 
 
+def clean_environ(environ: Mapping[str, str]) -> dict[str, str]:
+    """What a user set for all programs, without what was meant for another call of git."""
+    kept = {name: value for name, value in environ.items() if not name.startswith("GIT_") or name in _KEPT}
+    return kept | _NOBODY_ANSWERS
+
+
+def find_git(environ: Mapping[str, str]) -> str:
+    """Its path. A relative element of the PATH would find a program of the repository. Raises FileNotFoundError."""
+    for folder in environ.get("PATH", os.defpath).split(os.pathsep):
+        found = Path(folder, "git")
+        if found.is_absolute() and found.is_file() and os.access(found, os.X_OK):
+            return str(found)
+    raise FileNotFoundError("git")
+
+
 def run(
-    *arguments: str | bytes, root: Path, environ: Mapping[str, str], timeout_seconds: float, given: bytes | None = None
+    argv: Sequence[str | bytes],
+    *,
+    cwd: Path,
+    environ: Mapping[str, str],
+    timeout_seconds: float,
+    given: bytes | None = None,
 ) -> Ended:
-    """In a session of its own: no hook can ask a terminal. Raises OSError or ValueError if git cannot be started."""
+    """In a session of its own: nothing can ask a terminal. Raises OSError or ValueError if it cannot be started."""
     process = Popen(
-        ["git", *_OPTIONS, *arguments],
+        argv,
         stdin=DEVNULL if given is None else PIPE,
         stdout=PIPE,
         stderr=PIPE,
-        cwd=root,
-        env={name: value for name, value in environ.items() if not _LEFTOVER.fullmatch(name)} | _NOBODY_ANSWERS,
+        cwd=cwd,
+        env=environ,
         start_new_session=True,
     )
     try:

@@ -1,0 +1,107 @@
+"""The one place that calls git: with the repository named, and with nothing of it that runs unless it is trusted.
+
+A repository can name programs in its configuration (hooks, filters, a file system monitor, a way to reach its remote)
+and git runs them for whoever works there. So a repository that was not made or trusted here is met with all of that
+switched off, and only with commands that look at files, objects and references.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from segue.git.process import clean_environ, find_git, run
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from segue.git.place import Place
+    from segue.git.process import Ended
+
+_ALWAYS = (
+    *("--literal-pathspecs", "--no-optional-locks", "--no-pager"),
+    *("-c", "core.fsync=all", "-c", "i18n.commitEncoding=utf-8", "-c", "safe.bareRepository=explicit"),
+)
+_CLOSED = (
+    *("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.alternateRefsCommand="),
+    *("-c", "core.sshCommand=false", "-c", "core.gitProxy=", "-c", "core.askPass=", "-c", "credential.helper="),
+    *("-c", "protocol.allow=never", "-c", "commit.gpgSign=false", "-c", "gpg.program=false", "-c", "diff.external="),
+    *("-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "submodule.recurse=false"),
+)
+# No option of the command line wins over all of `protocol.NAME.allow`; the first of these does, in every git.
+_OFFLINE = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1"}
+_FILTER = re.compile(rb"filter\.(.*)\.(?:clean|smudge|process|required)", re.DOTALL)
+_FILTER_OFF = ("clean=", "smudge=", "process=", "required=false")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Git:
+    """How git is called in one repository."""
+
+    place: Place
+    environ: Mapping[str, str]
+    timeout_seconds: float
+    trusted: bool = False
+    silenced: tuple[bytes, ...] = ()
+    """Options that switch filters off by their names."""
+
+    def run(self, *arguments: str | bytes, given: bytes | None = None, index: Path | None = None) -> Ended:
+        """Raises OSError or ValueError if git cannot be started."""
+        named = {"GIT_DIR": str(self.place.folder), "GIT_WORK_TREE": str(self.place.root)}
+        if index is not None:
+            named["GIT_INDEX_FILE"] = str(index)
+        return self._run(*arguments, given=given, named=named)
+
+    def discover(self) -> Ended:
+        """What git itself finds at the root. It says no where the repository belongs to another user.
+
+        Of all commands this one alone is not told the repository: git asks for the owner only when it looks for one.
+        """
+        named = {"GIT_CEILING_DIRECTORIES": str(self.place.root.parent)}
+        return self._run("rev-parse", "--is-inside-work-tree", "--absolute-git-dir", named=named)
+
+    def config_names(self) -> frozenset[bytes]:
+        """The names of all settings that hold here, the user's and the repository's."""
+        return frozenset(self.run("config", "--null", "--name-only", "--list").output.split(b"\0")[:-1])
+
+    def without_filters(self) -> Git:
+        """They cannot be switched off by one option, so each is by its name. Raises ValueError if it has no such name.
+
+        Even for a file of nobody's interest git may run one, to see whether what it remembers of that file still holds.
+        """
+        names = {found[1] for name in self.config_names() if (found := _FILTER.fullmatch(name))}
+        if odd := sorted(name for name in names if b"=" in name):
+            raise ValueError(f"it has a filter that cannot be switched off: {odd[0]!r}")
+        options = [option for name in sorted(names) for off in _FILTER_OFF for option in (b"-c", _setting(name, off))]
+        return replace(self, silenced=tuple(options))
+
+    def _run(self, *arguments: str | bytes, given: bytes | None = None, named: Mapping[str, str]) -> Ended:
+        closed: tuple[str | bytes, ...] = () if self.trusted else (*_CLOSED, *self.silenced)
+        return run(
+            [find_git(self.environ), *_ALWAYS, *closed, *arguments],
+            cwd=self.place.root,
+            environ={**clean_environ(self.environ), **({} if self.trusted else _OFFLINE), **named},
+            timeout_seconds=self.timeout_seconds,
+            given=given,
+        )
+
+
+def make_repository(root: Path, environ: Mapping[str, str], *, timeout_seconds: float) -> Ended:
+    """A new one, for the first time in this folder. No template: what it would copy into the repository may run there.
+
+    Raises OSError if git cannot be started.
+    """
+    named = {"GIT_DIR": os.fspath(root / ".git"), "GIT_WORK_TREE": os.fspath(root)}
+    return run(
+        [find_git(environ), *_ALWAYS, *_CLOSED, "init", "--quiet", "--template="],
+        cwd=root,
+        environ={**clean_environ(environ), **_OFFLINE, **named},
+        timeout_seconds=timeout_seconds,
+    )
+
+
+def _setting(name: bytes, off: str) -> bytes:
+    return b"filter." + name + b"." + off.encode()

@@ -1,0 +1,79 @@
+"""The index of the user: read, copied, and locked as git locks it, so that nobody else commits meanwhile."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from segue.durable.folder import TEMPORARY, Folder
+from segue.git.answers import locked
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_INDEX, _LOCK = "index", "index.lock"
+_TICK_SECONDS = 0.02
+_STALE_SECONDS = 60.0
+"""Nobody waits for a lock that has been there for so long: whoever made it was killed, or waits for a person."""
+_LEFT_SECONDS = 3600.0
+
+
+class Index:
+    """That of one working tree."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = Folder(str(folder))
+
+    @contextmanager
+    def copied(self) -> Iterator[Path]:
+        """A copy of the index, which remembers what git knows of the files; its path."""
+        try:
+            data = self.folder.read(_INDEX)
+        except FileNotFoundError:
+            data = b""
+        fd, name = self.folder.begin(data)
+        self.folder.close(fd)
+        if not data:
+            self.folder.discard(name)  # git takes an empty file for a broken index, and none for an empty one
+        try:
+            yield Path(self.folder.path_of(name))
+        finally:
+            self.folder.discard(name)
+            self.folder.discard(f"{name}.lock")
+
+    def put(self, copy: Path) -> None:
+        """Let a copy take the place of the index; the lock must be held."""
+        self.folder.rename(copy.name, _INDEX)
+
+    @contextmanager
+    def locked(self, deadline: float) -> Iterator[None]:
+        """Raises RefusedError with the name of the lock if somebody holds it until then."""
+        while True:
+            try:
+                self.folder.close(self.folder.open(_LOCK, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+                break
+            except FileExistsError:
+                path = self.folder.path_of(_LOCK)
+                if time.monotonic() > deadline or _age_seconds(path) > _STALE_SECONDS:
+                    raise locked(path) from None
+            time.sleep(_TICK_SECONDS)
+        try:
+            yield
+            self._sweep()
+        finally:
+            self.folder.discard(_LOCK)
+
+    def _sweep(self) -> None:
+        """What was left by somebody who was killed."""
+        for entry in self.folder.scan():
+            if entry.name.startswith(TEMPORARY) and _age_seconds(entry.path) > _LEFT_SECONDS:
+                self.folder.discard(entry.name)
+
+
+def _age_seconds(path: str) -> float:
+    with suppress(OSError):
+        return time.time() - os.lstat(path).st_mtime
+    return 0.0
