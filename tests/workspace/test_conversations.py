@@ -49,7 +49,7 @@ class Room:
             self.workspace,
             self.library,
             clock=self.clock,
-            repository=find_repository(self.root, environ=self.environ),
+            repository=find_repository(self.root, environ=self.environ, trusted=True),
             summarise=summarize,
             mcp_tools=lambda _: self.servers,
             tell=self.told.append,
@@ -273,14 +273,14 @@ def test_a_type_of_two_words_is_shown_whole(room: Room) -> None:
     assert [card.type for card in room.conversations.cards(type="post-mortem")] == ["post-mortem"]
 
 
-def test_the_last_one_is_what_was_left_active_before_what_was_paused_later(room: Room) -> None:
+def test_what_was_left_active_is_going_on_and_what_is_completed_is_not_unfinished(room: Room) -> None:
     left = room.conversations.begin("plan", "Left")
     left.release()
     room.held("Paused")
-    assert room.conversations.get_last().id == left.id
+    assert {card.title: card.is_going_on for card in room.conversations.unfinished()} == {"Left": True, "Paused": False}
     with room.library.open(left.id) as session:
         room.conversations.complete(session)
-    assert room.conversations.get_last().title == "Paused"
+    assert [card.title for card in room.conversations.unfinished()] == ["Paused"]
 
 
 # ── Drift ────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -69,20 +69,18 @@ def preset_by_type(cwd: Callable[[], Path]) -> Callable[[Overview], Preset | Non
     return brings
 
 
-def settle(
-    conversations: Conversations, terminal: Terminal, conversation: Conversation, status: Status, *, turns: int = -1
-) -> None:
+def settle(conversations: Conversations, terminal: Terminal, conversation: Conversation, status: Status) -> None:
     """Stop or complete it with a summary, and say so; what is stopped already stays as it is.
 
-    Where there are still as many `turns` as when it was gone on with, the summary of then is good enough.
+    A summary after which nothing was said stays: it may be a person's.
     """
     from segue.workspace import words
 
     session = conversation.session
     if conversations.is_settled(session):
         return
-    summary = session.overview.summary
-    if session.overview.turn_count != turns or not summary:
+    summary = ""
+    if not conversations.is_summed_up(session):
         if is_model(conversation.agent):
             terminal.note("summing up where it stopped; Ctrl-C skips that")
         summary = summarise_with(conversation.agent, session.tail(LOOKED_AT), model=conversation.model)
@@ -233,7 +231,7 @@ class _Desk:
             dialect=replace(
                 chat.dialect,
                 resume=chat.dialect.resume if is_there else RESUME,
-                settle=partial(settle, conversations, chat.terminal, turns=session.overview.turn_count),
+                settle=partial(settle, conversations, chat.terminal),
             ),
             look_back=look_back,
         )

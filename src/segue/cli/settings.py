@@ -178,8 +178,9 @@ def protected_places() -> Protected:
 def find_conversations(tell: Callable[[str], None]) -> Conversations | None:
     """Those of the workspace that this folder is in."""
     from segue.chat.summary import summarize
-    from segue.console.places import cache_folder
+    from segue.console.places import cache_folder, trust_folder
     from segue.library import open as open_library
+    from segue.trust import Trust
     from segue.workspace import find_workspace, open_conversations
 
     workspace = find_workspace(here())
@@ -191,6 +192,7 @@ def find_conversations(tell: Callable[[str], None]) -> Conversations | None:
         library,
         environ=os.environ,
         home=Path.home(),
+        trust=Trust(trust_folder()),
         cache=cache_folder(),
         summarise=summarize,
         tell=tell,

@@ -40,6 +40,11 @@ class Card(Struct, frozen=True, kw_only=True):
     is_left: bool = False
     """Whether it was left active, by a crash or by a tool that has gone."""
 
+    @property
+    def is_going_on(self) -> bool:
+        """Whether nobody has stopped it: most tools hold no lock while one talks in them."""
+        return self.status == "active" or self.is_left
+
 
 class Cards:
     """What the index of the workspace says, brought up to date: `cache` is its folder, None for none that lasts."""
@@ -66,11 +71,9 @@ class Cards:
         parts = wanted.casefold().split()
         return exact or begun or [card for card in cards if parts and _has_all(card, parts)]
 
-    def last(self) -> Card | None:
-        open_ones = [card for card in self.all() if card.status != "completed" and not card.damage]
-        return next(
-            (card for card in open_ones if card.status == "active" or card.is_left), next(iter(open_ones), None)
-        )
+    def unfinished(self) -> list[Card]:
+        """Those that are not completed, and can be read."""
+        return [card for card in self.all() if card.status != "completed" and not card.damage]
 
 
 def _begins(card: Card, wanted: str) -> bool:

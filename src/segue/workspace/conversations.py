@@ -19,7 +19,7 @@ from segue.formats.cortext.names import CONVERSATION, place_of
 from segue.formats.cortext.stub import conversation_type
 from segue.git import Outcome
 from segue.ids import is_id
-from segue.model import Status, check_transition
+from segue.model import Status, Summary, Turn, check_transition
 from segue.presets import drift
 from segue.presets.drift import normalise
 from segue.store import WAIT_SECONDS
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from segue.durable.kernel import Kernel
     from segue.git import Repository
     from segue.library import Library
-    from segue.model import Overview, Turn
+    from segue.model import Overview
     from segue.session import LiveSession
     from segue.workspace.place import Workspace
 
@@ -47,6 +47,7 @@ _NUMBERS = ".numbers.lock"
 """The name of no session's lock."""
 _LOOKED_AT = 12
 """Turns that a summary is made of."""
+_CLOSED = "the hooks of this repository did not run, since it was neither made nor trusted here"
 _VERBS: dict[Status, str] = {"paused": "Pause", "completed": "Complete"}
 
 
@@ -94,6 +95,7 @@ class Conversations:
         self._kernel = kernel
         self._cards = Cards(library, cache)
         self._settled: dict[str, int] = {}
+        self._warned: set[str] = set()
 
     # ── Finding ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -105,12 +107,9 @@ class Conversations:
         """By exact id, else by the beginning of one, else by all these words in title or summary."""
         return self._cards.find(words, type=type, status=status)
 
-    def get_last(self) -> Card:
-        """The conversation that is active, or else the one that was active last and is not completed."""
-        card = self._cards.last()
-        if card is None:
-            raise NotFoundError("there is no conversation to stop here", hint="cortext list shows all")
-        return card
+    def unfinished(self) -> list[Card]:
+        """Those that are not completed, and can be read, the last active first."""
+        return self._cards.unfinished()
 
     def folder_of(self, id: str) -> Path:
         day, name = place_of(id)
@@ -147,7 +146,7 @@ class Conversations:
         except BaseException:
             session.release()
             raise
-        for note in _notes(written, outcome):
+        for note in self._notes(written, outcome):
             self._tell(note)
         return session
 
@@ -189,6 +188,16 @@ class Conversations:
     def is_settled(self, session: LiveSession) -> bool:
         """Whether it was stopped here, and nothing has happened to it since."""
         return self._settled.get(session.id) == session.overview.seq
+
+    def is_summed_up(self, session: LiveSession) -> bool:
+        """Whether nothing was said after its summary was given: then it stays, whoever gave it."""
+        summed, said = 0, 0
+        for event in session.store.read(session.id):
+            if isinstance(event, Turn):
+                said = event.seq
+            elif isinstance(event, Summary):
+                summed = event.seq if event.content.strip() else 0
+        return summed > said
 
     # ── Going on ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -243,8 +252,9 @@ class Conversations:
     def _leave(self, session: LiveSession, status: Status, summary: str) -> Stopped:
         is_left = session.status == "interrupted"  # by a tool that held no lock, or by a crash
         check_transition(session.id, "active" if is_left else session.status, status)
-        text = summary.strip() or self._summarise(session.tail(_LOOKED_AT))
-        if text and text != session.overview.summary:
+        given, is_summed_up = summary.strip(), self.is_summed_up(session)
+        text = given or ("" if is_summed_up else self._summarise(session.tail(_LOOKED_AT)))
+        if text and (text != session.overview.summary or not is_summed_up):
             session.summarize(text)
         if is_left:
             session.resume()
@@ -264,7 +274,7 @@ class Conversations:
             summary=session.overview.summary,
             status=status,
             commit=outcome,
-            notes=_notes(written, outcome),
+            notes=self._notes(written, outcome),
         )
 
     def _write_document(self, session: LiveSession, *, add: bool = False) -> Written:
@@ -287,7 +297,21 @@ class Conversations:
     def _commit(self, session: LiveSession, message: str, part: str = "") -> Outcome | None:
         if self._repository is None:
             return None
-        return self._repository.commit([self.folder_of(session.id) / part], message)
+        folder = self.folder_of(session.id)
+        needed = [folder / ".session", self.document_of(session.overview)]
+        return self._repository.commit([folder / part], message, needed=needed)
+
+    def _notes(self, written: Written, outcome: Outcome | None) -> tuple[str, ...]:
+        """What a person should know; of what is so for every commit here, once."""
+        notes = [written.problem]
+        if outcome is not None:
+            closed = f"{_CLOSED}; cortext init asks whether they may" if outcome.is_closed else ""
+            lasting = [note for note in (*outcome.warnings, closed) if note not in self._warned]
+            self._warned.update(lasting)
+            notes += lasting
+            if outcome.status == "failed":
+                notes.append(" ".join(filter(None, [outcome.words, outcome.hint])))
+        return tuple(note for note in notes if note)
 
 
 def type_of(about: Overview) -> str:
@@ -305,9 +329,3 @@ def _old_prompt(session: LiveSession) -> str | None:
         return session.get_blob(recorded.hash).decode("utf-8", "surrogatepass") if recorded and recorded.hash else None
     except (NotFoundError, DamagedError, UnicodeDecodeError):
         return None
-
-
-def _notes(written: Written, outcome: Outcome | None) -> tuple[str, ...]:
-    failed = outcome is not None and outcome.status == "failed"
-    said = [written.problem, " ".join(filter(None, [outcome.words, outcome.hint])) if outcome and failed else ""]
-    return tuple(note for note in said if note)

@@ -68,14 +68,16 @@ def app(ctx: click.Context, *, version: bool) -> int:
 @click.argument("folder", metavar="[DIR]", default=".", type=click.Path(path_type=Path))
 @click.option("--tool", "tools", metavar="NAME", multiple=True, help="An AI tool that gets the slash commands.")
 @click.option("--no-git", is_flag=True, help="Make no git repository.")
-def init(*, folder: Path, tools: tuple[str, ...], no_git: bool) -> int:
+@click.option("--trust", is_flag=True, help="Let the hooks and filters of the repository run.")
+def init(*, folder: Path, tools: tuple[str, ...], no_git: bool, trust: bool) -> int:
     """Make a folder a workspace, with slash commands for the AI tools that are found here, or named.
 
-    Doing it again adds what is missing, and changes nothing that is there.
+    Doing it again adds what is missing, and changes nothing that is there. Where the repository was not made here, you
+    are asked whether its own hooks and filters may run when a conversation is committed.
     """
     from segue.dialects.cortext.setup import set_up
 
-    return set_up(folder, tools, git=not no_git)
+    return set_up(folder, tools, git=not no_git, trusts=trust)
 
 
 @app.command(context_settings=_HELP)
@@ -104,7 +106,11 @@ def new(*, type: str, topic: tuple[str, ...], tool: str, agent: str, model: str,
 @_no_commit
 @_json
 def stop(*, words: tuple[str, ...], summary: str, no_commit: bool, as_json: bool) -> int:
-    """Save and pause a conversation: the one that is active, or was last, unless you name another."""
+    """Save and pause a conversation: the one you call it from, unless you name another.
+
+    Within an AI tool that is the conversation of its session; elsewhere the one that is active, or was last. If several
+    are active and it cannot be told which one is meant, you are asked, or told their ids.
+    """
     from segue.dialects.cortext.desk import Desk
     from segue.dialects.cortext.going import leave
 

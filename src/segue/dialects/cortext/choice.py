@@ -5,14 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from segue.console import output
+from segue.dialects.cortext.launch import HELD, sessions_around
 from segue.errors import NotFoundError
 from segue.formats.terminal import printable
 from segue.workspace.words import NONE, QUESTION, START_ONE, listing
 
 if TYPE_CHECKING:
+    from segue.dialects.cortext.desk import Desk
+    from segue.model import JsonObject
     from segue.workspace import Card, Conversations
 
 OFFERED = 20
+_LOOKED_AT = 50
+"""Stopped conversations among which the one of this window may be: it can be stopped twice."""
 
 
 def choose(conversations: Conversations, words: str, *, type: str = "", status: str = "") -> Card | None:
@@ -50,15 +55,51 @@ def matching(conversations: Conversations, words: str, *, type: str = "", status
     return found
 
 
-def get_one(conversations: Conversations, words: str) -> Card:
-    """The one that the words mean, with nobody to ask; without words the one that is active, or was last."""
-    if not words:
-        return conversations.get_last()
-    found = matching(conversations, words)
-    if len(found) > 1:
-        names = ", ".join(card.id for card in found[:5])
-        raise NotFoundError(f"{_several(len(found), words)}: {names}", hint="say one of these ids")
-    return found[0]
+def get_one(desk: Desk, words: str, *, ask: bool) -> Card:
+    """The one that the words mean; without words the one that this command was called from, and never another.
+
+    Where that cannot be told, it is the one that is going on, or was last. Of several that are going on a person says
+    which one, if there is somebody to `ask`.
+    """
+    if words:
+        found = matching(desk.conversations, words)
+        what = _several(len(found), words)
+    else:
+        found = _own(desk)
+        what = f"{len(found)} conversations are going on here"
+    if not found:
+        raise NotFoundError("there is no conversation to stop here", hint="cortext list shows all; say one by its id")
+    if len(found) == 1:
+        return found[0]
+    if ask and output.can_ask():
+        _show(desk.conversations, found)
+        answer = output.question("\nWhich one? (number) ")
+        if answer.isdecimal() and 1 <= int(answer) <= min(len(found), OFFERED):
+            return found[int(answer) - 1]
+    names = ", ".join(card.id for card in found[:5])
+    raise NotFoundError(f"{what}: {names}", hint="say one of these ids")
+
+
+def _own(desk: Desk) -> list[Card]:
+    """Those that may be meant where nothing is said: by the tool's session around us, else by who started the tool."""
+    unfinished = desk.conversations.unfinished()
+    going_on = [card for card in unfinished if card.is_going_on]
+    around = sessions_around(desk.environ)
+    held = desk.environ.get(HELD, "")
+    if not around and not held:
+        return going_on or unfinished[:1]
+    stopped = [card for card in unfinished if not card.is_going_on][:_LOOKED_AT]
+    known = {card.id: desk.library.store.overview(card.id).overrides for card in [*going_on, *stopped]}
+    for cards in (going_on, stopped):
+        if mine := [card for card in cards if around.get(str(known[card.id].get("tool"))) == _session(known[card.id])]:
+            return mine
+    if mine := [card for card in unfinished if card.id == held]:
+        return mine
+    return [card for card in going_on if not _session(known[card.id])]  # the others are held in another window
+
+
+def _session(overrides: JsonObject) -> str:
+    return str(overrides.get("tool_session") or "")
 
 
 def _show(conversations: Conversations, cards: list[Card]) -> None:

@@ -45,6 +45,7 @@ class Desk:
             self.library,
             environ=self.environ,
             home=self.home,
+            trust=Trust(trust_folder()),
             commit=commit,
             cache=cache_folder(),
             summarise=summarize,

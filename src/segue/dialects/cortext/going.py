@@ -71,7 +71,7 @@ def resume(desk: Desk, card: Card, *, tool: str, agent: str, model: str, yes: bo
 
 def leave(desk: Desk, words: str, status: Status, *, summary: str, as_json: bool) -> int:
     """Stop a conversation, or complete it, from outside of it."""
-    card = get_one(desk.conversations, words)
+    card = get_one(desk, words, ask=not as_json)
     session = desk.library.open(card.id)
     try:
         catch_up(desk, session)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _SAYS_ITS_SESSION = {"claude": "CLAUDE_CODE_SESSION_ID", "codex": "CODEX_THREAD_ID"}
 """Variables by which a command that a tool runs knows in which of its sessions that is."""
+HELD = "CORTEXT_CONVERSATION"
+"""By this one it knows for which conversation the tool was started, if it was started from here."""
 
 
 def find_tool(name: str, environ: Mapping[str, str]) -> Tool:
@@ -43,6 +45,11 @@ def session_around(tool: str, environ: Mapping[str, str]) -> str:
     return environ.get(_SAYS_ITS_SESSION.get(tool, ""), "")
 
 
+def sessions_around(environ: Mapping[str, str]) -> dict[str, str]:
+    """The sessions that this command was called from, by tool."""
+    return {tool: found for tool in _SAYS_ITS_SESSION if (found := session_around(tool, environ))}
+
+
 def hold(desk: Desk, session: LiveSession, tool: Tool, *, model: str = "", topic: str = "") -> Stopped:
     """Talk in the tool until it ends, take over what was said there, and stop the conversation."""
     try:
@@ -53,7 +60,7 @@ def hold(desk: Desk, session: LiveSession, tool: Tool, *, model: str = "", topic
         desk.vouch(session, Link(tool.name, launch.native_id))
     finally:
         session.release()
-    code = run(launch, desk.environ)
+    code = run(launch, {**desk.environ, HELD: session.id})
     if code != 0:
         output.warn(f"{tool.name} ended with {code}; what was said there is taken over all the same")
     session = desk.library.open(session.id)

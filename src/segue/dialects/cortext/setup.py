@@ -3,24 +3,37 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from typing import TYPE_CHECKING
 
 from segue.console import output
 from segue.console.exits import Exit
 from segue.dialects.cortext.desk import STARTS, marks_of
+from segue.console.places import trust_folder
 from segue.dialects.door import here
-from segue.git import find_repository
+from segue.git import (
+    TIMEOUT_SECONDS,
+    Git,
+    find_place,
+    find_programs,
+    find_repository,
+    is_trusted,
+    make_repository,
+    trust_repository,
+)
+from segue.trust import Trust
 from segue.workspace.command_files import TOOLS, command_files, install
 from segue.workspace.place import make_workspace
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from segue.git import Place
     from segue.workspace import Workspace
 
+_SHOWN_PROGRAMS = 8
 
-def set_up(folder: Path, tools: tuple[str, ...], *, git: bool) -> int:
+
+def set_up(folder: Path, tools: tuple[str, ...], *, git: bool, trusts: bool) -> int:
     from segue.tools import find_tools
 
     for name in tools:
@@ -30,7 +43,7 @@ def set_up(folder: Path, tools: tuple[str, ...], *, git: bool) -> int:
     if workspace.config.tool in tools:
         marks_of(workspace.url).put(STARTS, workspace.config.tool)
     if git:
-        _make_repository(workspace)
+        _set_up_repository(workspace, trusts=trusts)
     found = tools or tuple(tool.name for tool in find_tools(os.environ) if tool.name in TOOLS)
     for name in found:
         _install(workspace, name)
@@ -50,18 +63,41 @@ def _install(workspace: Workspace, tool: str) -> None:
         output.warn(f"left as it is: {kept}")
 
 
-def _make_repository(workspace: Workspace) -> None:
-    """Unless there is one; a workspace works without git all the same."""
-    if find_repository(workspace.root, environ=os.environ) is not None:
+def _set_up_repository(workspace: Workspace, *, trusts: bool) -> None:
+    """Make one unless there is one; a workspace works without git all the same."""
+    found = find_repository(workspace.root, environ=os.environ)
+    if found is not None:
+        if found.place is not None:
+            _ask_for_trust(found.place, trusts=trusts)
         return
     try:
-        done = subprocess.run(
-            ["git", "init", "--quiet"], cwd=workspace.root, capture_output=True, text=True, check=False
-        )
+        ended = make_repository(workspace.root, os.environ, timeout_seconds=TIMEOUT_SECONDS)
     except OSError:
         output.warn("there is no git here, so conversations are kept and not committed")
         return
-    if done.returncode != 0:
-        output.warn(f"git made no repository, so conversations are kept and not committed: {done.stderr.strip():.200}")
-    else:
-        output.line("Git repository: made")
+    place = find_place(workspace.root)
+    if ended.code != 0 or place is None:
+        output.warn(f"git made no repository, so conversations are kept and not committed: {ended.errors.strip():.200}")
+        return
+    trust_repository(place, Trust(trust_folder()))
+    output.line("Git repository: made")
+
+
+def _ask_for_trust(place: Place, *, trusts: bool) -> None:
+    """A repository that came from elsewhere may run programs of its own; what it would run is shown first."""
+    trust = Trust(trust_folder())
+    if is_trusted(place, trust):
+        return
+    try:
+        programs = find_programs(Git(place=place, environ=os.environ, timeout_seconds=TIMEOUT_SECONDS))
+    except OSError:
+        output.warn("there is no git here, so conversations are kept and not committed")
+        return
+    if programs and not trusts:
+        more = f" and {len(programs) - _SHOWN_PROGRAMS} more" if len(programs) > _SHOWN_PROGRAMS else ""
+        output.warn(f"{place.root} has hooks or settings of its own: {', '.join(programs[:_SHOWN_PROGRAMS])}{more}")
+        question = "Let git run what they name when a conversation is committed?"
+        if not (output.can_ask() and output.confirm(question, yes=False)):
+            output.line("Conversations are committed without them; cortext init --trust lets them run")
+            return
+    trust_repository(place, trust)

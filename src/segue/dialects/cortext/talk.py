@@ -76,7 +76,7 @@ class Talk:
             greeting="conversation {id} · /help lists the commands, /workspace.stop-conversation saves and leaves",
             resume=RESUME,
             farewell="come back with: {resume}",
-            settle=partial(settle, self._conversations, self.terminal, turns=conversation.session.overview.turn_count),
+            settle=partial(settle, self._conversations, self.terminal),
             idle_seconds=desk.workspace.config.idle_minutes * 60,
             autorecord=True,
             extra=workspace_commands(lambda: self._conversations),
