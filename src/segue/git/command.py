@@ -33,8 +33,8 @@ _CLOSED = (
 )
 # No option of the command line wins over all of `protocol.NAME.allow`; the first of these does, in every git.
 _OFFLINE = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1"}
-_FILTER = re.compile(rb"filter\.(.*)\.(?:clean|smudge|process|required)", re.DOTALL)
-_FILTER_OFF = ("clean=", "smudge=", "process=", "required=false")
+_NAMED = re.compile(rb"(filter|hook)\.(.*)\.[a-z]+", re.DOTALL)
+_OFF = {b"filter": (b"clean=", b"smudge=", b"process=", b"required=false"), b"hook": (b"enabled=false", b"event=")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,8 +45,10 @@ class Git:
     environ: Mapping[str, str]
     timeout_seconds: float
     trusted: bool = False
+    filters: frozenset[bytes] = frozenset()
+    """Those that are switched off."""
     silenced: tuple[bytes, ...] = ()
-    """Options that switch filters off by their names."""
+    """The options that do it."""
 
     def run(self, *arguments: str | bytes, given: bytes | None = None, index: Path | None = None) -> Ended:
         """Raises OSError or ValueError if git cannot be started."""
@@ -63,20 +65,29 @@ class Git:
         named = {"GIT_CEILING_DIRECTORIES": str(self.place.root.parent)}
         return self._run("rev-parse", "--is-inside-work-tree", "--absolute-git-dir", named=named)
 
-    def config_names(self) -> frozenset[bytes]:
-        """The names of all settings that hold here, the user's and the repository's."""
-        return frozenset(self.run("config", "--null", "--name-only", "--list").output.split(b"\0")[:-1])
+    def settings(self) -> list[tuple[bytes, bytes]]:
+        """The names of all settings that hold here, each with whose it is: `system`, `global`, `local`, `worktree`.
 
-    def without_filters(self) -> Git:
-        """They cannot be switched off by one option, so each is by its name. Raises ValueError if it has no such name.
-
-        Even for a file of nobody's interest git may run one, to see whether what it remembers of that file still holds.
+        Raises ValueError if git cannot read them.
         """
-        names = {found[1] for name in self.config_names() if (found := _FILTER.fullmatch(name))}
-        if odd := sorted(name for name in names if b"=" in name):
-            raise ValueError(f"it has a filter that cannot be switched off: {odd[0]!r}")
-        options = [option for name in sorted(names) for off in _FILTER_OFF for option in (b"-c", _setting(name, off))]
-        return replace(self, silenced=tuple(options))
+        ended = self.run("config", "--null", "--show-scope", "--name-only", "--list")
+        if ended.code != 0:
+            raise ValueError("its settings cannot be read")
+        fields = ended.output.split(b"\0")
+        return [pair for pair in zip(fields[0::2], fields[1::2], strict=False) if pair[0] != b"command"]
+
+    def silent(self) -> Git:
+        """With its filters and hooks of its settings off: no option is for all of them, so there is one for each.
+
+        Even for a file of nobody's interest git may run a filter, to see whether what it remembers of it still holds.
+        Raises ValueError for a name that no option can say.
+        """
+        found = sorted({match.groups() for _, name in self.settings() if (match := _NAMED.fullmatch(name))})
+        if odd := [name for _, name in found if b"=" in name]:
+            raise ValueError(f"it has a filter or a hook that cannot be switched off: {odd[0]!r}")
+        settings = [b"%s.%s.%s" % (kind, name, off) for kind, name in found for off in _OFF[kind]]
+        filters = frozenset(name for kind, name in found if kind == b"filter")
+        return replace(self, filters=filters, silenced=tuple(part for one in settings for part in (b"-c", one)))
 
     def _run(self, *arguments: str | bytes, given: bytes | None = None, named: Mapping[str, str]) -> Ended:
         closed: tuple[str | bytes, ...] = () if self.trusted else (*_CLOSED, *self.silenced)
@@ -101,7 +112,3 @@ def make_repository(root: Path, environ: Mapping[str, str], *, timeout_seconds: 
         environ={**clean_environ(environ), **_OFFLINE, **named},
         timeout_seconds=timeout_seconds,
     )
-
-
-def _setting(name: bytes, off: str) -> bytes:
-    return b"filter." + name + b"." + off.encode()

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from segue.git.command import Git
     from segue.git.process import Ended
 
+_TICK_SECONDS = 0.05
 _UNFINISHED = {
     "MERGE_HEAD": "merge",
     "CHERRY_PICK_HEAD": "cherry-pick",
@@ -169,13 +170,12 @@ class Commit:
 
     def _refuse_filters(self, names: Sequence[bytes]) -> None:
         """A file that is to be encrypted must not be committed as it is because its filter may not run."""
-        silenced = {option.split(b".", 1)[1].rsplit(b".", 1)[0] for option in self._git.silenced if option != b"-c"}
-        if not silenced:
+        if not self._git.filters:
             return
         given = b"".join(name + b"\0" for name in names)
         fields = self._said("check-attr", "-z", "--stdin", "filter", given=given).split(b"\0")
         for name, value in zip(fields[0::3], fields[2::3], strict=False):
-            if value in silenced:
+            if value in self._git.filters:
                 raise RefusedError(
                     f"{os.fsdecode(name)} goes through the filter {os.fsdecode(value)!r}, and this repository is not"
                     " trusted here to run one",
@@ -207,8 +207,10 @@ class Commit:
                     ended = self._move(commit, head, next_index)
             if ended is None:
                 return commit, branch
-            if time.monotonic() > deadline or ended.code is None or "ref" not in ended.errors:
+            is_passing = "but expected" in ended.errors or "File exists" in ended.errors  # it moved, or is locked
+            if time.monotonic() > deadline or not is_passing:
                 raise self._explained(ended)
+            time.sleep(_TICK_SECONDS)
 
     def _write_commit(self, message: bytes, head: str, copy: Path) -> str:
         # What a partial clone has not fetched is as good as what it has.
@@ -254,4 +256,5 @@ class Commit:
         )
 
     def _is_hooked(self) -> bool:
-        return has_hooks(self._git.place.common / "hooks") or b"core.hookspath" in self._git.config_names()
+        has_own = any(name == b"core.hookspath" for _, name in self._git.settings())
+        return has_own or has_hooks(self._git.place.common / "hooks")

@@ -76,7 +76,7 @@ class Repository:
         is_tree, _, folder = os.fsdecode(ended.output).partition("\n")
         if is_tree != "true" or os.path.realpath(folder.removesuffix("\n")) != str(place.folder):
             raise RefusedError(f"git finds another repository at {self.root} than {place.folder}", "run git status")
-        return git if self.trusted else git.without_filters()
+        return git if self.trusted else git.silent()
 
     def _relative(self, path: Path) -> bytes:
         """As git names it; the last part may be a link, and is then committed as one."""

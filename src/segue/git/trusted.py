@@ -57,12 +57,11 @@ def find_programs(git: Git) -> list[str]:
     folder = git.place.common / "hooks"
     there = sorted(folder.iterdir()) if folder.is_dir() else []
     hooks = [path.name for path in there if path.suffix != ".sample" and os.access(path, os.X_OK)]
-    ended = git.run("config", "--null", "--show-scope", "--name-only", "--list")
-    if ended.code != 0:
-        return ["settings that git cannot read"]
-    fields = ended.output.split(b"\0")
-    scoped = zip(fields[0::2], fields[1::2], strict=False)
-    odd = {name for scope, name in scoped if scope in {b"local", b"worktree"} and not _PLAIN.fullmatch(name)}
+    try:
+        settings = git.settings()
+    except ValueError as error:
+        return [str(error)]
+    odd = {name for scope, name in settings if scope in {b"local", b"worktree"} and not _PLAIN.fullmatch(name)}
     return [one_line(f"the hook {name}") for name in hooks] + [one_line(os.fsdecode(name)) for name in sorted(odd)]
 
 
