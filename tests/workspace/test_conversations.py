@@ -159,6 +159,36 @@ def test_stopping_again_changes_nothing(room: Room) -> None:
     assert (room.library.store.revision(id), room.document(id).read_bytes()) == (before, document)
 
 
+def test_a_summary_stays_until_something_is_said(room: Room) -> None:
+    """Whoever stops again, after going on without a word, has nothing to say that is better than a person's words."""
+    id = room.held(summary="Waiting for Ada.")
+    for _ in range(2):
+        with room.library.resume(id) as session:
+            assert room.conversations.stop(session).summary == "Waiting for Ada."
+    with room.library.resume(id) as session:
+        say(session, "What does Ada say?", "She says REST.")
+        assert room.conversations.stop(session).summary == "You asked: What does Ada say? Answer: She says REST."
+
+
+def test_a_summary_that_was_given_again_counts_for_all_that_was_said_before_it(room: Room) -> None:
+    """A tool that was told to stop says a last word itself, which is taken over after the stop."""
+    id = room.held(summary="Waiting for Ada.")
+    with room.library.open(id) as session:
+        session.add("assistant", "Session saved.")
+        room.conversations.stop(session, summary="Waiting for Ada.")
+        assert room.conversations.stop(session).summary == "Waiting for Ada."
+
+
+def test_a_summary_that_a_person_wrote_into_the_file_stays(room: Room) -> None:
+    id = room.held()
+    path = room.document(id).parent / ".session" / "session.json"
+    text = path.read_text(encoding="utf-8")
+    found = json.loads(text)["context_summary"]
+    path.write_text(text.replace(json.dumps(found), '"Ask Ada."', 1), encoding="utf-8")
+    with room.library.open(id) as session:
+        assert room.conversations.stop(session).summary == "Ask Ada."
+
+
 def test_a_conversation_that_was_left_active_can_be_stopped(room: Room) -> None:
     session = room.conversations.begin("plan", "API")
     session.release()
@@ -347,6 +377,24 @@ def test_a_commit_that_fails_costs_a_note_and_nothing_else(room: Room) -> None:
     assert "not today" in stopped.notes[-1]
     assert "not today" in room.told[0]
     assert room.library.overview(session.id).status == "paused"
+
+
+def test_a_session_that_git_ignores_is_told_once_with_the_line_that_does(room: Room) -> None:
+    room.git("init", "--quiet")
+    (room.root / ".gitignore").write_text("*.bak\n.session/\n", encoding="utf-8")
+    conversations = room.conversations
+    with conversations.begin("plan", "API") as session:
+        say(session)
+        stopped = conversations.stop(session)
+    assert len(room.told) == 1
+    assert ".session/session.json" in room.told[0]
+    assert room.told[0].endswith("(.gitignore line 2: .session/)")
+    assert stopped.notes == ()
+    assert room.git("ls-files").endswith("001-plan-api/plan.md")
+    with room.library.open(session.id) as session:
+        (note,) = room.conversations.stop(session).notes  # another command, which has only the session to commit
+    assert "not committed: git ignores " in note
+    assert ".gitignore line 2: .session/" in note
 
 
 def test_where_only_the_session_changed_a_persons_edits_are_left_to_them(room: Room) -> None:

@@ -138,16 +138,16 @@ class Commit:
             )
 
     def _warn_of_ignored(self, names: Sequence[bytes], copy: Path) -> tuple[str, ...]:
-        """Those that a rule leaves out, and that git does not have."""
+        """Of those that git does not have and a rule leaves out: the first for each rule."""
         if not names:
             return ()
         options = ("--others", "--ignored", "--exclude-standard")
         ignored = self._said("ls-files", "-z", *options, "--", *names, index=copy).split(b"\0")[:-1]
-        if not ignored:
-            return ()
-        return (
-            one_line(f"git ignores {shown(ignored)}, so that is saved but not committed ({self._rule(ignored[0])})"),
-        )
+        found: dict[str, bytes] = {}
+        for name in sorted(ignored, key=lambda name: names.index(name) if name in names else len(names)):
+            found.setdefault(self._rule(name), name)
+        words = "git ignores {}, so that is saved but not committed ({})"
+        return tuple(one_line(words.format(os.fsdecode(name), rule)) for rule, name in found.items())
 
     def _rule(self, name: bytes) -> str:
         """Where it is written that a file is ignored: file, line and pattern."""

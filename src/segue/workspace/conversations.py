@@ -298,7 +298,8 @@ class Conversations:
         if self._repository is None:
             return None
         folder = self.folder_of(session.id)
-        needed = [folder / ".session", self.document_of(session.overview)]
+        kept = [folder / ".session" / name for name in ("session.json", "messages.jsonl")]
+        needed = [*kept, self.document_of(session.overview)]
         return self._repository.commit([folder / part], message, needed=needed)
 
     def _notes(self, written: Written, outcome: Outcome | None) -> tuple[str, ...]:

@@ -119,3 +119,80 @@ def test_without_a_terminal_and_without_words_the_tool_is_not_started(office: Of
     told = office.run("cortext resume 001 --tool claude", code=2).complaint
     assert "there is no terminal to open claude at" in told
     assert office.run("cortext list").text.splitlines()[1].split()[4] == "paused"
+
+
+# ── Two windows ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+WINDOWS = {
+    "Mine": "11111111-2222-3333-4444-555555555555",
+    "Theirs": "22222222-3333-4444-5555-666666666666",
+}
+
+
+def in_window(office: Office, name: str, command: str) -> None:
+    """What the tool is told in one of its windows, which runs it."""
+    office.run(f"printf '%s' '$ {command}' | claude --session-id {WINDOWS[name]}")
+
+
+@pytest.fixture
+def windows(office: Office) -> Office:
+    """Two, with a conversation in each; theirs is the later one."""
+    (office.project / ".claude").mkdir(exist_ok=True)
+    for name in WINDOWS:
+        in_window(office, name, f"cortext new plan {name} --tool claude --json")
+    return office
+
+
+def states(office: Office) -> dict[str, tuple[str, str]]:
+    cards = json.loads(office.run("cortext list --json").out)
+    return {card["title"]: (card["status"], card["summary"]) for card in cards}
+
+
+def going_on(office: Office, title: str) -> bool:
+    """Whether nobody has stopped it: most tools hold no lock."""
+    (path,) = office.conversations.glob(f"*/*-{title.lower()}/.session/session.json")
+    return json.loads(path.read_bytes())["status"] == "active"
+
+
+@pytest.mark.parametrize("verb", ["stop", "complete"])
+def test_in_one_of_two_windows_its_own_conversation_is_stopped(windows: Office, verb: str) -> None:
+    in_window(windows, "Mine", f'cortext {verb} --summary "What I did." --json')
+    assert not going_on(windows, "mine")
+    assert going_on(windows, "theirs")
+    assert states(windows)["Mine"][1] == "What I did."
+    assert states(windows)["Theirs"][1] == ""
+    in_window(windows, "Theirs", f'cortext {verb} --summary "What they did." --json')
+    assert states(windows)["Mine"][1] == "What I did."
+    assert states(windows)["Theirs"][1] == "What they did."
+
+
+def test_in_a_window_without_a_conversation_that_of_another_is_not_stopped(windows: Office) -> None:
+    third = "33333333-4444-5555-6666-777777777777"
+    windows.run(f"printf '%s' '$ cortext stop --summary Gone 2>&1' | claude --session-id {third}")
+    assert going_on(windows, "mine")
+    assert going_on(windows, "theirs")
+    told = windows.run(f"printf '%s' '$ cortext stop 2>&1' | claude --session-id {third}").text
+    assert "there is no conversation to stop here" in told
+
+
+def test_outside_of_any_window_nobody_guesses_which_of_two_is_meant(windows: Office) -> None:
+    told = windows.run("cortext stop --summary Gone", code=3).complaint
+    assert "2 conversations are going on here" in told
+    assert "002-plan-theirs" in told
+    assert "001-plan-mine" in told
+    assert going_on(windows, "mine")
+    assert going_on(windows, "theirs")
+    with windows.at_terminal("cortext stop --summary Done") as person:
+        person.wait_for("Which one?")
+        person.enter("2")
+        assert person.end() == 0
+    assert not going_on(windows, "mine")
+    assert going_on(windows, "theirs")
+
+
+def test_a_tool_that_does_not_say_its_session_stops_the_conversation_that_it_was_started_for(windows: Office) -> None:
+    windows._program("gemini", "cortext stop --summary 'By the tool.'")
+    windows.run("cortext new plan Third --tool gemini", "x")
+    assert states(windows)["Third"] == ("paused", "By the tool.")
+    assert going_on(windows, "mine")
+    assert going_on(windows, "theirs")
