@@ -89,6 +89,24 @@ def test_a_file_of_ours_that_was_staged_in_part_is_committed_whole(place: Place)
     assert place.git("status", "--porcelain") == ""
 
 
+def test_a_change_that_no_time_and_no_size_gives_away_is_seen_by_us_and_later_by_the_user(place: Place) -> None:
+    """Git tells such a change by the time of its index, which therefore has to stay as it is."""
+    place.commit()
+    at = 1_700_000_000
+    theirs, ours = place.root / "notes.txt", place.root / OUR_FILES[1]
+    for path in (theirs, ours):
+        os.utime(path, (at, at))
+    place.git("update-index", "--refresh")
+    os.utime(place.root / ".git" / "index", (at, at))
+    theirs.write_text("two\n", encoding="utf-8")
+    ours.write_text("# A grid\n"[: ours.stat().st_size - 1] + "\n", encoding="utf-8")
+    for path in (theirs, ours):
+        os.utime(path, (at, at))
+    assert place.commit().status == "committed"
+    assert place.committed_files() == [OUR_FILES[1]]
+    assert place.git("status", "--porcelain") == " M notes.txt\n"
+
+
 def test_hooks_see_our_commit_and_nothing_else(place: Place) -> None:
     place.write("notes.txt", "staged\n")
     place.git("add", "notes.txt")

@@ -119,6 +119,16 @@ def filtered(stranger: Stranger, root: Path) -> None:
     prepared(stranger, root, "filter.bait.clean", attributes="*.md filter=bait\n")
 
 
+def racy(stranger: Stranger, root: Path) -> None:
+    """A filter of a file that is not ours, which git looks into whenever it writes an index."""
+    prepared(stranger, root, attributes="*.txt filter=bait\n")
+    at = 1_700_000_000
+    os.utime(root / "notes.txt", (at, at))
+    stranger.git(root, "update-index", "--refresh")
+    os.utime(root / ".git" / "index", (at, at))
+    stranger.git(root, "config", "filter.bait.clean", stranger.bait("filter.bait.clean"))
+
+
 def partial(stranger: Stranger, root: Path) -> None:
     prepared(stranger, root, "core.sshCommand")
     tree = stranger.git(root, "rev-parse", "HEAD^{tree}").strip()
@@ -147,6 +157,7 @@ PLANTED: dict[str, tuple[Callable[[Stranger, Path], object], dict[str, object]]]
     "hooks": (hooked, {"segue.git.command._CLOSED": without("core.hooksPath")}),
     "fsmonitor": (watched, {"segue.git.command._CLOSED": without("core.fsmonitor")}),
     "filters": (filtered, {"segue.git.command.Git.silent": silent_as_it_is}),
+    "filters of other files": (racy, {"segue.git.command.Git.silent": silent_as_it_is}),
     "lazy fetch": (
         partial,
         {"segue.git.command._CLOSED": without("core.sshCommand", "protocol"), "segue.git.command._OFFLINE": {}},

@@ -29,17 +29,18 @@ class Index:
 
     @contextmanager
     def copied(self) -> Iterator[Path]:
-        """A copy of the index, which remembers what git knows of the files; its path."""
+        """A second name for the index, which git replaces when it writes; its path.
+
+        With the time of the first: by that git knows which files may have changed in the same moment, unseen.
+        """
+        name = f"{TEMPORARY}{os.urandom(8).hex()}"
+        path = Path(self.folder.path_of(name))
         try:
-            data = self.folder.read(_INDEX)
-        except FileNotFoundError:
-            data = b""
-        fd, name = self.folder.begin(data)
-        self.folder.close(fd)
-        if not data:
-            self.folder.discard(name)  # git takes an empty file for a broken index, and none for an empty one
-        try:
-            yield Path(self.folder.path_of(name))
+            with suppress(FileNotFoundError):  # before anything was ever staged
+                at = Path(self.folder.path_of(_INDEX)).stat().st_mtime_ns
+                self.folder.link(_INDEX, name)
+                os.utime(path, ns=(at, at))  # where there are no hard links it is a copy
+            yield path
         finally:
             self.folder.discard(name)
             self.folder.discard(f"{name}.lock")
