@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -395,6 +396,18 @@ def test_a_session_that_git_ignores_is_told_once_with_the_line_that_does(room: R
         (note,) = room.conversations.stop(session).notes  # another command, which has only the session to commit
     assert "not committed: git ignores " in note
     assert ".gitignore line 2: .session/" in note
+
+
+def test_a_document_that_no_commit_has_yet_gets_into_the_next_one(room: Room) -> None:
+    room.git("init", "--quiet")
+    lock = room.root / ".git" / "index.lock"
+    lock.touch()
+    os.utime(lock, (1_700_000_000, 1_700_000_000))
+    id = room.held()
+    lock.unlink()
+    with room.library.open(id) as session:
+        room.conversations.stop(session)
+    assert room.git("status", "--porcelain", "conversations") == ""
 
 
 def test_where_only_the_session_changed_a_persons_edits_are_left_to_them(room: Room) -> None:

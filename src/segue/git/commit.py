@@ -71,7 +71,8 @@ class Commit:
             head = self._head()
             self._start_from(head, copy)
             files = self._look(paths, copy)
-            self._stage(sorted(files.known | files.new), copy)
+            missing = self._look(watched, copy).new  # from a commit that failed
+            self._stage(sorted(files.known | files.new | missing), copy)
             warnings = self._warn_of_ignored(watched, copy)
             changes = self._changes(head, copy)
             if not changes:

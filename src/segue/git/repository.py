@@ -43,7 +43,7 @@ class Repository:
     def commit(self, paths: Iterable[Path | str], message: str, *, needed: Iterable[Path | str] = ()) -> Outcome:
         """Commit these files and what is in these folders, as it is on the disk now. Never raises for what git does.
 
-        What is `needed` is not expected to be ignored: if it is, a warning says by which rule.
+        What is `needed` is committed with them if git does not have it. If it is ignored, a warning says by which rule.
         """
         try:
             wanted = [self._relative(Path(path)) for path in paths]

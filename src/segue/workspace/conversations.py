@@ -311,7 +311,7 @@ class Conversations:
             self._warned.update(lasting)
             notes += lasting
             if outcome.status == "failed":
-                notes.append(" ".join(filter(None, [outcome.words, outcome.hint])))
+                notes.append("; ".join(filter(None, [outcome.words, outcome.hint])))
         return tuple(note for note in notes if note)
 
 
