@@ -8,11 +8,12 @@ import time
 from contextlib import suppress
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
-from typing import TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+_CHUNK = 1 << 16
 _GRACE_SECONDS = 2.0
 _TICK_SECONDS = 0.25
 """How soon it is noticed that a program has ended although a process that it left behind holds its output open."""
@@ -89,11 +90,24 @@ def _wait(process: Popen[bytes], given: bytes | None, timeout_seconds: float) ->
         except TimeoutExpired as waited:
             given = None  # it was taken by the first call
             if process.poll() is not None:
-                return Ended(process.returncode, waited.output or b"", _text(waited.stderr))
+                output, errors = (waited.output or b"") + _rest(process.stdout), waited.stderr or b""
+                return Ended(process.returncode, output, _text(errors + _rest(process.stderr)))
             if time.monotonic() > deadline:
                 return Ended(None, b"", _text(waited.stderr))
         else:
             return Ended(process.returncode, output, _text(errors))
+
+
+def _rest(pipe: IO[bytes] | None) -> bytes:
+    """What a program that has ended wrote and nobody has read; others may hold the pipe open."""
+    if pipe is None or pipe.closed:
+        return b""
+    os.set_blocking(pipe.fileno(), False)
+    pieces = []
+    with suppress(BlockingIOError):
+        while piece := os.read(pipe.fileno(), _CHUNK):
+            pieces.append(piece)
+    return b"".join(pieces)
 
 
 def _stop(process: Popen[bytes]) -> None:

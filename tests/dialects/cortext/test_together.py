@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from typing import TYPE_CHECKING
+
+import pytest
 
 from tests.dialects.cortext.office import Office
 from tests.promises.mounts import make_read_only, small_disk
@@ -71,6 +74,27 @@ def test_conversations_begun_at_once_get_numbers_of_their_own(office: Office) ->
     assert at_once(office, *(f"cortext new plan topic-{number} --json" for number in range(4))) == [0] * 4
     names = sorted(folder.name for folder in office.conversations.glob("*/*"))
     assert [name[:3] for name in names] == ["001", "002", "003", "004"]
+
+
+def assert_all_stops_are_committed(office: Office, count: int) -> None:
+    names = [f"topic-{number}" for number in range(count)]
+    for name in names:
+        office.run(f"cortext new plan {name} --json")
+    commands = [f"cortext stop {name} --summary 'Here.' --json > {name}.json" for name in names]
+    assert at_once(office, *commands) == [0] * count
+    told = [json.loads((office.project / f"{name}.json").read_bytes()) for name in names]
+    assert [one["commit"]["status"] for one in told] == ["committed"] * count
+    assert sorted(office.log[count:]) == sorted(f"[session] Pause: {name}" for name in names)
+    assert office.git("status", "--porcelain", "conversations") == ""
+
+
+def test_stops_at_once_are_all_committed(office: Office) -> None:
+    assert_all_stops_are_committed(office, 5)
+
+
+@pytest.mark.long
+def test_forty_stops_at_once_are_all_committed(office: Office) -> None:
+    assert_all_stops_are_committed(office, 40)
 
 
 def test_a_conversation_whose_process_was_killed_reads_as_paused_and_goes_on(office: Office) -> None:
