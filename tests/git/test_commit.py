@@ -192,6 +192,21 @@ def test_leftovers_of_an_outer_hook_lead_nowhere(tmp_path: Path, place: Place) -
     assert not (elsewhere.root / ".git" / "index.lock").exists()
 
 
+def test_what_is_not_committed_is_listed_by_what_it_holds(place: Place) -> None:
+    place.commit()
+    os.utime(place.root / "notes.txt", (1_700_000_000, 1_700_000_000))  # touched, and as it was
+    place.write("other.txt", "changed\n")
+    place.write("new.txt", "new\n")
+    place.write("forced.tmp", "ignored, and added\n")
+    place.write(".gitignore", "*.tmp\n")
+    place.write("ignored.tmp", "ignored\n")
+    place.git("add", "--force", "forced.tmp")
+    (place.root / OUR_FILES[1]).unlink()
+    found = [str(path.relative_to(place.root)) for path in place.repository.uncommitted(place.root)]
+    assert found == [OUR_FILES[1], "forced.tmp", "other.txt", ".gitignore", "new.txt"]
+    assert place.repository.uncommitted(place.root / "notes.txt") == ()
+
+
 # ── Names and messages ───────────────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -10,6 +10,7 @@ what a stranger's repository may not run), `trusted` (which ones are not), `plac
 
 from __future__ import annotations
 
+from segue.git.answers import RefusedError
 from segue.git.command import Git, make_repository
 from segue.git.commit import Outcome
 from segue.git.place import Place, find_place
@@ -21,6 +22,7 @@ __all__ = [
     "Git",
     "Outcome",
     "Place",
+    "RefusedError",
     "Repository",
     "find_place",
     "find_programs",

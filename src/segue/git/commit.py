@@ -55,6 +55,8 @@ class _Files(NamedTuple):
     known: set[bytes]
     """In the last commit, or staged."""
     new: set[bytes]
+    staged: set[bytes]
+    """Known, but in no commit yet."""
 
 
 class Commit:
@@ -91,6 +93,20 @@ class Commit:
             self._git.run("gc", "--auto", "--quiet")
         return self._told(commit, branch, warnings, in_time=in_time)
 
+    def uncommitted(self, paths: Sequence[bytes]) -> list[bytes]:
+        """The files among these that are not on the disk as the last commit has them; those that are new come last."""
+        with self._index.copied() as copy:
+            head = self._head()
+            self._start_from(head, copy)
+            files = self._look(paths, copy)
+            changed = files.staged | (self._changed(paths, head, copy) if head else set())
+            return [*sorted(changed), *sorted(files.new - changed)]
+
+    def _changed(self, paths: Sequence[bytes], head: str, copy: Path) -> set[bytes]:
+        self._git.run("update-index", "-q", "--refresh", index=copy)  # or whatever was touched counts as changed
+        options = ("--name-only", "-z", "--no-renames", "--ignore-submodules=none")
+        return set(self._said("diff-index", *options, head, "--", *paths, index=copy).split(b"\0")[:-1])
+
     # ── What there is ────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _refuse_unfinished(self) -> None:
@@ -117,15 +133,17 @@ class Commit:
 
     def _look(self, paths: Sequence[bytes], copy: Path) -> _Files:
         if not paths:
-            return _Files(set(), set())
+            return _Files(set(), set(), set())
         staged = read_tagged(self._said("ls-files", "-t", "-z", "--cached", "--", *paths))
         if unmerged := sorted(staged.get(b"M", ())):
             raise RefusedError(f"{shown(unmerged)} has conflicts", "resolve them, then git add what you resolved")
         everything = ("--cached", "--others", "--exclude-standard")
         found = read_tagged(self._said("ls-files", "-t", "-z", *everything, "--", *paths, index=copy))
-        known = found.get(b"H", set()) | staged.get(b"H", set())
+        committed = found.get(b"H", set())
+        added = staged.get(b"H", set()) - committed
         new = {name for name in found.get(b"?", ()) if not name.endswith(b"/")}  # which would be a repository within
-        return _Files(known - staged.get(b"S", set()), new)  # what a sparse checkout leaves out is not deleted
+        known = (committed | added) - staged.get(b"S", set())  # what a sparse checkout leaves out is not deleted
+        return _Files(known, new, added)
 
     def _refuse_ignored(self, paths: Sequence[bytes]) -> None:
         if not paths:

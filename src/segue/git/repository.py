@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ from segue.git.commit import Commit, Outcome
 from segue.git.place import MARKER, find_place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from segue.git.place import Place
 
@@ -46,22 +47,19 @@ class Repository:
         What is `needed` is committed with them if git does not have it. If it is ignored, a warning says by which rule.
         """
         try:
-            wanted = [self._relative(Path(path)) for path in paths]
-            watched = [self._relative(Path(path)) for path in needed]
-            return Commit(self._git(), self.wait_seconds).make(wanted, message, watched)
+            with _refusing():
+                wanted = [self._relative(Path(path)) for path in paths]
+                watched = [self._relative(Path(path)) for path in needed]
+                return Commit(self._git(), self.wait_seconds).make(wanted, message, watched)
         except RefusedError as refused:
             hint = one_line(refused.hint)
             return Outcome(status="failed", words=one_line(f"saved, but not committed: {refused}"), hint=hint)
-        except FileNotFoundError:
-            words = "saved, but not committed: there is no git on the PATH, or the folder is gone"
-            return Outcome(status="failed", words=words, hint="install git")
-        except (
-            OSError,
-            ValueError,
-            SegueError,
-        ) as error:  # a ValueError is a NUL in a path, or a filter without a name
-            words = one_line(f"saved, but not committed: git cannot be used here: {error}")
-            return Outcome(status="failed", words=words, hint="run git status in a terminal")
+
+    def uncommitted(self, path: Path | str) -> tuple[Path, ...]:
+        """The files at or below a path that the last commit does not have as they are; RefusedError if unknown."""
+        with _refusing():
+            names = Commit(self._git(), self.wait_seconds).uncommitted([self._relative(Path(path))])
+            return tuple(self.root / os.fsdecode(name) for name in names)
 
     def _git(self) -> Git:
         place = self.place
@@ -100,3 +98,14 @@ def find_repository(
         if os.path.lexists(folder / MARKER):
             return Repository(root=folder, environ=environ, trusted=trusted, timeout_seconds=timeout_seconds)
     return None
+
+
+@contextmanager
+def _refusing() -> Iterator[None]:
+    """Whatever keeps git from its work is a reason why there is no commit."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise RefusedError("there is no git on the PATH, or the folder is gone", "install git") from None
+    except (OSError, ValueError, SegueError) as error:  # a ValueError is an odd path, or an odd filter
+        raise RefusedError(f"git cannot be used here: {error}", "run git status in a terminal") from None
