@@ -213,7 +213,7 @@ class Commit:
         deadline = time.monotonic() + self._wait_seconds
         lines = b"".join(change.line for change in changes)
         while True:
-            with self._index.locked(deadline):
+            with self._index.locked(self._wait_seconds):
                 self._refuse_unfinished()
                 if (now := self._head()) != head:  # somebody else has committed
                     head = now

@@ -18,6 +18,7 @@ _INDEX, _LOCK = "index", "index.lock"
 _TICK_SECONDS = 0.02
 _STALE_SECONDS = 60.0
 """Nobody waits for a lock that has been there for so long: whoever made it was killed, or waits for a person."""
+_MOST_HOLDERS = 6
 _LEFT_SECONDS = 3600.0
 
 
@@ -50,15 +51,19 @@ class Index:
         self.folder.rename(copy.name, _INDEX)
 
     @contextmanager
-    def locked(self, deadline: float) -> Iterator[None]:
-        """Raises RefusedError with the name of the lock if somebody holds it until then."""
+    def locked(self, wait_seconds: float) -> Iterator[None]:
+        """Whoever holds it is waited for so long, then named by a RefusedError; who comes next is waited for again."""
+        last = time.monotonic() + _MOST_HOLDERS * wait_seconds
+        holder, until = None, last
         while True:
             try:
                 self.folder.close(self.folder.open(_LOCK, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
                 break
             except FileExistsError:
-                path = self.folder.path_of(_LOCK)
-                if time.monotonic() > deadline or _age_seconds(path) > _STALE_SECONDS:
+                path, now = self.folder.path_of(_LOCK), time.monotonic()
+                if (found := _identity(path)) != holder:
+                    holder, until = found, min(last, now + wait_seconds)
+                if now > until or _age_seconds(path) > _STALE_SECONDS:
                     raise locked(path) from None
             time.sleep(_TICK_SECONDS)
         try:
@@ -78,3 +83,10 @@ def _age_seconds(path: str) -> float:
     with suppress(OSError):
         return time.time() - os.lstat(path).st_mtime
     return 0.0
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    with suppress(OSError):
+        found = os.lstat(path)
+        return found.st_ino, found.st_mtime_ns
+    return None
