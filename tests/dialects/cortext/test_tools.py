@@ -151,7 +151,7 @@ def states(office: Office) -> dict[str, tuple[str, str]]:
 def going_on(office: Office, title: str) -> bool:
     """Whether nobody has stopped it: most tools hold no lock."""
     (path,) = office.conversations.glob(f"*/*-{title.lower()}/.session/session.json")
-    return json.loads(path.read_bytes())["status"] == "active"
+    return bool(json.loads(path.read_bytes())["status"] == "active")
 
 
 @pytest.mark.parametrize("verb", ["stop", "complete"])

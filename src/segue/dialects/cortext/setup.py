@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from segue.console import output
 from segue.console.exits import Exit
-from segue.dialects.cortext.desk import STARTS, marks_of
 from segue.console.places import trust_folder
+from segue.dialects.cortext.desk import STARTS, marks_of
 from segue.dialects.door import here
 from segue.git import (
     TIMEOUT_SECONDS,
