@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 
 from segue.errors import Damage
-from segue.model import Session
+from segue.model import Head, Session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from types import TracebackType
     from typing import Self
 
-    from segue.model import Event, Head, Overview, Turn
+    from segue.model import Event, Overview, Turn
 
 FORMAT_VERSION = 1
 """The major version this code writes; sessions of a newer one can be read but not written."""
@@ -94,6 +94,39 @@ class Owner(Struct, frozen=True, kw_only=True):
     pid: int | None = None
     host: str | None = None
     since: datetime | None = None
+
+
+class Trashed(Struct, frozen=True, kw_only=True):
+    """A session in the trash."""
+
+    key: str
+    """What it is called there; several may have had one id."""
+    head: Head
+    """As of its deletion; one that cannot be read says so in `damage`."""
+    deleted_at: datetime
+    size_bytes: int
+
+
+class Trash(Protocol):
+    """What was deleted and can be put back. Nothing goes from it by itself."""
+
+    def put(self, session_id: str, *, revision: str | None = None) -> str:
+        """Take exactly this session out of the store, with all that is beside it; its key. As `Store.delete` else.
+
+        Whole or not at all: after a crash it is in the store, or in the trash.
+        """
+
+    def entries(self) -> Iterator[Trashed]:
+        """What is in it, in no order."""
+
+    def restore(self, key: str) -> str:
+        """Put a session back as it was; its id. SessionExistsError if there is another one of this id by now.
+
+        NotFoundError if there is no such key. After a crash it is in the store, or in the trash.
+        """
+
+    def erase(self, key: str) -> None:
+        """Delete it for good. NotFoundError if there is no such key."""
 
 
 class Writer(Protocol):
@@ -195,10 +228,18 @@ class Store(Protocol):
         """The bytes that `put_blob` kept. NotFoundError, or DamagedError if they no longer match their name."""
 
     def delete(self, session_id: str, *, revision: str | None = None) -> None:
-        """Remove exactly this session with all that is beside it. SessionLockedError at once while a writer lives.
+        """Remove exactly this session for good, with all that is beside it, and not what is in the trash.
 
-        With `revision`, ConflictError if the session has changed since.
+        SessionLockedError at once while a writer lives. With `revision`, ConflictError if the session has changed
+        since. Where a crash cut it short, the session is gone, and calling it again removes the rest.
         """
+
+    @property
+    def trash(self) -> Trash | None:
+        """Where deleted sessions can be kept; None if this store has no such place."""
+
+    def sweep(self) -> None:
+        """Remove what killed writers left unfinished; never what belongs to a living one, nor anything recorded."""
 
     def examine(self, session_id: str) -> Examination:
         """Everything readable and every damage with its place; raises for neither."""

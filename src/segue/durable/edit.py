@@ -56,7 +56,7 @@ def _put(folder: Folder, name: str, data: bytes, before: tuple[int, ...]) -> boo
         except FileExistsError:
             return False
         return True
-    fd, temporary = folder.begin(data)
+    fd, temporary = folder.begin(data, name)
     try:
         with folder.explaining(name, "write"):
             folder.kernel.fchmod(fd, stat.S_IMODE(os.lstat(folder.path_of(name)).st_mode))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
@@ -23,9 +24,27 @@ if TYPE_CHECKING:
 TEMPORARY = ".new-"
 """How the name of a file that is not finished begins; what a crash leaves of it is nobody's session."""
 
+_UNFINISHED = re.compile(rf"{re.escape(TEMPORARY)}(?:(.+)-)?[0-9a-f]{{16}}", re.DOTALL)
+_LONGEST_NAME_BYTES = 255 - len(TEMPORARY) - 17
 _FILE_MODE, _FOLDER_MODE = 0o600, 0o700
 _CHUNK = 1 << 20
 _NO_HARD_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
+
+
+def temporary_for(name: str) -> str:
+    """A name that nobody else has, for what will be `name`: if a crash leaves it, it says whose it was.
+
+    It ends otherwise, so that no program that looks for such files takes it for one.
+    """
+    unique = os.urandom(8).hex()
+    is_short = len(os.fsencode(name)) <= _LONGEST_NAME_BYTES
+    return f"{TEMPORARY}{name}-{unique}" if is_short else f"{TEMPORARY}{unique}"
+
+
+def purpose_of(temporary: str) -> str | None:
+    """The name that a temporary file was to get, empty if it does not say; None if it is no temporary file of ours."""
+    found = _UNFINISHED.fullmatch(temporary)
+    return None if found is None else found[1] or ""
 
 
 class Folder:
@@ -132,9 +151,12 @@ class Folder:
         finally:
             self.close(fd)
 
-    def begin(self, data: Data) -> tuple[int, str]:
-        """A new temporary file that holds the data durably: its descriptor and name; gone again if anything fails."""
-        name = f"{TEMPORARY}{os.urandom(8).hex()}"
+    def begin(self, data: Data, purpose: str) -> tuple[int, str]:
+        """A new temporary file that holds the data durably: its descriptor and name; gone again if anything fails.
+
+        `purpose` is the name that it will get.
+        """
+        name = temporary_for(purpose)
         fd = self.open(name, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL)
         try:
             with self.explaining(name, "write"):
@@ -164,13 +186,13 @@ class Folder:
 
     def create(self, name: str, data: Data) -> None:
         """A whole new file: there and durable, or not there."""
-        fd, temporary = self.begin(data)
+        fd, temporary = self.begin(data, name)
         self.close(fd)
         self.publish(temporary, name)
 
     def replace(self, name: str, data: Data) -> None:
         """A whole file instead of another: old or new, never mixed."""
-        fd, temporary = self.begin(data)
+        fd, temporary = self.begin(data, name)
         self.close(fd)
         self.rename(temporary, name)
 
@@ -209,7 +231,7 @@ class Folder:
         for step in above:
             inside = inside.sub(step)
         inside.path_of(last)
-        temporary = f"{TEMPORARY}{os.urandom(8).hex()}"
+        temporary = temporary_for(name)
         with self.explaining(name, "create"):
             self.kernel.symlink(target, self.path_of(temporary))
         self.rename(temporary, name)
@@ -237,14 +259,33 @@ class Folder:
             self.kernel.unlink(self.path_of(name))
 
     def remove_tree(self) -> None:
-        """Remove a folder of plain files, if it is there."""
+        """Remove it with all that is in it, if it is there; a link is removed, not followed."""
         if not self.exists():
             return
         for entry in list(self.scan()):
+            if entry.is_dir(follow_symlinks=False):
+                self.sub(entry.name).remove_tree()
+                continue
             with self.explaining(entry.name, "delete"):
                 self.kernel.unlink(self.path_of(entry.name))
         with self.explaining("", "delete"):
             self.kernel.rmdir(self.path)
+
+    def sweep(self) -> None:
+        """Remove what killed writers left unfinished, here and in the folders below. For the one writer of all that."""
+        for entry in list(self.scan()):
+            if purpose_of(entry.name) is not None:
+                self.drop(entry.name)
+            elif entry.is_dir(follow_symlinks=False):
+                self.sub(entry.name).sweep()
+
+    def drop(self, name: str) -> None:
+        """Remove a file, or a folder with all that is in it, whichever it is."""
+        if os.path.isdir(path := self.path_of(name)) and not os.path.islink(path):
+            self.sub(name).remove_tree()
+            return
+        with self.explaining(name, "delete"), suppress(FileNotFoundError):
+            self.kernel.unlink(path)
 
     def remove_if_empty(self) -> None:
         with suppress(OSError):

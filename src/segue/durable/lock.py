@@ -29,7 +29,9 @@ _NAMING_SECONDS = 0.25
 class WriterLock:
     """A held lock."""
 
-    def __init__(self, folder: Folder, name: str, fd: int) -> None:
+    def __init__(self, folder: Folder, name: str, fd: int, *, was_abandoned: bool = False) -> None:
+        self.was_abandoned = was_abandoned
+        """Whether whoever held it last was killed: one who lets go of it leaves the file empty."""
         self._folder = folder
         self._name = name
         self._fd = fd
@@ -47,6 +49,7 @@ class WriterLock:
                     with suppress(OSError):
                         folder.kernel.close(fd)
                     return owner
+                was_abandoned = os.fstat(fd).st_size > 0
                 note = msgspec.json.encode(Owner(pid=os.getpid(), host=os.uname().nodename, since=since))
                 with suppress(OSError):  # a courtesy: the lock holds without it
                     folder.kernel.ftruncate(fd, 0)
@@ -55,7 +58,7 @@ class WriterLock:
             with suppress(OSError):
                 folder.kernel.close(fd)
             raise
-        return cls(folder, name, fd)
+        return cls(folder, name, fd, was_abandoned=was_abandoned)
 
     def fileno(self) -> int:
         """For a child process: whoever inherits it holds the lock as well, also when this process is killed."""

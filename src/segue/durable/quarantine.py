@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 from zlib import crc32
+
+from segue.ids import is_id
 
 if TYPE_CHECKING:
     from segue.durable.folder import Folder
     from segue.durable.log import Log
+
+QUARANTINE = ".quarantine"
+_FRAGMENT = re.compile(r"(.+)\.\d+-[0-9a-f]{8}\.fragment")
 
 
 def set_aside(quarantine: Folder, session_id: str, log: Log, complete: int) -> None:
@@ -22,3 +28,9 @@ def keep_fragment(quarantine: Folder, session_id: str, offset: int, fragment: by
         quarantine.create(f"{session_id}.{offset}-{crc32(fragment):08x}.fragment", fragment)
     except FileExistsError:  # set aside before a crash that came before the truncation
         quarantine.sync()
+
+
+def session_of_fragment(name: str) -> str:
+    """Whose append this is a fragment of; empty if it is no fragment."""
+    found = _FRAGMENT.fullmatch(name)
+    return found[1] if found is not None and is_id(found[1]) else ""

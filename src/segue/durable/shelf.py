@@ -1,27 +1,31 @@
 """A folder of sessions: what all stores on files do alike, whatever is in the files.
 
 A session is a file of the folder unless a store says otherwise: then it has a `_place` of its own, `ids` and a listing
-that find such places, and a `_remove`.
+that find such places, and tells what belongs to a session (`belongings`).
 """
 
 from __future__ import annotations
 
 import os
+import re
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
-from segue.durable.blobs import blobs_of, get_blob
-from segue.durable.folder import Folder
+from segue.durable.blobs import BLOBS, blobs_of, get_blob
+from segue.durable.folder import Folder, purpose_of, temporary_for
 from segue.durable.lock import WriterLock, find_owner
-from segue.errors import ConflictError, NotFoundError, SessionExistsError, SessionLockedError
+from segue.durable.quarantine import QUARANTINE, session_of_fragment
+from segue.durable.trash import ShelfTrash
+from segue.errors import ConflictError, NotFoundError, SegueError, SessionExistsError, SessionLockedError
 from segue.ids import check_id, is_id, new_session_id
 from segue.store import Owner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from datetime import datetime
+    from typing import Self
 
     from segue.durable.kernel import Kernel
     from segue.durable.listing import Listing
@@ -29,6 +33,8 @@ if TYPE_CHECKING:
 
 Told = TypeVar("Told", bound="Overview")
 LOCKS = ".locks"
+TRASH = ".trash"
+_ORIGINAL = re.compile(r"\.corrupt(?:\.\d+)?")
 
 
 class Place(NamedTuple):
@@ -54,6 +60,8 @@ class Shelf:
         self.folder = Folder(os.path.realpath(root), kernel)
         self._locks = self.folder.sub(LOCKS)
         self._clock = clock
+        self._is_swept = False
+        self._trash = ShelfTrash(self, self.folder.sub(TRASH), clock)
         self._listing = self.listing_type(
             self.folder,
             is_alive=lambda session_id: self.owner(session_id) is not None,
@@ -92,34 +100,134 @@ class Shelf:
         self.revision(session_id)
         return get_blob(self._blobs(session_id), session_id, name)
 
+    @property
+    def trash(self) -> ShelfTrash | None:
+        return self._trash
+
     def delete(self, session_id: str, *, revision: str | None = None) -> None:
-        lock = self._acquire(session_id, 0.0)
-        try:
-            if revision is not None and self.revision(session_id) != revision:
-                raise ConflictError(
-                    f"session {session_id} has changed meanwhile", hint="look again before you delete it"
-                )
-            try:
-                self._remove(session_id)
-            except FileNotFoundError:
-                raise self._missing(session_id) from None
-        finally:
-            lock.release()
+        if not self.is_there(session_id) and not any(self._remains(session_id)):
+            raise self._missing(session_id)
+        with self.holding(session_id, revision=revision, may_be_gone=True):
+            if not any(remains := list(self._remains(session_id))):
+                raise self._missing(session_id)
+            self._trash.settle(session_id)
+            for at, place in enumerate(remains):
+                _erase(place, at_once=at == 0)
+            self.tidy(session_id)
+
+    def sweep(self) -> None:
+        """Remove what killed writers left unfinished and what was being erased, wherever nobody is writing now.
+
+        Whoever makes a temporary file holds the lock of a session, and its name is never used again. So one that was
+        seen before its lock was found free is nobody's. Those of older versions do not say whose they are: they go when
+        no lock at all is held.
+        """
+        found = [Place(hall, entry.name) for hall in self._halls() for entry in list(hall.scan())]
+        unfinished = [(place, purpose) for place in found if (purpose := purpose_of(place.name)) is not None]
+        for place, purpose in unfinished:
+            session_id = self._session_of(purpose)
+            is_left = not self._is_anybody_writing() if not session_id else self.owner(session_id) is None
+            if is_left:
+                place.folder.drop(place.name)
+        self._trash.sweep()
 
     def close(self) -> None:
         self._listing.forget()
+
+    # ── What belongs to a session ────────────────────────────────────────────────────────────────────────────────────
+
+    def is_there(self, session_id: str, root: Folder | None = None) -> bool:
+        """Whether its place is, here or below another root."""
+        return os.path.lexists((root or self.folder).path_of(self._file_name(session_id)))
+
+    def belongings(self, session_id: str, root: Folder | None = None) -> Iterator[Place]:
+        """All that there is of a session, here or below another root, and first what makes it one."""
+        root = root or self.folder
+        name = self._file_name(session_id)
+        if self.is_there(session_id, root):
+            yield Place(root, name)
+        for hall in self._halls(root):
+            for entry in list(hall.scan()):
+                if entry.name != name and self._session_of(entry.name) == session_id:
+                    yield Place(hall, entry.name)
+        if blobs_of(root, session_id).exists():
+            yield Place(root.sub(BLOBS), session_id)
+
+    @contextmanager
+    def holding(self, session_id: str, *, revision: str | None = None, may_be_gone: bool = False) -> Iterator[None]:
+        """With the lock of a session that nobody is writing, and that is still as it was if a revision is given."""
+        if not may_be_gone:
+            self.revision(session_id)  # there is no lock for a session that is not there
+        lock = self._try_acquire(session_id, 0.0)
+        if isinstance(lock, Owner):
+            raise SessionLockedError(session_id, pid=lock.pid, host=lock.host, since=lock.since)
+        try:
+            found = None if may_be_gone and revision is None else self.revision(session_id)
+            if revision not in {None, found}:
+                raise ConflictError(
+                    f"session {session_id} has changed meanwhile", hint="look again before you delete it"
+                )
+            yield
+        finally:
+            lock.release()
+
+    def tidy(self, session_id: str) -> None:
+        """Remove the empty folders that a session leaves when it goes."""
+
+    def hide(self, folder: Folder) -> None:
+        """Where the folder of a store is kept in git, from that."""
+
+    def at(self, folder: Folder) -> Self:
+        """A store of the same kind in another folder."""
+        return type(self)(folder.path, kernel=folder.kernel, clock=self._clock)
+
+    def _halls(self, root: Folder | None = None) -> Iterator[Folder]:
+        """The folders with files of many sessions, whose names tell whose they are."""
+        root = root or self.folder
+        yield root
+        yield root.sub(QUARANTINE)
+
+    def _rooms(self, session_id: str) -> Iterator[Folder]:
+        """The folders with files of this session alone."""
+        yield self._blobs(session_id)
+
+    def _session_of(self, name: str) -> str:
+        """Whose file this is, by its name; empty if it is nobody's."""
+        if session_id := session_of_fragment(name):
+            return session_id
+        found, suffix, rest = name.rpartition(self.listing_type.suffix)
+        is_own = bool(suffix) and is_id(found) and (not rest or _ORIGINAL.fullmatch(rest))
+        return found if is_own else ""
+
+    def _remains(self, session_id: str) -> Iterator[Place]:
+        """All that there is of a session, and all that was to be."""
+        yield from self.belongings(session_id)
+        yield from self._leftovers(session_id)
+
+    def _leftovers(self, session_id: str) -> Iterator[Place]:
+        """What killed writers of a session left unfinished among the files of others."""
+        for hall in self._halls():
+            for entry in list(hall.scan()):
+                purpose = purpose_of(entry.name)
+                if purpose and self._session_of(purpose) == session_id:
+                    yield Place(hall, entry.name)
+
+    def _sweep_session(self, session_id: str) -> None:
+        """For whoever holds its lock."""
+        for place in self._leftovers(session_id):
+            place.folder.drop(place.name)
+        for room in self._rooms(session_id):
+            room.sweep()
+
+    def _is_anybody_writing(self) -> bool:
+        names = [entry.name for entry in self._locks.scan() if entry.name.endswith(".lock")]
+        return any(find_owner(self._locks, name) is not None for name in names)
 
     def _file_name(self, session_id: str) -> str:
         return check_id(session_id) + self.listing_type.suffix
 
     def _place(self, session_id: str) -> Place:
         return Place(self.folder, self._file_name(session_id))
-
-    def _remove(self, session_id: str) -> None:
-        """Its place first: from then on there is no session."""
-        place = self._place(session_id)
-        place.folder.remove(place.name)
-        self._blobs(session_id).remove_tree()
 
     def _stat(self, session_id: str) -> os.stat_result:
         place = self._place(session_id)
@@ -138,6 +246,11 @@ class Shelf:
         found = self._try_acquire(session_id, 0.0)
         if isinstance(found, Owner):
             raise SessionExistsError(session_id)
+        with released_on_error(found.release):
+            if not self._is_swept:
+                self._is_swept = True
+                self._sweep_kindly()
+            self._trash.settle(session_id)  # what is left of one that was deleted is not part of the new one
         return found
 
     def _acquire(self, session_id: str, timeout_seconds: float) -> WriterLock:
@@ -149,7 +262,17 @@ class Shelf:
 
     def _try_acquire(self, session_id: str, timeout_seconds: float) -> WriterLock | Owner:
         name = _lock_name(session_id)
-        return WriterLock.acquire(self._locks, name, timeout_seconds=timeout_seconds, since=self._clock())
+        found = WriterLock.acquire(self._locks, name, timeout_seconds=timeout_seconds, since=self._clock())
+        if isinstance(found, WriterLock) and found.was_abandoned:
+            self._sweep_kindly(session_id)
+        return found
+
+    def _sweep_kindly(self, session_id: str = "") -> None:
+        """What is left is in nobody's way: if it cannot be removed, it is left."""
+        with suppress(SegueError, OSError):
+            if session_id:
+                self._sweep_session(session_id)
+            self.sweep()
 
     def _concluded(self, known: Told) -> Told:
         """An active session without a living writer was interrupted."""
@@ -168,6 +291,17 @@ def released_on_error(release: Callable[[], None]) -> Iterator[None]:
         with suppress(OSError):
             release()
         raise
+
+
+def _erase(place: Place, *, at_once: bool) -> None:
+    """A folder that is the session goes out of sight `at_once`, and then file by file."""
+    name = place.name
+    with suppress(FileNotFoundError):  # somebody else was quicker
+        if at_once and os.path.isdir(place.path) and purpose_of(name) is None:
+            name = temporary_for(name)
+            place.folder.rename(place.name, name)
+        place.folder.drop(name)
+        place.folder.sync()
 
 
 def keep_original(folder: Folder, name: str) -> str:

@@ -7,7 +7,7 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from segue.durable.folder import TEMPORARY
+from segue.durable.folder import temporary_for
 from segue.errors import ConflictError, DiskFullError, SegueError, WriterStoppedError
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Snapshot:
         self._stopped = self._stopped or why
 
     def _write(self, data: bytes) -> tuple[int, str]:
-        folder, name = self._folder, f"{TEMPORARY}{os.urandom(8).hex()}"
+        folder, name = self._folder, temporary_for(self._name)
         with folder.explaining(name, "write"):
             fd = folder.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL)
             try:

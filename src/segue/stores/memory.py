@@ -109,6 +109,7 @@ class MemoryStore:
 
     url = "memory:"
     capabilities = Capabilities(durability=Durability.VOLATILE, shared=False, can_be_damaged=False)
+    trash = None
     new_id = staticmethod(new_session_id)
 
     def __init__(self, *, clock: Callable[[], datetime] = utc_now) -> None:
@@ -200,6 +201,9 @@ class MemoryStore:
                     f"session {session_id} has changed meanwhile", hint="look again before you delete it"
                 )
             del self._entries[session_id]
+
+    def sweep(self) -> None:
+        """Nothing is ever left."""
 
     def examine(self, session_id: str) -> Examination:
         return Examination(session=self.load(session_id))

@@ -51,7 +51,7 @@ def write_block(folder: Folder, name: str, body: str, *, add: bool = False) -> W
     if new == old:
         return Written()
     mode = os.lstat(folder.path_of(name)).st_mode
-    fd, temporary = folder.begin(new)
+    fd, temporary = folder.begin(new, name)
     try:
         with folder.explaining(name, "write"):
             folder.kernel.fchmod(fd, mode & 0o777)  # a person's file keeps who may read it

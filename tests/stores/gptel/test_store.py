@@ -270,7 +270,7 @@ def test_a_branch_that_is_a_link_is_no_branch(store: GptelStore, main: Path, tmp
 
 
 def test_what_a_dead_process_left_is_removed_and_nothing_of_a_living_one(store: GptelStore, tmp_path: Path) -> None:
-    of_the_dead, of_the_living, of_others = (f".new-{'0' * 16}-dead", f".new-{'0' * 16}-{ID}", ".new-idea")
+    of_the_dead, of_the_living, of_others = (f".new-dead-{'0' * 16}", f".new-{ID}-{'0' * 16}", ".new-idea")
     with begin(store):
         for name in (of_the_dead, of_the_living, of_others):
             (tmp_path / name / "branches" / "main").mkdir(parents=True)

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from segue.clock import utc_now
+from segue.durable.folder import purpose_of
 from segue.durable.kernel import KERNEL, Kernel
 from segue.durable.log import Log
 from segue.durable.quarantine import keep_fragment, set_aside
 from segue.durable.shelf import Place, Shelf, released_on_error
 from segue.durable.snapshot import Snapshot, signature_of
+from segue.durable.trash import ShelfTrash
 from segue.errors import (
     Damage,
     DamagedError,
@@ -73,6 +75,7 @@ class CortextStore(Shelf):
         self._conversations = self.folder.sub(CONVERSATIONS)
         self._locks = self.folder.sub(WORKSPACE).sub("locks")
         self._quarantine = self.folder.sub(WORKSPACE).sub("quarantine")
+        self._trash = ShelfTrash(self, self.folder.sub(WORKSPACE).sub("trash"), clock)
 
     @property
     def capabilities(self) -> Capabilities:
@@ -127,7 +130,7 @@ class CortextStore(Shelf):
                 if is_new:
                     folder.sync()
                 if end.complete < log.size:
-                    self._hide(self._quarantine)
+                    self.hide(self._quarantine)
                     set_aside(self._quarantine, session_id, log, end.complete)
                 snapshot = Snapshot(folder, SESSION, conversation.data, conversation.signature)
                 writer = self._writer(session_id, lock, log, snapshot, end.document, is_recorded=end.is_recorded)
@@ -207,10 +210,10 @@ class CortextStore(Shelf):
         return Conversation(self._place(session_id).folder, session_id)
 
     def _try_acquire(self, session_id: str, timeout_seconds: float) -> WriterLock | Owner:
-        self._hide(self._locks)
+        self.hide(self._locks)
         return super()._try_acquire(session_id, timeout_seconds)
 
-    def _hide(self, folder: Folder) -> None:
+    def hide(self, folder: Folder) -> None:
         """From git, as a courtesy."""
         if not signature_of(folder, ".gitignore"):
             folder.make()
@@ -220,12 +223,12 @@ class CortextStore(Shelf):
     def _clear_away(self, session_id: str, folder: Folder) -> None:
         """Turns without a session.json are what a crash left, or a person: kept, and out of the way."""
         if signature_of(folder, MESSAGES):
-            self._hide(self._quarantine)
+            self.hide(self._quarantine)
             keep_fragment(self._quarantine, session_id, 0, folder.read(MESSAGES))
             folder.remove(MESSAGES)
 
     def _begin_log(self, session_id: str, folder: Folder, lines: bytes, made: list[Place]) -> Log:
-        fd, temporary = folder.begin(lines)
+        fd, temporary = folder.begin(lines, MESSAGES)
         with released_on_error(partial(folder.close, fd)):
             try:
                 folder.publish(temporary, MESSAGES)
@@ -246,37 +249,56 @@ class CortextStore(Shelf):
     def _unmake(self, session_id: str, made: list[Place]) -> None:
         for place in reversed(made):
             place.folder.discard(place.name)
-        self._tidy(session_id)
+        self.tidy(session_id)
 
-    def _remove(self, session_id: str) -> None:
-        """session.json first: from then on there is no session. The document stays unless nobody has touched it."""
-        folder = self._place(session_id).folder
-        document = self._find_stub(session_id)
-        folder.remove(SESSION)
-        folder.sub("blobs").remove_tree()
-        for entry in list(folder.scan()):
-            if entry.is_file(follow_symlinks=False):
-                folder.remove(entry.name)
-        if document is not None:
-            document.folder.remove(document.name)
-        self._tidy(session_id)
+    def is_there(self, session_id: str, root: Folder | None = None) -> bool:
+        return bool(signature_of(self._folder_of(session_id, root).sub(HIDDEN), SESSION))
 
-    def _find_stub(self, session_id: str) -> Place | None:
-        """The document, if it is still as it was born."""
-        day, name = place_of(session_id)
-        with suppress(SegueError, FileNotFoundError):
-            reading = self._conversation(session_id).read()
-            first = reading.events[0] if reading.events else None
-            if isinstance(first, Metadata):
-                place = Place(self._conversations.sub(day).sub(name), document_name(first, name))
-                return place if place.folder.read(place.name) == stub(first, name) else None
-        return None
+    def belongings(self, session_id: str, root: Folder | None = None) -> Iterator[Place]:
+        """The folder of the conversation, if nobody has written in it; else only what is ours in there."""
+        folder = self._folder_of(session_id, root)
+        if folder.sub(HIDDEN).exists():
+            day, name = place_of(session_id)
+            is_ours = {entry.name for entry in folder.scan()} <= {HIDDEN, self._find_stub(session_id, root)}
+            yield Place((root or self.folder).sub(CONVERSATIONS).sub(day), name) if is_ours else Place(folder, HIDDEN)
+        for hall in self._halls(root):
+            for entry in list(hall.scan()):
+                if self._session_of(entry.name) == session_id:
+                    yield Place(hall, entry.name)
 
-    def _tidy(self, session_id: str) -> None:
+    def tidy(self, session_id: str) -> None:
+        folder = self._folder_of(session_id)
+        for one in (folder.sub(HIDDEN), folder, self._conversations.sub(place_of(session_id)[0])):
+            one.remove_if_empty()
+
+    def _halls(self, root: Folder | None = None) -> Iterator[Folder]:
+        yield (root or self.folder).sub(WORKSPACE).sub("quarantine")
+
+    def _rooms(self, session_id: str) -> Iterator[Folder]:
+        yield self._folder_of(session_id).sub(HIDDEN)
+
+    def _leftovers(self, session_id: str) -> Iterator[Place]:
+        yield from super()._leftovers(session_id)
         day, name = place_of(session_id)
         above = self._conversations.sub(day)
-        for folder in (above.sub(name).sub(HIDDEN), above.sub(name), above):
-            folder.remove_if_empty()
+        yield from [Place(above, entry.name) for entry in above.scan() if purpose_of(entry.name) == name]
+        folder = above.sub(name)
+        yield from [Place(folder, entry.name) for entry in folder.scan() if purpose_of(entry.name) is not None]
+
+    def _folder_of(self, session_id: str, root: Folder | None = None) -> Folder:
+        day, name = place_of(session_id)
+        return (root or self.folder).sub(CONVERSATIONS).sub(day).sub(name)
+
+    def _find_stub(self, session_id: str, root: Folder | None = None) -> str:
+        """The name of the document, if it is still as it was born."""
+        folder = self._folder_of(session_id, root)
+        with suppress(SegueError, FileNotFoundError):
+            reading = Conversation(folder.sub(HIDDEN), session_id).read()
+            first = reading.events[0] if reading.events else None
+            if isinstance(first, Metadata):
+                name = document_name(first, folder_name := place_of(session_id)[1])
+                return name if folder.read(name) == stub(first, folder_name) else ""
+        return ""
 
     def _writer(
         self, session_id: str, lock: WriterLock, log: Log, snapshot: Snapshot, document: Document, *, is_recorded: bool

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
-import secrets
-from contextlib import suppress
 from copy import deepcopy
 from typing import TYPE_CHECKING
 from zlib import crc32
@@ -14,15 +11,15 @@ from zlib import crc32
 from msgspec.structs import replace
 
 from segue.clock import utc_now
-from segue.durable.folder import TEMPORARY
+from segue.durable.folder import temporary_for
 from segue.durable.kernel import KERNEL, Kernel
 from segue.durable.log import Log
+from segue.durable.quarantine import QUARANTINE, session_of_fragment
 from segue.durable.shelf import Shelf, keep_original, released_on_error
 from segue.errors import (
     Damage,
     DamagedError,
     ReadOnlyError,
-    SegueError,
     SessionExistsError,
     StorageError,
     UsageError,
@@ -36,7 +33,7 @@ from segue.ids import check_id, is_id
 from segue.model import MAIN, Metadata, check_beginning, fold, overview_of
 from segue.store import FORMAT_VERSION, WAIT_SECONDS, Capabilities, Durability, Examination, Recovery
 from segue.stores.gptel.listing import GptelListing
-from segue.stores.gptel.tree import Tree, discard, inode_of, remove
+from segue.stores.gptel.tree import Tree, discard, inode_of
 from segue.stores.gptel.writer import GptelWriter
 
 if TYPE_CHECKING:
@@ -46,10 +43,6 @@ if TYPE_CHECKING:
     from segue.durable.folder import Folder
     from segue.model import Event, Overview, Session, Turn
     from segue.stores.gptel.tree import Reading
-
-QUARANTINE = ".quarantine"
-_UNFINISHED = re.compile(rf"{re.escape(TEMPORARY)}[0-9a-f]{{16}}-(.+)")
-"""The name of a folder that is being made or removed, with the id of its session."""
 
 
 class GptelStore(Shelf):
@@ -65,7 +58,6 @@ class GptelStore(Shelf):
 
     def __init__(self, root: str, *, kernel: Kernel = KERNEL, clock: Callable[[], datetime] = utc_now) -> None:
         super().__init__(root, kernel=kernel, clock=clock)
-        self._is_swept = False
 
     @property
     def capabilities(self) -> Capabilities:
@@ -89,7 +81,6 @@ class GptelStore(Shelf):
         check_beginning(session_id, events)
         numbered = [replace(deepcopy(event), seq=seq) for seq, event in enumerate(events, start=1)]
         data = encode_append(numbered)
-        self._sweep()
         lock = self._claim(session_id)
         with released_on_error(lock.release):
             if inode_of(tree.folder) or tree.exists():
@@ -202,7 +193,7 @@ class GptelStore(Shelf):
     def _publish(self, tree: Tree, events: list[Event], data: bytes) -> None:
         """The whole folder under another name first: there is a session, or there is none."""
         session = fold(events)
-        temporary = _unfinished(tree.name)
+        temporary = temporary_for(tree.name)
         new = Tree(self.folder, temporary)
         inode = 0
         try:
@@ -223,24 +214,15 @@ class GptelStore(Shelf):
                 discard(tree.folder)  # it was never acknowledged
             raise
 
-    def _remove(self, session_id: str) -> None:
-        """Out of sight at once, then file by file."""
-        temporary = _unfinished(session_id)
-        self.folder.rename(self._tree(session_id).name, temporary)
-        remove(self.folder.sub(temporary))
-        self._blobs(session_id).remove_tree()
+    def is_there(self, session_id: str, root: Folder | None = None) -> bool:
+        return Tree(root or self.folder, check_id(session_id)).exists()
 
-    def _sweep(self) -> None:
-        """Remove what a process left that was killed while it made or removed a session: nobody holds its lock."""
-        if self._is_swept:
-            return
-        self._is_swept = True
-        with suppress(SegueError):
-            for entry in list(self.folder.scan()):
-                found = _UNFINISHED.fullmatch(entry.name)
-                is_left = found and is_id(found[1]) and self.owner(found[1]) is None
-                if is_left and entry.is_dir(follow_symlinks=False):
-                    discard(self.folder.sub(entry.name))
+    def _rooms(self, session_id: str) -> Iterator[Folder]:
+        yield from super()._rooms(session_id)
+        yield self._tree(session_id).folder
+
+    def _session_of(self, name: str) -> str:
+        return session_of_fragment(name) or (name if is_id(name) else "")
 
     def _set_aside(self, tree: Tree, session_id: str, complete: int) -> None:
         log = Log(tree.ours, EVENTS, tree.ours.open(EVENTS, os.O_RDWR))
@@ -267,10 +249,6 @@ class GptelStore(Shelf):
         if not tree.exists():
             raise self._missing(session_id)
         return reading
-
-
-def _unfinished(session_id: str) -> str:
-    return f"{TEMPORARY}{secrets.token_hex(8)}-{session_id}"
 
 
 def _sound(session_id: str, reading: Reading) -> Reading:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from segue.clock import utc_now
 from segue.durable.kernel import KERNEL, Kernel
 from segue.durable.log import Log
-from segue.durable.quarantine import set_aside
+from segue.durable.quarantine import QUARANTINE, set_aside
 from segue.durable.shelf import Shelf, released_on_error
 from segue.errors import (
     Damage,
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
     from segue.durable.lock import WriterLock
     from segue.model import Event, Overview, Session, Turn
-
-QUARANTINE = ".quarantine"
 
 
 class JournalStore(Shelf):
@@ -70,7 +68,7 @@ class JournalStore(Shelf):
         numbered = [replace(event, seq=seq) for seq, event in enumerate(events, start=1)]
         lock = self._claim(session_id)
         with released_on_error(lock.release):
-            fd, temporary = self.folder.begin(encode_append(numbered))
+            fd, temporary = self.folder.begin(encode_append(numbered), name)
             with released_on_error(partial(self.folder.kernel.close, fd)):
                 try:
                     self.folder.publish(temporary, name)

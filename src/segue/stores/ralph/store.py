@@ -35,6 +35,11 @@ class RalphStore(SealedStore[Document]):
         check_ours(self._named)
         super().__init__(root, kernel=kernel, clock=clock)
 
+    @property
+    def trash(self) -> None:
+        """What lies in a temporary folder is gone at the next boot: that is no place to keep anything."""
+        return
+
     def ids(self) -> Iterator[str]:
         check_ours(self._named)
         return super().ids()

@@ -1,0 +1,231 @@
+"""What was deleted and can be put back: a folder in the store, with a small store of the same kind for each session.
+
+An entry is `<id>~<when>` and has every file at the path that it has in the store, so what reads a store reads an entry.
+While files are on their way, the entry is called `.moving-<id>`. What makes a session one (its place) is moved first on
+the way in and last on the way out: wherever the place is, there the session is, and the rest is brought after it by
+whoever holds the session's lock next. Nothing is ever overwritten, and an entry on its way is never erased.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from segue.errors import NotFoundError, SegueError, SessionExistsError, StorageError
+from segue.ids import is_id
+from segue.model import Head
+from segue.store import Trashed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from segue.durable.folder import Folder
+    from segue.durable.shelf import Place, Shelf
+
+_MOVING, _ERASING = ".moving-", ".erasing-"
+_STAMP = "%Y%m%dT%H%M%S.%fZ"
+_KEY = re.compile(r"([^~]+)~(\d{8}T\d{6}\.\d{6}Z)")
+_SAME_BYTES = 1 << 20
+
+
+class ShelfTrash:
+    """See store.Trash. It belongs to a shelf, whose locks it takes."""
+
+    def __init__(self, shelf: Shelf, folder: Folder, clock: Callable[[], datetime]) -> None:
+        self._shelf = shelf
+        self._folder = folder
+        self._clock = clock
+
+    def put(self, session_id: str, *, revision: str | None = None) -> str:
+        with self._shelf.holding(session_id, revision=revision):
+            self.settle(session_id)
+            self._prepare()
+            self._folder.sub(_MOVING + session_id).make()
+            return self._bring_in(session_id)
+
+    def entries(self) -> Iterator[Trashed]:
+        for entry in list(self._folder.scan()):
+            session_id, when = self._parse(entry.name)
+            if session_id and entry.is_dir(follow_symlinks=False):
+                folder = self._folder.sub(entry.name)
+                is_moving = entry.name.startswith(_MOVING)
+                if is_moving and (self._shelf.is_there(session_id) or not self._shelf.is_there(session_id, folder)):
+                    continue  # the session is where it was
+                if when is None:
+                    with suppress(OSError):
+                        when = datetime.fromtimestamp(entry.stat(follow_symlinks=False).st_mtime, UTC)
+                moment = when or self._clock()
+                yield Trashed(
+                    key=entry.name,
+                    head=self._head(session_id, folder, moment),
+                    deleted_at=moment,
+                    size_bytes=_size(entry.path),
+                )
+
+    def restore(self, key: str) -> str:
+        session_id = self._get(key)
+        with self._shelf.holding(session_id, may_be_gone=True):
+            if self._shelf.is_there(session_id):
+                raise SessionExistsError(session_id)
+            self.settle(session_id)
+            name = _MOVING + session_id
+            self._folder.rename(self._settled(key), name)
+            moving = self._folder.sub(name)
+            for place in reversed(list(self._shelf.belongings(session_id, moving))):
+                _move(place, moving, self._shelf.folder)
+            _remove_empty(moving)
+            if moving.exists():  # somebody put something else there
+                self._folder.rename(name, self._new_key(session_id))
+            self._folder.sync()
+        return session_id
+
+    def erase(self, key: str) -> None:
+        session_id = self._get(key)
+        with self._shelf.holding(session_id, may_be_gone=True):
+            self.settle(session_id)
+            found = self._settled(key)
+            self._folder.rename(found, _ERASING + found)
+            self._sweep_one(_ERASING + found)
+
+    def settle(self, session_id: str) -> None:
+        """Finish what a crash cut short. For whoever holds the lock of the session."""
+        moving = self._folder.sub(_MOVING + session_id)
+        if not moving.exists():
+            return
+        if self._shelf.is_there(session_id, moving) and not self._shelf.is_there(session_id):
+            self._bring_in(session_id)
+            return
+        _remove_empty(moving)  # nothing was moved yet, or everything was put back
+        if moving.exists():  # another program made a session of this id meanwhile
+            self._folder.rename(_MOVING + session_id, self._new_key(session_id))
+
+    def sweep(self) -> None:
+        """Finish what was being erased."""
+        for entry in list(self._folder.scan()):
+            if entry.name.startswith(_ERASING):
+                with suppress(FileNotFoundError):  # somebody else is at it
+                    self._sweep_one(entry.name)
+
+    def _sweep_one(self, name: str) -> None:
+        self._folder.sub(name).remove_tree()
+        self._folder.sync()
+
+    def _bring_in(self, session_id: str) -> str:
+        """Move what is in the store; then the entry is whole."""
+        moving = self._folder.sub(_MOVING + session_id)
+        for place in list(self._shelf.belongings(session_id)):
+            _move(place, self._shelf.folder, moving)
+        key = self._new_key(session_id)
+        self._folder.rename(_MOVING + session_id, key)
+        self._shelf.tidy(session_id)
+        return key
+
+    def _prepare(self) -> None:
+        self._folder.make()
+        self._shelf.hide(self._folder)
+
+    def _new_key(self, session_id: str) -> str:
+        moment = self._clock().astimezone(UTC)
+        while self._folder.sub(key := f"{session_id}~{moment.strftime(_STAMP)}").exists():
+            moment += timedelta(microseconds=1)
+        return key
+
+    def _parse(self, name: str) -> tuple[str, datetime | None]:
+        if name.startswith(_MOVING):
+            session_id = name.removeprefix(_MOVING)
+            return (session_id if is_id(session_id) else ""), None
+        found = _KEY.fullmatch(name)
+        if found is None or not is_id(found[1]):
+            return "", None
+        with suppress(ValueError):
+            return found[1], datetime.strptime(found[2], _STAMP).replace(tzinfo=UTC)
+        return "", None
+
+    def _get(self, key: str) -> str:
+        """The session of an entry. NotFoundError if there is no such entry."""
+        session_id, _ = self._parse(key)
+        if not session_id or not self._folder.sub(key).exists():
+            raise NotFoundError(f"{key} is not in the trash of {self._shelf.url}")
+        return session_id
+
+    def _settled(self, key: str) -> str:
+        """What an entry is called now that it is settled: one that was on its way has a name of its own."""
+        session_id, when = self._parse(key)
+        if when is not None:
+            return key
+        keys = sorted(entry.name for entry in self._folder.scan() if self._parse(entry.name)[0] == session_id)
+        if not keys:
+            raise NotFoundError(f"{key} is not in the trash of {self._shelf.url}")
+        return keys[-1]
+
+    def _head(self, session_id: str, folder: Folder, moment: datetime) -> Head:
+        try:
+            return self._shelf.at(folder).head(session_id)
+        except SegueError as error:
+            return Head(id=session_id, created_at=moment, updated_at=moment, damage=str(error))
+
+
+def _move(place: Place, source: Folder, target: Folder) -> None:
+    """To the same path below another root. Its new name is durable before the old one is gone."""
+    folder = target
+    for step in place.folder.path.removeprefix(source.path).split("/"):
+        if step:
+            folder = folder.sub(step)
+    folder.make()
+    _move_one(place.folder, place.name, folder)
+    folder.sync()
+    place.folder.sync()
+
+
+def _move_one(source: Folder, name: str, target: Folder) -> None:
+    """Where a crash left some of it in both, both become one; what is not the same is in the way."""
+    old, new = source.path_of(name), target.path_of(name)
+    if not os.path.lexists(new):
+        with source.explaining(name, "move"):
+            source.kernel.rename(old, new)
+        return
+    if os.path.isdir(old) and os.path.isdir(new) and not os.path.islink(old):
+        inner, room = source.sub(name), target.sub(name)
+        for entry in list(inner.scan()):
+            _move_one(inner, entry.name, room)
+        room.sync()
+        with source.explaining(name, "move"):
+            source.kernel.rmdir(old)
+        return
+    if not _is_same(old, new):
+        raise StorageError(f"cannot move {old}: {new} is in the way", hint="move that away first", path=new)
+    with source.explaining(name, "move"):
+        source.kernel.unlink(old)
+
+
+def _is_same(one: str, other: str) -> bool:
+    if os.path.islink(one) or os.path.islink(other):
+        return os.path.islink(one) and os.path.islink(other) and os.readlink(one) == os.readlink(other)
+    try:
+        with open(one, "rb") as first, open(other, "rb") as second:
+            while (piece := first.read(_SAME_BYTES)) == second.read(_SAME_BYTES):
+                if not piece:
+                    return True
+    except OSError:
+        pass
+    return False
+
+
+def _remove_empty(folder: Folder) -> None:
+    """A folder with nothing but folders in it."""
+    for entry in list(folder.scan()):
+        if entry.is_dir(follow_symlinks=False):
+            _remove_empty(folder.sub(entry.name))
+    folder.remove_if_empty()
+
+
+def _size(path: str) -> int:
+    total = 0
+    for above, _, names in os.walk(path):
+        for name in names:
+            with suppress(OSError):
+                total += os.lstat(os.path.join(above, name)).st_size
+    return total
