@@ -61,6 +61,7 @@ def copy(source: Store, session_id: str, target: Store) -> Converted:
             for data in blobs.values():  # before the events that refer to them
                 writer.put_blob(data)
             writer.append(*events)
+        target.mark_changed(session_id, source.head(session_id).updated_at)
     _verify(target, session_id, events, blobs)
     return Converted(
         session_id=session_id,

@@ -192,6 +192,8 @@ class _Copy:
     ) -> None:
         if self._writer is not None:
             self._writer.close()
+            if self._overview is not None:
+                self._store.mark_changed(self.session_id, self._overview.updated_at)
 
     def _recall(self) -> Overview | None:
         """What the store has of it, read without a lock."""

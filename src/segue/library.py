@@ -14,21 +14,32 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from segue.clock import utc_now
-from segue.errors import AmbiguousIdError, ConflictError, NotFoundError, SegueError, SessionExistsError, UsageError
+from segue.errors import (
+    AmbiguousIdError,
+    ConflictError,
+    NotFoundError,
+    SegueError,
+    SessionExistsError,
+    SessionLockedError,
+    UsageError,
+)
 from segue.follow import Follower
 from segue.ids import check_id
-from segue.model import Event, Head, Metadata, Overview, Turn, Unknown, own_turns_on
+from segue.model import Event, Head, Metadata, Overview, Turn, Unknown, last_activity, own_turns_on
 from segue.session import LiveSession
 from segue.store import FORMAT_VERSION, WAIT_SECONDS, Durability
 from segue.stores import open_store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
     from types import TracebackType
     from typing import Self
 
     from segue.model import JsonObject, Session, Status
-    from segue.store import Examination, Recovery, Store, Writer
+    from segue.store import Examination, Recovery, Store, Trash, Trashed, Writer
+
+PINNED = "pinned"
+"""The tag of a session that is never cleaned."""
 
 _TRIES = 20
 _READINGS = 16
@@ -87,11 +98,22 @@ class StreamedSession(Struct, frozen=True):
 
 
 class Library:
-    """The sessions of one store. Ids may be shortened to any unique prefix, except where something is deleted."""
+    """The sessions of one store. Ids may be shortened to any unique prefix, except where something is deleted.
 
-    def __init__(self, store: Store, *, clock: Callable[[], datetime] = utc_now) -> None:
+    `forget` is called with this library and an id before a session is deleted for good, and removes what else the
+    machine remembers of it.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        clock: Callable[[], datetime] = utc_now,
+        forget: Callable[[Library, str], None] = lambda _library, _id: None,
+    ) -> None:
         self.store = store
         self._clock = clock
+        self._forget = forget
 
     def __repr__(self) -> str:
         return f"<Library {self.store.url}>"
@@ -218,22 +240,81 @@ class Library:
         """What `follow` waits with, for callers that wait in their own way."""
         return Follower(self.store, self.resolve(id), after)
 
-    def delete(self, id: str) -> None:
-        """Remove exactly the session with this id, never one that merely begins so, never one in use."""
-        self.store.delete(check_id(id))
+    def discard(self, id: str, *, revision: str | None = None) -> str:
+        """Move exactly the session with this id to the trash, never one in use; what it is called there."""
+        return self._trash.put(check_id(id), revision=revision)
 
-    def clean(self, older_than: timedelta, *, dry_run: bool = False) -> Cleaned:
-        """Remove what has seen no activity for that long; never what is in use and never what cannot be read."""
+    def delete(self, id: str, *, revision: str | None = None) -> None:
+        """Remove exactly the session with this id for good, never one that merely begins so, never one in use.
+
+        What is in the trash stays there. Where a crash cut it short, calling it again removes the rest.
+        """
+        owner = self.store.owner(check_id(id))
+        if owner is not None:
+            raise SessionLockedError(id, pid=owner.pid, host=owner.host, since=owner.since)
+        self._forget(self, id)
+        self.store.delete(id, revision=revision)
+
+    def has_remains(self, id: str) -> bool:
+        """Whether there is anything of exactly this session, and be it only what a cut-off deletion left."""
+        return self.store.has_remains(check_id(id))
+
+    def trashed(self) -> tuple[Trashed, ...]:
+        """What is in the trash, the last deleted first; nothing where the store has none."""
+        found = self.store.trash.entries() if self.store.trash is not None else ()
+        return tuple(sorted(found, key=lambda entry: (entry.deleted_at, entry.key), reverse=True))
+
+    def find_trashed(self, id: str) -> Trashed:
+        """What a key, an id or the beginning of an id names in the trash; of several with one id the last deleted."""
+        entries = self.trashed()
+        chosen = [entry for entry in entries if entry.key == id] or [entry for entry in entries if entry.head.id == id]
+        if chosen:
+            return chosen[0]
+        begun = [entry for entry in entries if entry.head.id.startswith(id)]
+        names = list(dict.fromkeys(entry.head.id for entry in begun))
+        if len(names) > 1:
+            raise AmbiguousIdError(id, names)
+        if not begun:
+            raise NotFoundError(f"{id} is not in the trash of {self.store.url}", hint="segue trash list shows what is")
+        return begun[0]
+
+    def restore(self, id: str) -> str:
+        """Put a session back from the trash, as it was; its id. SessionExistsError if there is another one by now."""
+        return self._trash.restore(self.find_trashed(id).key)
+
+    def erase(self, entry: Trashed) -> None:
+        """Delete what is in the trash for good."""
+        if not self._exists(entry.head.id):
+            self._forget(self, entry.head.id)
+        self._trash.erase(entry.key)
+
+    def clean(
+        self,
+        older_than: timedelta,
+        *,
+        only: Collection[str] | None = None,
+        for_good: bool = False,
+        dry_run: bool = False,
+    ) -> Cleaned:
+        """Move to the trash what has seen no activity for that long; where the store has none, delete it for good.
+
+        Never what is in use, pinned, or cannot be read; and none but those in `only`, if that is given.
+        """
         if older_than <= timedelta(0):
             raise UsageError("cleaning needs an age", hint="as in 30d")
         limit = self._clock() - older_than
         removed: list[Head] = []
         kept: list[tuple[Head, str]] = []
         for head in sorted(self.store.heads(), key=lambda head: (head.updated_at, head.id)):
-            if head.updated_at >= limit:
+            if head.updated_at >= limit or (only is not None and head.id not in only):
                 continue
             try:
-                reason = self._clean_one(head, limit, dry_run=dry_run)
+                reason, revision = self._why_kept(head, limit)
+                if not reason and not dry_run:
+                    if for_good or self.store.trash is None:
+                        self.delete(head.id, revision=revision)
+                    else:
+                        self.discard(head.id, revision=revision)
             except NotFoundError:
                 continue  # somebody else removed it
             except SegueError as error:
@@ -242,6 +323,9 @@ class Library:
                 kept.append((head, reason))
             else:
                 removed.append(head)
+        if not dry_run:
+            with suppress(SegueError):
+                self.store.sweep()
         return Cleaned(removed=tuple(removed), kept=tuple(kept))
 
     def verify(self, id: str) -> Examination:
@@ -267,18 +351,34 @@ class Library:
         """The object people hold; a tool whose sessions do more gives one of its own kind."""
         return LiveSession(self.store, writer, self._clock, created=created)
 
-    def _clean_one(self, head: Head, limit: datetime, *, dry_run: bool) -> str:
-        """Why an old session must stay; empty if it went, or would go."""
+    @property
+    def _trash(self) -> Trash:
+        if self.store.trash is None:
+            raise UsageError(f"{self.store.url} has no trash", hint="what is deleted there is deleted for good")
+        return self.store.trash
+
+    def _exists(self, id: str) -> bool:
+        try:
+            self.store.revision(id)
+        except NotFoundError:
+            return False
+        return True
+
+    def _why_kept(self, head: Head, limit: datetime) -> tuple[str, str]:
+        """Why an old session must stay, empty if nothing speaks against it; and the revision of which that is true."""
         if head.damage:
-            return f"it cannot be read ({head.damage})"
+            return f"it cannot be read ({head.damage})", ""
+        if PINNED in head.tags:
+            return "it is pinned", ""
         if self.store.owner(head.id) is not None:
-            return "it is in use"
+            return "it is in use", ""
         revision = self.store.revision(head.id)
         examination = self.store.examine(head.id)
-        if examination.damages or examination.session is None:
-            return f"it is damaged ({examination.damages[0]})"
-        if examination.session.updated_at >= limit:
-            return "it was used meanwhile"
-        if not dry_run:
-            self.store.delete(head.id, revision=revision)
-        return ""
+        session = examination.session
+        if examination.damages or session is None:
+            return f"it is damaged ({examination.damages[0]})", ""
+        if PINNED in session.tags:
+            return "it is pinned", ""
+        if last_activity(session.updated_at, self.store.changed_at(head.id)) >= limit:
+            return "it was used meanwhile", ""
+        return "", revision

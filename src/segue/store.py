@@ -212,11 +212,20 @@ class Store(Protocol):
     def revision(self, session_id: str) -> str:
         """A text that changes whenever the session does, found without reading it."""
 
+    def changed_at(self, session_id: str) -> datetime | None:
+        """When the files of a session were last changed, by whomever; None where there is nothing to change."""
+
+    def mark_changed(self, session_id: str, moment: datetime) -> None:
+        """Let them say that it was then: a copy is as old as what it is a copy of. Nothing else depends on it."""
+
     def ids(self) -> Iterator[str]:
         """Every session there is, readable or not, in no order."""
 
     def heads(self) -> Iterator[Head]:
-        """What a listing needs of every session, in no order; one that cannot be read says so in `damage`."""
+        """What a listing needs of every session, in no order; one that cannot be read says so in `damage`.
+
+        Its `updated_at` is the last activity: later than the last event where somebody else changed the files.
+        """
 
     def head(self, session_id: str) -> Head:
         """The same for one session."""
@@ -233,6 +242,9 @@ class Store(Protocol):
         SessionLockedError at once while a writer lives. With `revision`, ConflictError if the session has changed
         since. Where a crash cut it short, the session is gone, and calling it again removes the rest.
         """
+
+    def has_remains(self, session_id: str) -> bool:
+        """Whether there is anything of a session, and be it only what a deletion left that was cut short."""
 
     @property
     def trash(self) -> Trash | None:

@@ -103,6 +103,26 @@ class Catalog:
             else:
                 self._take(source, [found], words=False)
 
+    def erase(self, source: str, id: str) -> None:
+        """Forget a session so that none of its text is left in the file; if that cannot be, begin a new file.
+
+        What was removed before is gone already: a connection overwrites what it removes. Left are the words in the
+        search index, which go when its parts are merged, and the log, which is cut off.
+        """
+        try:
+            row = self._connection.execute(query("find"), (source, id)).fetchone()
+            if row is not None:
+                with self._connection:
+                    self._connection.execute("BEGIN IMMEDIATE")
+                    self._forget_pieces(row[0], everything=True)
+                    self._connection.execute(query("forget_session"), (row[0],))
+            self._connection.execute(query("merge_words"))
+            is_blocked = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+        except sqlite3.DatabaseError:
+            is_blocked = True
+        if is_blocked:
+            self._database.make_anew()
+
     def entries(self, filters: Filters | None = None, *, limit: int | None = None) -> list[Entry]:
         """The last active first."""
         condition, values = conditions(filters or Filters())

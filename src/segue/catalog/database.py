@@ -93,6 +93,7 @@ class Database:
             connection.execute("PRAGMA synchronous = OFF")
             connection.execute("PRAGMA trusted_schema = OFF")
             connection.execute("PRAGMA cell_size_check = ON")
+            connection.execute("PRAGMA secure_delete = ON")  # what is deleted for good is not left in free pages
             version = connection.execute("PRAGMA user_version").fetchone()[0]
             if version not in {0, VERSION}:
                 raise _OtherMakeError(f"it is a catalog of version {version}")

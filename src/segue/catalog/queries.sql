@@ -38,6 +38,9 @@ SELECT 'delete', number, text FROM pieces WHERE session = ?1 AND (?2 OR kind NOT
 -- forget_pieces: the same pieces
 DELETE FROM pieces WHERE session = ?1 AND (?2 OR kind NOT IN ('turn', 'decision', 'learning'));
 
+-- merge_words: the search index without what was removed from it
+INSERT INTO words (words) VALUES ('optimize');
+
 -- forget_session: a session whose pieces are gone
 DELETE FROM sessions WHERE number = ?;
 

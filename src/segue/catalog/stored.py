@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from segue.catalog.source import Mark, Piece, Record, Sighting
 from segue.errors import DamagedError, NotFoundError, SegueError
-from segue.model import Decision, Learning, Pattern, Turn, head_of, overview_of
+from segue.model import Decision, Learning, Pattern, Turn, head_of, last_activity, overview_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -61,7 +61,7 @@ class StoreSource:
             return Record(head=self._unreadable(id, str(error)))
         if events:
             known = Mark(events[-1].seq, events[-1].id)
-        record = _record(head_of(about), about, (*_of_session(about), *_of_events(events)))
+        record = _record(self._head_of(about), about, (*_of_session(about), *_of_events(events)))
         return replace(record, mark=known or Mark(), is_rest=rest is not None)
 
     def glance(self, id: str) -> Record:
@@ -71,7 +71,7 @@ class StoreSource:
             raise
         except SegueError as error:
             return Record(head=self._unreadable(id, str(error)))
-        return _record(head_of(about), about, ())
+        return _record(self._head_of(about), about, ())
 
     def is_alive(self, id: str) -> bool:
         try:
@@ -96,7 +96,11 @@ class StoreSource:
         turns = [turn for own in session.own_turns.values() for turn in own]
         kept: tuple[Event, ...] = (*turns, *session.decisions, *session.learnings, *session.patterns)
         pieces = (*_of_session(session), *_of_events(kept))
-        return _record(replace(head_of(overview_of(session)), damage=reason), session, pieces)
+        return _record(replace(self._head_of(overview_of(session)), damage=reason), session, pieces)
+
+    def _head_of(self, about: Overview) -> Head:
+        active = last_activity(about.updated_at, self._store.changed_at(about.id))
+        return replace(head_of(about), updated_at=active)
 
     def _unreadable(self, id: str, reason: str) -> Head:
         head = self._store.head(id)

@@ -71,6 +71,14 @@ class Drafts:
         except (SegueError, OSError):
             return ""
 
+    def forget(self, session_id: str) -> None:
+        """Remove all that had come in a session."""
+        if self._folder is None:
+            return
+        for entry in list(self._folder.scan()):
+            if entry.name.startswith(_prefix(session_id)):
+                self._folder.remove(entry.name)
+
     def drop(self, about: Overview) -> None:
         if self._folder is not None:
             self._folder.discard(_name(about))
@@ -84,5 +92,9 @@ class Drafts:
 
 
 def _name(about: Overview) -> str:
-    place = [about.id, about.created_at.isoformat(), about.branch, str(about.turn_count)]
-    return hashlib.sha256("\n".join(place).encode()).hexdigest()
+    place = [about.created_at.isoformat(), about.branch, str(about.turn_count)]
+    return _prefix(about.id) + hashlib.sha256("\n".join(place).encode()).hexdigest()[:32]
+
+
+def _prefix(session_id: str) -> str:
+    return hashlib.sha256(session_id.encode()).hexdigest()[:32] + "-"

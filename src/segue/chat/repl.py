@@ -230,7 +230,8 @@ class Chat:
 
     def _step(self) -> Leave | None:
         """One line, and what comes of it. The one place where the conversation waits."""
-        line = self.terminal.read_line(self._text(self.dialect.prompt), status=self._status(), idle=self._idle())
+        prompt = self._text(self.dialect.prompt)
+        line = self.terminal.read_line(prompt, status=self._status(), idle=self._idle(), session=self.session.id)
         if line is None:
             return Leave(self.dialect.exit_status)
         if not line.strip():

@@ -37,10 +37,11 @@ class Terminal(Protocol):
     def is_interactive(self) -> bool:
         """Whether a person sits there, who can be asked twice and who can press Ctrl-C."""
 
-    def read_line(self, prompt: str, *, status: str = "", idle: Idle | None = None) -> str | None:
+    def read_line(self, prompt: str, *, status: str = "", idle: Idle | None = None, session: str = "") -> str | None:
         """What was typed (several lines, if it was continued or pasted), or None at the end of all input.
 
-        A person who falls idle is told so above the prompt; what was typed so far stays. Scripts are never idle.
+        A person who falls idle is told so above the prompt; what was typed so far stays. Scripts are never idle. What
+        is remembered of it is remembered as typed in `session`.
         """
 
     def ask(self, question: str, *, default: bool, safe: bool = False) -> bool:

@@ -37,8 +37,8 @@ class ScriptTerminal:
         self._held_back: str | None = None
         self._has_written = False
 
-    def read_line(self, prompt: str, *, status: str = "", idle: Idle | None = None) -> str | None:
-        del status, idle
+    def read_line(self, prompt: str, *, status: str = "", idle: Idle | None = None, session: str = "") -> str | None:
+        del status, idle, session
         lines: list[str] = []
         while (line := self._next(prompt if not lines else "… ")) is not None:
             if not continues(line):

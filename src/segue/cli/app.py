@@ -19,7 +19,7 @@ SECTIONS = {
     "Start": ("chat", "resume", "ask", "new", "add"),
     "Read": ("list", "search", "show", "tail", "export"),
     "Branch": ("fork", "branches", "tree", "diff", "switch"),
-    "Organise": ("rename", "tag", "pause", "complete", "reopen", "relink", "delete", "clean"),
+    "Organise": ("rename", "tag", "pause", "complete", "reopen", "relink", "delete", "trash", "clean"),
     "Bring in": ("import", "watch", "convert"),
     "Permit": ("trust", "scope"),
     "Emacs": ("gptel",),

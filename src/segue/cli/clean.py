@@ -5,39 +5,117 @@ from typing import TYPE_CHECKING
 import click
 
 from segue.cli import options
+from segue.cli.finding import choices, ids_in
+from segue.cli.trash import KEPT_DAYS, count, erase, expired, show, size
 from segue.console import output
+from segue.console.exits import Exit
 from segue.console.moments import parse_age
+from segue.errors import UsageError
 
 if TYPE_CHECKING:
-    from segue.library import Library
+    from collections.abc import Sequence
+
+    from segue.library import Cleaned, Library
+    from segue.store import Trashed
 
 
-@options.verb("segue clean --older-than 30d --dry-run", "segue clean --older-than 30d")
-@click.option("--older-than", metavar="AGE", required=True, help="No activity for so long: 30d, 12h, 2w.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be deleted.")
+@options.verb(
+    "segue clean --older-than 30d --dry-run",
+    "segue clean --older-than 6mo",
+    "segue clean --older-than 2w --agent qa --status completed --yes",
+)
+@click.option("--older-than", metavar="AGE", default="", help="No activity for this long: 12h, 30d, 2w, 6mo, 1y.")
+@choices
+@click.option("--dry-run", is_flag=True, help="Only show what would be done.")
+@options.yes
 @options.library
 @options.as_json
-def command(*, library: Library, older_than: str, dry_run: bool, as_json: bool) -> None:
-    """Delete sessions that nobody has touched for long.
+def command(
+    *, library: Library, older_than: str, dry_run: bool, yes: bool, as_json: bool, **given: str | None
+) -> int | None:
+    """Move old sessions to the trash, and empty it of old ones.
 
-    Sessions in use and sessions that cannot be read are never touched; they are named with the reason.
+    What would go is shown first, and you are asked. Sessions in use, pinned ones (segue tag ID pinned) and sessions
+    that cannot be read stay, each named with the reason. What has been in the trash for 30 days is deleted for good.
+    Without --older-than only that is done.
     """
-    cleaned = library.clean(parse_age(older_than), dry_run=dry_run)
+    found, old = _find(library, older_than.strip(), given), expired(library)
+    if not dry_run:
+        if (found.removed or old) and not _is_wanted(found, old, library, yes=yes):
+            output.warn("nothing was deleted")
+            return Exit.DECLINED
+        if found.removed:
+            shown = frozenset(head.id for head in found.removed)
+            found = library.clean(parse_age(older_than), only=shown)
+        erase(library, old)
+        library.store.sweep()
+    _report(found, old, library, older_than, as_json=as_json, dry_run=dry_run)
+    return None
+
+
+def _find(library: Library, older_than: str, given: dict[str, str | None]) -> Cleaned:
+    from segue.library import Cleaned
+
+    is_filtered = any(value is not None for value in given.values())
+    if not older_than:
+        if is_filtered:
+            raise UsageError("this chooses among old sessions", hint="say how old with --older-than, as in 30d")
+        return Cleaned(removed=(), kept=())
+    age = parse_age(older_than)
+    return library.clean(age, only=ids_in(library, given) if is_filtered else None, dry_run=True)
+
+
+def _is_wanted(found: Cleaned, old: Sequence[Trashed], library: Library, *, yes: bool) -> bool:
+    if not yes:
+        _preview(found, old, library)
+    return output.confirm(_question(found, old, library), yes=yes)
+
+
+def _preview(found: Cleaned, old: Sequence[Trashed], library: Library) -> None:
+    where = "to the trash" if library.store.trash is not None else "for good, since this store has no trash"
+    show(f"{count(found.removed)} would go {where}:", found.removed)
+    show(f"{count(old)} would be deleted for good, {size(old)} in the trash:", [entry.head for entry in old])
+    for head, reason in found.kept:
+        output.warn(f"kept {head.id}: {reason}")
+
+
+def _question(found: Cleaned, old: Sequence[Trashed], library: Library) -> str:
+    if not old:
+        is_kept = library.store.trash is not None
+        how = "Move {} to the trash?" if is_kept else "This store has no trash. Delete {} for good?"
+        return how.format(count(found.removed))
+    moved = f"Move {count(found.removed)} to the trash, and delete" if found.removed else "Delete"
+    return f"{moved} {count(old)} that {'was' if len(old) == 1 else 'were'} in the trash for good?"
+
+
+def _report(
+    found: Cleaned, old: Sequence[Trashed], library: Library, older_than: str, *, as_json: bool, dry_run: bool
+) -> None:
+    is_kept = library.store.trash is not None
     if as_json:
         from segue.formats.transcript import plain
 
         output.data(
             {
                 "dry_run": dry_run,
-                "removed": [plain(head) for head in cleaned.removed],
-                "kept": [{"id": head.id, "reason": reason} for head, reason in cleaned.kept],
+                "removed": [plain(head) for head in found.removed],
+                "trash": is_kept,
+                "erased": [entry.key for entry in old],
+                "kept": [{"id": head.id, "reason": reason} for head, reason in found.kept],
             }
         )
         return
     word = "would delete" if dry_run else "deleted"
-    for head in cleaned.removed:
+    for head in found.removed:
         output.line(f"{word} {head.id}")
-    count = len(cleaned.removed)
-    output.line(f"{word} {count} session{'' if count == 1 else 's'} without activity for {older_than.strip()}")
-    for head, reason in cleaned.kept:
+    if older_than:
+        output.line(f"{word} {count(found.removed)} without activity for {older_than.strip()}")
+    if old or not older_than:
+        output.line(f"{word} {count(old)} for good, in the trash for {KEPT_DAYS} days or more ({size(old)})")
+    if dry_run:
+        _preview(found, old, library)
+        return
+    for head, reason in found.kept:
         output.warn(f"kept {head.id}: {reason}")
+    if found.removed and is_kept:
+        output.note("segue trash restore ID brings one back")

@@ -7,40 +7,79 @@ import click
 from segue.cli import options
 from segue.console import output
 from segue.console.exits import Exit
-from segue.errors import UsageError
+from segue.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:
     from segue.library import Library
+    from segue.store import Trashed
 
 
-@options.verb("segue delete qa-2026", "segue delete one two --yes")
+@options.verb("segue delete qa-2026", "segue delete one two --yes", "segue delete qa-2026 --for-good")
 @click.argument("ids", metavar="ID...", nargs=-1, required=True, type=options.text, shell_complete=options.complete_ids)
+@click.option("--for-good", is_flag=True, help="Erase all of it at once, also what is in the trash.")
 @options.yes
 @options.library
 @options.as_json
-def command(*, library: Library, ids: tuple[str, ...], yes: bool, as_json: bool) -> int | None:
-    """Delete sessions for good, after asking.
+def command(*, library: Library, ids: tuple[str, ...], for_good: bool, yes: bool, as_json: bool) -> int | None:
+    """Move sessions to the trash, after asking.
 
-    A session that is in use is never deleted. With --yes nobody is asked, so every ID must be whole.
+    segue trash restore ID brings one back. With --for-good nothing is left: no copies beside it, nothing in the index,
+    nothing of what was typed. A session in use is never deleted. With --yes nobody is asked, so every ID must be whole.
     """
-    names = list(dict.fromkeys(library.resolve(id) for id in ids))
+    is_kept = library.store.trash is not None
+    if not is_kept and yes and not for_good:
+        raise UsageError(f"{library.store.url} has no trash; nothing was deleted", hint="say --for-good")
+    names = list(dict.fromkeys(_resolve(library, id, for_good=for_good) for id in ids))
     if yes and (short := [id for id in ids if id not in names]):
         raise UsageError(
             f"{', '.join(short)} is only the beginning of an id; nothing was deleted",
             hint="with --yes say the whole id",
         )
     what = names[0] if len(names) == 1 else f"these {len(names)} sessions:\n  " + "\n  ".join(names) + "\n"
-    if not output.confirm(f"Delete {what} for good?", yes=yes):
+    question = f"Move {what} to the trash?"
+    if for_good or not is_kept:
+        question = f"{'' if is_kept else 'This store has no trash. '}Delete {what} for good?"
+    if not output.confirm(question, yes=yes):
         output.warn("nothing was deleted")
         return Exit.DECLINED
     deleted = []
     try:
         for name in names:
-            library.delete(name)
+            if for_good or not is_kept:
+                _erase(library, name)
+            else:
+                library.discard(name)
             deleted.append(name)
             if not as_json:
                 output.line(f"deleted {name}")
     finally:
         if as_json:
-            output.data({"deleted": deleted})
+            output.data({"deleted": deleted, "trash": is_kept and not for_good})
+    if is_kept and not for_good:
+        output.note(f"segue trash restore {names[0] if len(names) == 1 else 'ID'} brings it back")
     return None
+
+
+def _resolve(library: Library, id: str, *, for_good: bool) -> str:
+    """Also one of which only remains are there: what a crash left of a deletion, or the trash has."""
+    try:
+        return library.resolve(id)
+    except NotFoundError:
+        if for_good and (_in_trash(library, id) or library.has_remains(id)):
+            return id
+        raise
+
+
+def _erase(library: Library, name: str) -> None:
+    entries = _in_trash(library, name)
+    try:
+        library.delete(name)
+    except NotFoundError:
+        if not entries:
+            raise
+    for entry in entries:
+        library.erase(entry)
+
+
+def _in_trash(library: Library, id: str) -> list[Trashed]:
+    return [entry for entry in library.trashed() if entry.head.id == id]

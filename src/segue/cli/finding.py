@@ -46,6 +46,23 @@ def filters(function: F) -> F:
     return function
 
 
+def choices(function: F) -> F:
+    """Those of them that choose among the sessions of one store, whatever their age."""
+    for option in reversed(_FILTERS[1:5]):
+        function = option(function)
+    return function
+
+
+def ids_in(library: Library, given: dict[str, str | None]) -> frozenset[str]:
+    """The sessions of a store that these options choose."""
+    from segue.catalog import StoreSource
+
+    store = library.store
+    places = Places([StoreSource(store)], {store.url: library}, usual=store.url)
+    with open_catalog(places, words=False) as catalog:
+        return frozenset(entry.id for entry in catalog.entries(wanted(places, given)))
+
+
 def wanted(places: Places, given: dict[str, str | None]) -> Filters:
     """What these options say, of these places."""
     from segue.catalog import Filters

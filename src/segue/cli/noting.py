@@ -19,9 +19,15 @@ class NotedLibrary(Library):
 
     _written: tuple[str, ...] = ()
 
-    def delete(self, id: str) -> None:
-        super().delete(id)
+    def discard(self, id: str, *, revision: str | None = None) -> str:
+        key = super().discard(id, revision=revision)
         self._written += (id,)
+        return key
+
+    def restore(self, id: str) -> str:
+        restored = super().restore(id)
+        self._written += (restored,)
+        return restored
 
     def close(self) -> None:
         with suppress(SegueError, OSError):

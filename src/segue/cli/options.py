@@ -166,9 +166,10 @@ def default_store() -> str:
 
 def open_library(url: str | None = None) -> Library:
     from segue.cli.noting import NotedLibrary
+    from segue.console.traces import forget
     from segue.library import open as open_url
 
-    return NotedLibrary(open_url(url or os.environ.get("SEGUE_STORE") or default_store()).store)
+    return NotedLibrary(open_url(url or os.environ.get("SEGUE_STORE") or default_store()).store, forget=forget)
 
 
 def _open(ctx: click.Context, param: click.Parameter, value: str | None) -> Library:  # noqa: ARG001 - click's signature

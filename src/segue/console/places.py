@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 from segue.durable.folder import Folder
 
@@ -19,3 +20,11 @@ def trust_folder() -> Folder:
     from platformdirs import user_state_path
 
     return Folder(os.path.realpath(user_state_path("segue") / "trust"))
+
+
+def conversation_folders() -> tuple[Path, ...]:
+    """Where our commands keep what was typed in a conversation, and half answers: `history.jsonl` and `drafts`."""
+    from platformdirs import user_state_path
+
+    home = Path.home()
+    return user_state_path("segue"), home / ".aurora" / "spawn", home / ".soleur", home / ".cortext"

@@ -10,6 +10,7 @@ from segue.chat.start import come_back, find_drift, look_back
 from segue.clock import utc_now
 from segue.console.exits import Exit
 from segue.console.moments import ago
+from segue.console.traces import forget
 from segue.durable.kernel import explain
 from segue.errors import DamagedError, NotFoundError, SegueError, SessionExistsError, SessionLockedError
 from segue.library import Library
@@ -30,7 +31,7 @@ class ToolLibrary(Library):
     """The sessions of a tool: errors say how to go on with its own commands, also in the middle of a conversation."""
 
     def __init__(self, store: Store, *, lists: str, resumes: str, clock: Callable[[], datetime] = utc_now) -> None:
-        super().__init__(store, clock=clock)
+        super().__init__(store, clock=clock, forget=forget)
         self.clock = clock
         self._lists = lists
         self._resumes = resumes

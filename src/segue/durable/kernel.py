@@ -34,6 +34,7 @@ class Kernel:
     rmdir = staticmethod(os.rmdir)
     fchmod = staticmethod(os.fchmod)
     chmod = staticmethod(os.chmod)
+    utime = staticmethod(os.utime)
 
     if sys.platform == "darwin":  # there, only this reaches the platter
 

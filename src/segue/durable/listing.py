@@ -15,7 +15,7 @@ from segue.clock import at_second
 from segue.durable.kernel import explain
 from segue.errors import NotFoundError, SegueError
 from segue.ids import is_id
-from segue.model import Head
+from segue.model import Head, last_activity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -96,6 +96,11 @@ class Listing(ABC):
         except SegueError as error:  # nobody can tell, and the other sessions are none the worse
             return replace(head, damage=str(error))
 
+    def dated(self, head: Head, mtime_ns: int) -> Head:
+        """The head with its last activity, by the file that was looked at."""
+        active = last_activity(head.updated_at, moment_of(mtime_ns))
+        return head if active is head.updated_at else replace(head, updated_at=active)
+
     def _look(self, session_id: str, path: str) -> Known:
         """The head as the file has it."""
         kernel = self._folder.kernel
@@ -113,7 +118,7 @@ class Listing(ABC):
                 kernel.close(fd)
         if head is None:
             return self._look_carefully(session_id, None)
-        return found.st_ino, found.st_size, found.st_mtime_ns, head
+        return found.st_ino, found.st_size, found.st_mtime_ns, self.dated(head, found.st_mtime_ns)
 
     def _look_carefully(self, session_id: str, error: OSError | None) -> Known:
         path = self._path_of(session_id)
@@ -132,7 +137,25 @@ class Listing(ABC):
             raise
         except SegueError as reason:
             head = str(reason)
-        return *signature, head if isinstance(head, Head) else _unreadable(session_id, head, found.st_mtime)
+        if not isinstance(head, Head):
+            return *signature, _unreadable(session_id, head, found.st_mtime)
+        return *signature, self.dated(head, found.st_mtime_ns)
+
+
+def mtime_of(path: str) -> int:
+    """0 if it is not there, or nobody may look."""
+    try:
+        return os.lstat(path).st_mtime_ns
+    except OSError:
+        return 0
+
+
+def moment_of(mtime_ns: int) -> datetime | None:
+    """None for a time that no clock shows."""
+    try:
+        return datetime.fromtimestamp(mtime_ns / 1e9, UTC)
+    except (OverflowError, ValueError, OSError):
+        return None
 
 
 def is_settled(mtime_ns: int) -> bool:

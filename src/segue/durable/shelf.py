@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from segue.durable.blobs import BLOBS, blobs_of, get_blob
 from segue.durable.folder import Folder, purpose_of, temporary_for
+from segue.durable.listing import moment_of, mtime_of
 from segue.durable.lock import WriterLock, find_owner
 from segue.durable.quarantine import QUARANTINE, session_of_fragment
 from segue.durable.trash import ShelfTrash
@@ -23,7 +24,7 @@ from segue.ids import check_id, is_id, new_session_id
 from segue.store import Owner
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
     from typing import Self
 
@@ -80,6 +81,21 @@ class Shelf:
         found = self._stat(session_id)
         return f"{found.st_ino}-{found.st_size}-{found.st_mtime_ns}"
 
+    def changed_at(self, session_id: str) -> datetime | None:
+        self.revision(session_id)
+        return moment_of(max((mtime_of(path) for path in self.spoken_files(session_id)), default=0))
+
+    def mark_changed(self, session_id: str, moment: datetime) -> None:
+        self.revision(session_id)
+        seconds = moment.timestamp()
+        for path in self.spoken_files(session_id):
+            with suppress(OSError):
+                self.folder.kernel.utime(path, (seconds, seconds))
+
+    def spoken_files(self, session_id: str) -> Sequence[str]:
+        """The paths of those that say what the session is, some of which may not be there."""
+        return (self._place(session_id).path,)
+
     def ids(self) -> Iterator[str]:
         suffix = self.listing_type.suffix
         for entry in self.folder.scan():
@@ -105,7 +121,7 @@ class Shelf:
         return self._trash
 
     def delete(self, session_id: str, *, revision: str | None = None) -> None:
-        if not self.is_there(session_id) and not any(self._remains(session_id)):
+        if not self.has_remains(session_id):
             raise self._missing(session_id)
         with self.holding(session_id, revision=revision, may_be_gone=True):
             if not any(remains := list(self._remains(session_id))):
@@ -114,6 +130,9 @@ class Shelf:
             for at, place in enumerate(remains):
                 _erase(place, at_once=at == 0)
             self.tidy(session_id)
+
+    def has_remains(self, session_id: str) -> bool:
+        return self.is_there(session_id) or any(self._remains(session_id))
 
     def sweep(self) -> None:
         """Remove what killed writers left unfinished and what was being erased, wherever nobody is writing now.

@@ -33,7 +33,17 @@ from segue.model.events import (
     is_moment,
 )
 from segue.model.fold import Folding, apply, apply_turns, begin, fold
-from segue.model.session import MAIN, Branch, Head, Overview, Session, head_of, overview_of, own_turns_on
+from segue.model.session import (
+    MAIN,
+    Branch,
+    Head,
+    Overview,
+    Session,
+    head_of,
+    last_activity,
+    overview_of,
+    own_turns_on,
+)
 from segue.model.status import STATUSES, Status, check_transition
 
 __all__ = [
@@ -79,6 +89,7 @@ __all__ = [
     "fold",
     "head_of",
     "is_moment",
+    "last_activity",
     "overview_of",
     "own_turns_on",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
@@ -136,6 +137,7 @@ class Head(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     turn_count: Count = 0
     created_at: Moment
     updated_at: Moment
+    """The last activity: see `last_activity`."""
     damage: str = ""
     """Why it cannot be read, where it cannot; then id and times are all that is known."""
 
@@ -158,6 +160,18 @@ def own_turns_on(overview: Overview, branch: str, count: int | None = None) -> d
 
 def overview_of(session: Session) -> Overview:
     return Overview(**{name: getattr(session, name) for name in Overview.__struct_fields__})
+
+
+_WRITING = timedelta(minutes=1)
+"""An event is recorded a moment after its time; what changes later than that was changed by somebody else."""
+
+
+def last_activity(told: datetime, changed: datetime | None) -> datetime:
+    """The latest time that any event carries, or the last change of the files, whichever is later.
+
+    Edits in another program carry no time, and copies may have old or new files: none of it makes a session older.
+    """
+    return told if changed is None or changed - told <= _WRITING else changed
 
 
 def head_of(overview: Overview) -> Head:

@@ -165,6 +165,12 @@ class MemoryStore:
             entry = self._get(session_id)
             return f"{entry.born}-{len(entry.events)}"
 
+    def changed_at(self, session_id: str) -> None:
+        self._get(session_id)
+
+    def mark_changed(self, session_id: str, moment: datetime) -> None:  # noqa: ARG002 - there is nothing to mark
+        self._get(session_id)
+
     def ids(self) -> Iterator[str]:
         with self._mutex:
             return iter(list(self._entries))
@@ -201,6 +207,9 @@ class MemoryStore:
                     f"session {session_id} has changed meanwhile", hint="look again before you delete it"
                 )
             del self._entries[session_id]
+
+    def has_remains(self, session_id: str) -> bool:
+        return check_id(session_id) in self._entries
 
     def sweep(self) -> None:
         """Nothing is ever left."""

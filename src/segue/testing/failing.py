@@ -37,6 +37,7 @@ _CHANGING = {
     "mkdir",
     "rmdir",
     "fchmod",
+    "utime",
 }
 _OPEN_TO_CHANGE = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 

@@ -109,9 +109,17 @@ class Desk:
             tags = live.overview.tags
         return self._noted(entry, f"its tags are {', '.join(tags)}" if tags else "it has no tags now")
 
+    def has_trash(self, entry: Entry) -> bool:
+        return self._library(entry).store.trash is not None
+
     def delete(self, entry: Entry) -> str:
-        self._library(entry).delete(entry.id)
-        return self._noted(entry, f"{entry.id} is deleted")
+        """To the trash, where the store has one."""
+        library = self._library(entry)
+        if library.store.trash is None:
+            library.delete(entry.id)
+            return self._noted(entry, f"{entry.id} is deleted")
+        library.discard(entry.id)
+        return self._noted(entry, f"{entry.id} is in the trash; segue trash restore {entry.id} brings it back")
 
     def close(self) -> None:
         self._catalog.close()

@@ -279,7 +279,12 @@ class Finding(Screen[None]):
     async def action_delete(self) -> None:
         if (found := self._at_hand) is not None:
             name = f"{found.entry.id} {found.entry.title}".strip()
-            if await self.app.push_screen_wait(Sure(f"Delete {name} for good?")):
+            try:
+                how = "Move {} to the trash?" if self._desk.has_trash(found.entry) else "Delete {} for good?"
+            except SegueError as error:  # a tool keeps it
+                self.notify(one_line(f"{error}; {error.hint}"), severity="error", markup=False)
+                return
+            if await self.app.push_screen_wait(Sure(how.format(name))):
                 self._change(lambda: self._desk.delete(found.entry))
 
     def _change(self, change: Callable[[], str]) -> None:

@@ -39,14 +39,14 @@ class PersonTerminal:
         self._prompt: Prompt | None = None
         self._typed_ahead: TypedAhead | None = None
 
-    def read_line(self, prompt: str, *, status: str = "", idle: Idle | None = None) -> str | None:
+    def read_line(self, prompt: str, *, status: str = "", idle: Idle | None = None, session: str = "") -> str | None:
         if self._prompt is None:
             from segue.chat.terminal.prompt import Prompt
 
             self._prompt = Prompt(self._history, self._suggest, note=self.note, is_plain=self._is_plain)
         if self._typed_ahead is not None:
             self._typed_ahead.give_back()
-        return self._prompt.read(one_line(prompt), one_line(status), idle)
+        return self._prompt.read(one_line(prompt), one_line(status), idle, session=session)
 
     def ask(self, question: str, *, default: bool, safe: bool = False) -> bool:
         """Ask until the answer is a yes or a no; Ctrl-C and Ctrl-D do not answer."""

@@ -21,6 +21,7 @@ from prompt_toolkit.utils import is_dumb_terminal
 
 from segue.chat.script import continues
 from segue.chat.terminal.typed import TypedLines
+from segue.chat.typed import TypedFile
 from segue.formats.terminal import one_line
 
 if TYPE_CHECKING:
@@ -50,13 +51,14 @@ class Prompt:
         is_plain: bool = False,
     ) -> None:
         self._note = note
+        self._typed = TypedLines(TypedFile(history)) if history is not None else None
         self._status = ""
         self._touched = asyncio.Event()
         self._is_leaving = False  # Ctrl-C was the last key, and there is nothing left to clear
         self._session: PromptSession[str | None] = PromptSession(
             multiline=True,
             key_bindings=self._keys(),
-            history=TypedLines(history) if history is not None else InMemoryHistory(),
+            history=self._typed or InMemoryHistory(),
             completer=_Suggesting(suggest),
             complete_while_typing=Condition(_is_command),
             complete_in_thread=True,
@@ -70,8 +72,10 @@ class Prompt:
         self._session.default_buffer.on_text_changed += self._on_change
         self._session.default_buffer.on_cursor_position_changed += self._on_touch
 
-    def read(self, prompt: str, status: str, idle: Idle | None = None) -> str | None:
+    def read(self, prompt: str, status: str, idle: Idle | None = None, *, session: str = "") -> str | None:
         """The text, or None if the person leaves: by Ctrl-D, or by Ctrl-C twice."""
+        if self._typed is not None:
+            self._typed.session = session
         self._status = status
         self._is_leaving = False
         try:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import timedelta
 from threading import Thread
 from typing import TYPE_CHECKING
 
+from segue.clock import utc_now
 from segue.console import output
-from segue.errors import SegueError
+from segue.errors import NotFoundError, SegueError
 from segue.library import open as open_library
 
 if TYPE_CHECKING:
@@ -60,6 +62,14 @@ class Expiry:
 
 
 def clean_store(url: str, older_than: timedelta) -> Cleaned:
-    """With a library of its own: what a listing remembers is not shared between threads."""
+    """With a library of its own: what a listing remembers is not shared between threads.
+
+    Nobody asks for it at that moment, so it goes to the trash; what has been there as long once more is deleted for good.
+    """
     with open_library(url) as library:
-        return library.clean(older_than)
+        cleaned = library.clean(older_than)
+        for entry in library.trashed():
+            if entry.deleted_at < utc_now() - older_than:
+                with suppress(NotFoundError):
+                    library.erase(entry)
+        return cleaned

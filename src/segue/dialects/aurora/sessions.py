@@ -76,8 +76,8 @@ def delete(library: Library, id: str, *, yes: bool, as_json: bool) -> int | None
 
 
 def clean(library: Library, days: int, *, dry_run: bool, as_json: bool) -> None:
-    """Delete what has seen no activity for so many days, and say how many those were."""
-    cleaned = library.clean(timedelta(days=days), dry_run=dry_run)
+    """Delete what has seen no activity for so many days for good, and say how many those were."""
+    cleaned = library.clean(timedelta(days=days), for_good=True, dry_run=dry_run)
     if as_json:
         kept = [{"session_id": head.id, "reason": reason} for head, reason in cleaned.kept]
         output.data({"dry_run": dry_run, "deleted": [head.id for head in cleaned.removed], "kept": kept})

@@ -8,8 +8,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from segue.durable.kernel import explain
-from segue.durable.listing import Listing, is_settled
-from segue.formats.cortext import HIDDEN, MESSAGES, SESSION, id_of, is_day, is_ours, place_of, size_in
+from segue.durable.listing import Listing, is_settled, mtime_of
+from segue.formats.cortext import HIDDEN, MESSAGES, SESSION, id_of, is_day, is_ours, place_of, size_in, type_of
 from segue.formats.sealed import glance
 from segue.stores.cortext.conversation import Conversation
 
@@ -105,6 +105,9 @@ class CortextListing(Listing):
         if head.status == "active":
             self._sizes[session_id] = accounted
         return head if self._is_sound(session_id, accounted) else None
+
+    def dated(self, head: Head, mtime_ns: int) -> Head:
+        return super().dated(head, max([mtime_ns, *map(mtime_of, files_of(self._folder.path, head.id)[1:])]))
 
     def look(self, session_id: str) -> Head | str:
         folder = self._conversations
@@ -221,6 +224,13 @@ def _is_session(inside: str, fd: int) -> bool:
     except OSError:
         return False
     return stat.S_ISDIR(hidden.st_mode)
+
+
+def files_of(root: str, session_id: str) -> tuple[str, str, str]:
+    """session.json, messages.jsonl, and the document, which is what people edit."""
+    day, name = place_of(session_id)
+    folder = f"{root}/{CONVERSATIONS}/{day}/{name}"
+    return f"{folder}/{HIDDEN}/{SESSION}", f"{folder}/{HIDDEN}/{MESSAGES}", f"{folder}/{type_of(name)}.md"
 
 
 def revision_of(session: tuple[int, ...], messages: tuple[int, ...]) -> str:

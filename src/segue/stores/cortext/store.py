@@ -44,7 +44,7 @@ from segue.formats.cortext import (
 from segue.model import Metadata, Turn, check_beginning
 from segue.store import FORMAT_VERSION, WAIT_SECONDS, Capabilities, Durability, Examination, Recovery
 from segue.stores.cortext.conversation import Conversation
-from segue.stores.cortext.listing import CONVERSATIONS, CortextListing, revision_of
+from segue.stores.cortext.listing import CONVERSATIONS, CortextListing, files_of, revision_of
 from segue.stores.cortext.recovery import finish, salvage
 from segue.stores.cortext.writer import CortextWriter
 
@@ -250,6 +250,9 @@ class CortextStore(Shelf):
         for place in reversed(made):
             place.folder.discard(place.name)
         self.tidy(session_id)
+
+    def spoken_files(self, session_id: str) -> Sequence[str]:
+        return files_of(self.folder.path, session_id)
 
     def is_there(self, session_id: str, root: Folder | None = None) -> bool:
         return bool(signature_of(self._folder_of(session_id, root).sub(HIDDEN), SESSION))

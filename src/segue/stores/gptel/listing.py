@@ -44,7 +44,8 @@ class GptelListing(Listing):
             signature = Tree(self._folder, session_id).signature()
             known = self._heads.get(session_id)
             if known is None or known[0] != signature:
-                known = signature, self._looked(session_id)
+                newest = max((mtime_ns for *_, mtime_ns in signature), default=0)
+                known = signature, self._looked(session_id, newest)
                 if all(is_settled(mtime_ns) for *_, mtime_ns in signature):
                     self._heads[session_id] = known
             return self.concluded(known[1])
@@ -69,9 +70,9 @@ class GptelListing(Listing):
         head = head_of(fold(reading.events))
         return replace(head, damage=str(reading.damages[0])) if reading.damages else head
 
-    def _looked(self, session_id: str) -> Head:
+    def _looked(self, session_id: str, mtime_ns: int) -> Head:
         head = self.look(session_id)
-        return head if isinstance(head, Head) else _unreadable(session_id, head)
+        return self.dated(head, mtime_ns) if isinstance(head, Head) else _unreadable(session_id, head)
 
 
 def _unreadable(session_id: str, why: str) -> Head:

@@ -214,6 +214,9 @@ class GptelStore(Shelf):
                 discard(tree.folder)  # it was never acknowledged
             raise
 
+    def spoken_files(self, session_id: str) -> Sequence[str]:
+        return [path for path, *_ in self._tree(session_id).signature()]
+
     def is_there(self, session_id: str, root: Folder | None = None) -> bool:
         return Tree(root or self.folder, check_id(session_id)).exists()
 

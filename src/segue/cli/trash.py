@@ -1,0 +1,171 @@
+"""What was deleted and can be put back; and what `delete` and `clean` show of it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import click
+
+from segue.cli import options
+from segue.cli.group import Group
+from segue.console import output
+from segue.console.exits import Exit
+from segue.console.moments import parse_age
+from segue.errors import NotFoundError, SegueError
+from segue.formats.terminal import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from segue.library import Library
+    from segue.model import Head
+    from segue.store import Trashed
+
+KEPT_DAYS = 30
+"""What has been in the trash for so long is deleted for good by the next `segue clean`."""
+_SHOWN = 20
+_LONGEST_TITLE = 50
+_KILO = 1024
+
+
+@options.verb("segue trash list", "segue trash list --json", name="list")
+@options.library
+@options.as_json
+def list_(*, library: Library, as_json: bool) -> None:
+    """Show what is in the trash, the last deleted first."""
+    from segue.cli.view import moment_words
+    from segue.formats.transcript import iso, plain
+
+    entries = library.trashed()
+    if as_json:
+        output.data(
+            [
+                {
+                    "key": entry.key,
+                    "deleted_at": iso(entry.deleted_at),
+                    "size_bytes": entry.size_bytes,
+                    "session": plain(entry.head),
+                }
+                for entry in entries
+            ]
+        )
+        return
+    if not entries:
+        output.warn(f"the trash of {library.store.url} is empty")
+        return
+    when = moment_words()
+    rows = [
+        [
+            entry.head.id,
+            entry.head.title,
+            str(entry.head.turn_count),
+            when(entry.head.updated_at),
+            when(entry.deleted_at),
+            size([entry]),
+        ]
+        for entry in entries
+    ]
+    output.table(("ID", "TITLE", "TURNS", "ACTIVE", "DELETED", "SIZE"), rows, stretch=1)
+    output.note(f"{count(entries)}, {size(entries)}; segue trash restore ID brings one back")
+
+
+@options.verb("segue trash restore qa-2026", name="restore")
+@click.argument("ids", metavar="ID...", nargs=-1, required=True, type=options.text)
+@options.library
+@options.as_json
+def restore(*, library: Library, ids: tuple[str, ...], as_json: bool) -> None:
+    """Put sessions back as they were.
+
+    Of several that had one ID the last deleted is put back; segue trash list --json shows the keys of the others.
+    """
+    restored = []
+    try:
+        for id in ids:
+            restored.append(name := library.restore(id))
+            if not as_json:
+                output.line(f"restored {name}")
+    finally:
+        if as_json:
+            output.data({"restored": restored})
+
+
+@options.verb("segue trash empty", "segue trash empty --older-than 1w --yes", name="empty")
+@click.option("--older-than", metavar="AGE", default="", help="Deleted this long ago: 12h, 30d, 2w, 6mo, 1y.")
+@options.yes
+@options.library
+@options.as_json
+def empty(*, library: Library, older_than: str, yes: bool, as_json: bool) -> int | None:
+    """Delete what is in the trash for good, after asking."""
+    entries = _older_than(library, parse_age(older_than)) if older_than else library.trashed()
+    if entries:
+        if not yes:
+            show(f"{count(entries)}, {size(entries)}:", [entry.head for entry in entries])
+        if not output.confirm(f"Delete {count(entries)} in the trash for good?", yes=yes):
+            output.warn("nothing was deleted")
+            return Exit.DECLINED
+        erase(library, entries)
+    library.store.sweep()
+    if as_json:
+        output.data({"erased": [entry.key for entry in entries]})
+    else:
+        output.line(f"deleted {count(entries)} for good, {size(entries)}")
+    return None
+
+
+command = Group("trash", [list_, restore, empty], help="Show, restore and empty what was deleted.")
+
+
+def expired(library: Library) -> tuple[Trashed, ...]:
+    return _older_than(library, timedelta(days=KEPT_DAYS))
+
+
+def _older_than(library: Library, age: timedelta) -> tuple[Trashed, ...]:
+    limit = datetime.now(UTC) - age
+    return tuple(entry for entry in library.trashed() if entry.deleted_at <= limit)
+
+
+def erase(library: Library, entries: Sequence[Trashed]) -> None:
+    """One that cannot be deleted costs only itself; the last error is raised when all others are gone."""
+    failure: SegueError | None = None
+    for entry in entries:
+        try:
+            library.erase(entry)
+        except NotFoundError:
+            continue  # somebody else restored or erased it
+        except SegueError as error:
+            failure = error
+    if failure is not None:
+        raise failure
+
+
+def show(title: str, heads: Sequence[Head]) -> None:
+    """Sessions that a question is about, beside the output."""
+    if not heads:
+        return
+    lines = [title, *(f"  {_line(head)}" for head in heads[:_SHOWN])]
+    if len(heads) > _SHOWN:
+        lines.append(f"  and {len(heads) - _SHOWN} more")
+    output.complain("\n".join(lines))
+
+
+def count(things: Sequence[object]) -> str:
+    return f"{len(things)} session{'' if len(things) == 1 else 's'}"
+
+
+def size(entries: Sequence[Trashed]) -> str:
+    """Of all of them, for a person."""
+    found = float(sum(entry.size_bytes for entry in entries))
+    for unit in ("B", "KB", "MB", "GB"):
+        if found < _KILO or unit == "GB":
+            break
+        found /= _KILO
+    return f"{found:.0f} {unit}" if unit == "B" else f"{found:.1f} {unit}"
+
+
+def _line(head: Head) -> str:
+    title = one_line(head.title)
+    title = title if len(title) <= _LONGEST_TITLE else f"{title[: _LONGEST_TITLE - 1]}…"
+    turns = f"{head.turn_count} turn{'' if head.turn_count == 1 else 's'}"
+    facts = [title, f"last active {head.updated_at.astimezone():%Y-%m-%d %H:%M}", turns]
+    return one_line(f"{head.id}  {' · '.join(fact for fact in facts if fact)}")
