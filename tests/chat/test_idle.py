@@ -88,7 +88,9 @@ def test_a_script_is_never_idle(desk: Desk) -> None:
 
 def test_a_pause_that_cannot_be_recorded_is_told_and_costs_nothing(desk: Desk) -> None:
     class Full(Dozing):
-        def read_line(self, prompt: str, *, status: str = "", idle: Idle | None = None, session: str = "") -> str | None:
+        def read_line(
+            self, prompt: str, *, status: str = "", idle: Idle | None = None, session: str = ""
+        ) -> str | None:
             session._writer.close()  # as a failed disk would
             return super().read_line(prompt, status=status, idle=idle)
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from segue.chat.terminal.drawing import Canvas, Drawing
 from segue.chat.terminal.markdown import Page
-from segue.chat.terminal.typed import KEPT, TypedLines
+from segue.chat.terminal.typed import TypedLines
+from segue.chat.typed import KEPT, TypedFile
 from tests.chat.door import MARKDOWN
 from tests.chat.glass import Glass
 from tests.chat.sitting import CTRL_C, CTRL_D, CTRL_R, CTRL_Z, ENTER, PASTE_BEGIN, PASTE_END, TAB, UP, Sitting
@@ -125,16 +126,16 @@ def test_what_drawing_raises_is_not_swallowed() -> None:
 def test_a_history_is_cut_to_its_newer_half_and_survives_what_is_wrong_in_it(tmp_path: Path) -> None:
     path = tmp_path / "typed"
     path.write_text("".join(f"{json.dumps(f'line {number}')}\n" for number in range(2 * KEPT)) + '7\n"cut of')
-    typed = list(TypedLines(path).load_history_strings())
+    typed = list(TypedLines(TypedFile(path)).load_history_strings())
     assert typed[:2] == [f"line {2 * KEPT - 1}", f"line {2 * KEPT - 2}"]
     assert path.read_bytes().count(b"\n") == KEPT
-    TypedLines(path).store_string("new\nest \ud800")
-    assert next(iter(TypedLines(path).load_history_strings())) == "new\nest \ud800"
+    TypedLines(TypedFile(path)).store_string("new\nest \ud800")
+    assert next(iter(TypedLines(TypedFile(path)).load_history_strings())) == "new\nest \ud800"
 
 
 def test_a_history_that_cannot_be_kept_costs_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    typed = TypedLines(tmp_path / "file" / "history")
+    typed = TypedLines(TypedFile(tmp_path / "file" / "history"))
     typed.store_string("lost")
     assert list(typed.load_history_strings()) == []
 

@@ -13,25 +13,42 @@ NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 @pytest.mark.parametrize(
     ("text", "age"),
     [
-        ("45s", timedelta(seconds=45)),
-        ("90m", timedelta(minutes=90)),
         ("12h", timedelta(hours=12)),
         (" 30d ", timedelta(days=30)),
         ("2w", timedelta(weeks=2)),
+        ("1mo", timedelta(days=31)),
+        ("6 months", timedelta(days=186)),
+        ("1y", timedelta(days=366)),
+        ("2 years", timedelta(days=732)),
     ],
 )
 def test_an_age_is_a_number_and_a_unit(text: str, age: timedelta) -> None:
     assert parse_age(text) == age
 
 
-@pytest.mark.parametrize("text", ["", "d", "3", "3y", "-3d", "3.5d", "٣d", "1d2h", "999999999w", "9" * 99 + "d"])
+@pytest.mark.parametrize("text", ["", "d", "3", "3x", "-3d", "3.5d", "٣d", "1d2h", "999999999w", "9" * 99 + "d"])
 def test_anything_else_is_no_age(text: str) -> None:
     with pytest.raises(UsageError, match="not a length of time"):
         parse_age(text)
 
 
+@pytest.mark.parametrize("text", ["1m", "90m", "5 m"])
+def test_m_could_be_minutes_or_months_and_so_is_no_age(text: str) -> None:
+    with pytest.raises(UsageError, match="minutes or months") as refused:
+        parse_age(text)
+    assert "mo for months" in refused.value.hint
+
+
+@pytest.mark.parametrize("text", ["0h", "0d", "45s", "59minutes"])
+def test_no_age_is_below_an_hour(text: str) -> None:
+    with pytest.raises(UsageError, match="less than an hour"):
+        parse_age(text)
+
+
 def test_since_is_so_long_ago_or_a_moment() -> None:
     assert parse_since("7d", NOW) == NOW - timedelta(days=7)
+    assert parse_since("90m", NOW) == NOW - timedelta(minutes=90)
+    assert parse_since("45s", NOW) == NOW - timedelta(seconds=45)
     assert parse_since("2026-11-01T09:30:00Z", NOW) == datetime(2026, 11, 1, 9, 30, tzinfo=UTC)
     assert parse_since("2026-11-01", NOW) == datetime(2026, 11, 1).astimezone(UTC)
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -134,7 +135,7 @@ def test_a_session_in_use_is_not_deleted(cli: Segue, session: str) -> None:
 @pytest.mark.parametrize(("answer", "code"), [("y\n", 0), ("n\n", 1), ("\n", 1), ("what?\n", 1), ("\x04", 1)])
 def test_at_a_terminal_delete_asks_and_takes_only_yes_for_yes(cli: Segue, session: str, answer: str, code: int) -> None:
     terminal = cli.at_terminal("delete", "log")
-    terminal.wait_for(f"Delete {session} for good? [y/N]")
+    terminal.wait_for(f"Move {session} to the trash? [y/N]")
     terminal.type(answer)
     assert terminal.end().code == code
     assert (cli.root / "login.jsonl").exists() == (code == 1)
@@ -144,6 +145,8 @@ def test_cleaning_counts_what_it_removes_and_names_what_it_keeps(cli: Segue, ses
     long_ago = segue.open(cli.store, clock=lambda: datetime.now(UTC) - timedelta(days=40))
     for name in ("old", "older", "used"):
         long_ago.create(id=name).close()
+        then = datetime.now(UTC).timestamp() - 40 * 86400
+        os.utime(cli.root / f"{name}.jsonl", (then, then))
     (cli.root / "broken.jsonl").write_bytes(b"\x00\xff junk\n")
     with cli.library.open("used"):
         tried = cli.run("clean", "--older-than", "30d", "--dry-run")
@@ -152,6 +155,6 @@ def test_cleaning_counts_what_it_removes_and_names_what_it_keeps(cli: Segue, ses
         assert json.loads(cli.run("clean", "--older-than", "30d", "--dry-run", "--json").out)["kept"] == [
             {"id": "used", "reason": "it is in use"}
         ]
-        done = cli.run("clean", "--older-than", "30d")
+        done = cli.run("clean", "--older-than", "30d", "--yes")
     assert done.text.splitlines()[-1] == "deleted 2 sessions without activity for 30d"
     assert sorted(cli.library.store.ids()) == ["broken", session, "used"]

@@ -7,6 +7,7 @@ import os
 import shlex
 import subprocess
 import sys
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -130,6 +131,8 @@ class Machine:
                 {"type": "turn", "role": role, "content": content, "timestamp": created_at, "tokens": len(content)}
             )
         path.write_text("".join(f"{json.dumps(record)}\n" for record in records), encoding="utf-8")
+        written = datetime.fromisoformat(created_at).timestamp()
+        os.utime(path, (written, written))
         return path
 
     def lines(self, id: str) -> list[dict[str, object]]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 from contextlib import suppress
-from typing import TYPE_CHECKING
-
-import msgspec
-from msgspec import Struct
+from typing import TYPE_CHECKING, NamedTuple
 
 from segue.durable.folder import Folder
 from segue.errors import SegueError
@@ -20,7 +18,7 @@ KEPT = 1000
 """As many are read; at twice as many the older half goes."""
 
 
-class _Typed(Struct, frozen=True):
+class _Typed(NamedTuple):
     text: str
     session: str = ""
 
@@ -39,7 +37,7 @@ class TypedFile:
         return bool(self._lines())
 
     def add(self, text: str, session: str) -> None:
-        line = msgspec.json.encode(_Typed(text.encode("utf-8", "replace").decode(), session)) + b"\n"
+        line = f"{json.dumps({'text': text, 'session': session})}\n".encode()
         with suppress(SegueError, OSError):
             self._folder.make()
             descriptor = self._folder.open(self._name, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
@@ -78,10 +76,14 @@ class TypedFile:
 def _parse(line: bytes) -> _Typed | None:
     """None for what was cut off by a crash, or is not ours."""
     try:
-        found = msgspec.json.decode(line, type=_Typed | str)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return None
-    return _Typed(found) if isinstance(found, str) else found
+        match json.loads(line):
+            case str(text):
+                return _Typed(text)
+            case {"text": str(text), "session": str(session)}:
+                return _Typed(text, session)
+    except (ValueError, RecursionError):
+        pass
+    return None
 
 
 def _is_of(typed: _Typed | None, session: str, said: Collection[str]) -> bool:

@@ -6,7 +6,7 @@ import click
 
 from segue.cli import options
 from segue.cli.finding import choices, ids_in
-from segue.cli.trash import KEPT_DAYS, count, erase, expired, show, size
+from segue.cli.trash import KEPT_DAYS, count, erase, expired, line_of, show, size
 from segue.console import output
 from segue.console.exits import Exit
 from segue.console.moments import parse_age
@@ -66,7 +66,7 @@ def _find(library: Library, older_than: str, given: dict[str, str | None]) -> Cl
 
 
 def _is_wanted(found: Cleaned, old: Sequence[Trashed], library: Library, *, yes: bool) -> bool:
-    if not yes:
+    if not yes and output.can_ask():
         _preview(found, old, library)
     return output.confirm(_question(found, old, library), yes=yes)
 
@@ -107,15 +107,12 @@ def _report(
         return
     word = "would delete" if dry_run else "deleted"
     for head in found.removed:
-        output.line(f"{word} {head.id}")
+        output.line(f"{word} {line_of(head) if dry_run else head.id}")
     if older_than:
         output.line(f"{word} {count(found.removed)} without activity for {older_than.strip()}")
     if old or not older_than:
         output.line(f"{word} {count(old)} for good, in the trash for {KEPT_DAYS} days or more ({size(old)})")
-    if dry_run:
-        _preview(found, old, library)
-        return
     for head, reason in found.kept:
         output.warn(f"kept {head.id}: {reason}")
-    if found.removed and is_kept:
+    if found.removed and is_kept and not dry_run:
         output.note("segue trash restore ID brings one back")

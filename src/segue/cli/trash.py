@@ -99,7 +99,7 @@ def empty(*, library: Library, older_than: str, yes: bool, as_json: bool) -> int
     """Delete what is in the trash for good, after asking."""
     entries = _older_than(library, parse_age(older_than)) if older_than else library.trashed()
     if entries:
-        if not yes:
+        if not yes and output.can_ask():
             show(f"{count(entries)}, {size(entries)}:", [entry.head for entry in entries])
         if not output.confirm(f"Delete {count(entries)} in the trash for good?", yes=yes):
             output.warn("nothing was deleted")
@@ -143,7 +143,7 @@ def show(title: str, heads: Sequence[Head]) -> None:
     """Sessions that a question is about, beside the output."""
     if not heads:
         return
-    lines = [title, *(f"  {_line(head)}" for head in heads[:_SHOWN])]
+    lines = [title, *(f"  {line_of(head)}" for head in heads[:_SHOWN])]
     if len(heads) > _SHOWN:
         lines.append(f"  and {len(heads) - _SHOWN} more")
     output.complain("\n".join(lines))
@@ -163,7 +163,8 @@ def size(entries: Sequence[Trashed]) -> str:
     return f"{found:.0f} {unit}" if unit == "B" else f"{found:.1f} {unit}"
 
 
-def _line(head: Head) -> str:
+def line_of(head: Head) -> str:
+    """A session on one line, for whoever decides what becomes of it."""
     title = one_line(head.title)
     title = title if len(title) <= _LONGEST_TITLE else f"{title[: _LONGEST_TITLE - 1]}…"
     turns = f"{head.turn_count} turn{'' if head.turn_count == 1 else 's'}"

@@ -64,7 +64,7 @@ class Expiry:
 def clean_store(url: str, older_than: timedelta) -> Cleaned:
     """With a library of its own: what a listing remembers is not shared between threads.
 
-    Nobody asks for it at that moment, so it goes to the trash; what has been there as long once more is deleted for good.
+    Nobody asks for it at that moment, so it goes to the trash; what was there as long once more is deleted for good.
     """
     with open_library(url) as library:
         cleaned = library.clean(older_than)

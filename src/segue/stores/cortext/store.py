@@ -217,7 +217,7 @@ class CortextStore(Shelf):
         """From git, as a courtesy."""
         if not signature_of(folder, ".gitignore"):
             folder.make()
-            with suppress(SegueError, FileExistsError):
+            with suppress(SegueError, FileExistsError, FileNotFoundError):
                 folder.create(".gitignore", b"*\n")
 
     def _clear_away(self, session_id: str, folder: Folder) -> None:
@@ -275,7 +275,8 @@ class CortextStore(Shelf):
             one.remove_if_empty()
 
     def _halls(self, root: Folder | None = None) -> Iterator[Folder]:
-        yield (root or self.folder).sub(WORKSPACE).sub("quarantine")
+        for name in ("quarantine", "locks", "trash"):
+            yield (root or self.folder).sub(WORKSPACE).sub(name)
 
     def _rooms(self, session_id: str) -> Iterator[Folder]:
         yield self._folder_of(session_id).sub(HIDDEN)

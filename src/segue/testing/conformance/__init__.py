@@ -18,6 +18,7 @@ from segue.testing.conformance.order import Order
 from segue.testing.conformance.reading import Reading
 from segue.testing.conformance.reopen import Reopening
 from segue.testing.conformance.text import Text
+from segue.testing.conformance.trash import Trashing
 from segue.testing.conformance.unknown import UnknownThings
 from segue.testing.conformance.versions import Versions
 
@@ -38,6 +39,7 @@ CHAPTERS: tuple[type[Chapter], ...] = (
     Versions,
     Surviving,
     Blobs,
+    Trashing,
 )
 
 
@@ -58,6 +60,7 @@ class Conformance(
     Versions,
     Surviving,
     Blobs,
+    Trashing,
 ):
     """Everything a store promises. A subclass gives the fixture `harness`."""
 
@@ -80,6 +83,7 @@ __all__ = [
     "Reopening",
     "Surviving",
     "Text",
+    "Trashing",
     "UnknownThings",
     "Versions",
 ]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from segue.errors import DamagedError
-from segue.model import head_of
+from segue.model import head_of, last_activity
 from segue.testing.conformance.chapter import ID, Chapter, begin, keep
 from segue.testing.events import every_kind, fork, status, turn, turns
 
@@ -34,7 +35,9 @@ class Listing(Chapter):
             heads = _heads(store)
             assert sorted(heads) == ["alive", "empty", "every-kind", "forked", "long"]
             for session_id, head in heads.items():
-                assert head == store.head(session_id) == head_of(store.load(session_id))
+                told = head_of(store.load(session_id))
+                assert head == store.head(session_id) == replace(told, updated_at=head.updated_at)
+                assert head.updated_at == last_activity(told.updated_at, store.changed_at(session_id))
         assert heads["forked"].turn_count == 1
         assert heads["long"].turn_count == 200
         assert heads["every-kind"].title == "Logout bug"
