@@ -33,7 +33,7 @@ class Dozing(ScriptTerminal):
         super().__init__(BytesIO("".join(f"{line}\n" for line in lines).encode()), desk.stream(), desk.stream())
         self.told: list[str] = []
 
-    def read_line(self, prompt: str, *, status: str = "", idle: Idle | None = None, session: str = "") -> str | None:
+    def read_line(self, prompt: str, *, status: str = "", idle: Idle | None = None, **_: str) -> str | None:
         self.told.append(idle.act() if idle is not None else "")
         return super().read_line(prompt, status=status)
 
@@ -88,9 +88,7 @@ def test_a_script_is_never_idle(desk: Desk) -> None:
 
 def test_a_pause_that_cannot_be_recorded_is_told_and_costs_nothing(desk: Desk) -> None:
     class Full(Dozing):
-        def read_line(
-            self, prompt: str, *, status: str = "", idle: Idle | None = None, session: str = ""
-        ) -> str | None:
+        def read_line(self, prompt: str, *, status: str = "", idle: Idle | None = None, **_: str) -> str | None:
             session._writer.close()  # as a failed disk would
             return super().read_line(prompt, status=status, idle=idle)
 

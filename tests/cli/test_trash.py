@@ -174,7 +174,7 @@ def test_lines_without_a_time_are_as_young_as_their_file(cli: Segue) -> None:
 
 
 def test_a_line_without_a_time_that_was_added_today_keeps_an_old_session(cli: Segue, old: str) -> None:
-    with (cli.root / "old.jsonl").open("a") as file:
+    with (cli.root / f"{old}.jsonl").open("a") as file:
         file.write('{"type":"turn","role":"user","content":"Added by hand"}\n')
     assert "deleted 0 sessions" in cli.ok("clean", "--older-than", "1h", "--yes")
     assert cli.library.list()[0].updated_at > datetime.now(UTC) - timedelta(minutes=5)
@@ -195,7 +195,7 @@ def test_a_text_edited_in_emacs_today_keeps_its_session(cli: Segue) -> None:
 
 
 def test_a_copy_with_an_old_file_is_as_young_as_what_was_said(cli: Segue, session: str) -> None:
-    age(cli, "login.jsonl", 400)
+    age(cli, f"{session}.jsonl", 400)
     assert "deleted 0 sessions" in cli.ok("clean", "--older-than", "1h", "--yes")
 
 

@@ -121,11 +121,13 @@ class Shelf:
         return self._trash
 
     def delete(self, session_id: str, *, revision: str | None = None) -> None:
-        if not self.has_remains(session_id):
+        was_there = self.is_there(session_id)
+        if not was_there and not self.has_remains(session_id):
             raise self._missing(session_id)
         with self.holding(session_id, revision=revision, may_be_gone=True):
-            if not any(remains := list(self._remains(session_id))):
-                raise self._missing(session_id)
+            remains = list(self._remains(session_id))
+            if was_there and not remains:
+                raise self._missing(session_id)  # somebody else was quicker
             self._trash.settle(session_id)
             for at, place in enumerate(remains):
                 _erase(place, at_once=at == 0)
