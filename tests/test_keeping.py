@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,7 +25,7 @@ from segue.testing.power import KilledError
 if TYPE_CHECKING:
     from segue.testing.harness_shelf import ShelfHarness
 
-IDS = st.sampled_from(["a", "ab", "b"])
+IDS = st.sampled_from(["a", "ab"])
 HARNESSES = (JournalHarness, SoleurHarness, GptelHarness)
 
 
@@ -63,7 +64,7 @@ class Keeping(RuleBasedStateMachine):
     def library(self) -> Library:
         return Library(self.harness.make(), clock=self.tick)
 
-    @rule(days=st.integers(1, 40))
+    @rule(days=st.sampled_from([1, 10, 60]))
     def time_goes_on(self, days: int) -> None:
         self.now += timedelta(days=days)
 
@@ -87,8 +88,8 @@ class Keeping(RuleBasedStateMachine):
             self.here[id].is_pinned = True
             self.here[id].used = self.now
 
-    @rule(id=IDS, is_dated=st.booleans(), days=st.integers(0, 400))
-    def somebody_else_writes(self, id: str, is_dated: bool, days: int) -> None:  # noqa: FBT001 - hypothesis names it
+    @rule(id=IDS, days=st.sampled_from([0, 0, 5, 400]))
+    def somebody_else_writes(self, id: str, days: int) -> None:
         """A line without a time, by another program; its file is dated now, or as a copy may be, long ago."""
         if id not in self.here or not isinstance(self.harness, JournalHarness):
             return
@@ -98,7 +99,7 @@ class Keeping(RuleBasedStateMachine):
         with path.open("a") as file:
             file.write(f'{{"type":"turn","role":"user","content":"{text}"}}\n')
         self.here[id].said.append(text)
-        when = self.now - timedelta(days=days if is_dated else 0)
+        when = self.now - timedelta(days=days)
         os.utime(path, (when.timestamp(), when.timestamp()))
         self.here[id].used = max(self.here[id].used, when)
 
@@ -122,11 +123,11 @@ class Keeping(RuleBasedStateMachine):
     @rule(id=IDS, at=st.integers(1, 40), is_restoring=st.booleans())
     def delete_or_restore_and_be_killed(self, id: str, at: int, is_restoring: bool) -> None:  # noqa: FBT001
         library = self.library
+        if is_restoring and not self.trash.get(id):
+            return  # it would take the id for the beginning of another
         self.harness.kernel.die_at(self.harness.kernel.calls + at)
-        try:
+        with suppress(KilledError, NotFoundError, SessionExistsError):
             (library.restore if is_restoring else library.discard)(id)
-        except (KilledError, NotFoundError, SessionExistsError):
-            pass
         self.harness.kill()
         self._look_again(id)
 
@@ -155,7 +156,7 @@ class Keeping(RuleBasedStateMachine):
             self.trash[id].remove(which)
             self.here[id] = which
 
-    @rule(days=st.integers(1, 60))
+    @rule(days=st.sampled_from([1, 7, 30]))
     def clean(self, days: int) -> None:
         limit = self.now - timedelta(days=days)
         cleaned = self.library.clean(timedelta(days=days))
@@ -200,4 +201,4 @@ class Keeping(RuleBasedStateMachine):
 
 
 TestKeeping = Keeping.TestCase
-TestKeeping.settings = settings(stateful_step_count=30)
+TestKeeping.settings = settings(stateful_step_count=50)
