@@ -111,6 +111,12 @@ class Keeping(RuleBasedStateMachine):
                 os.utime(path, (self.now.timestamp(), self.now.timestamp()))
             self.here[id].used = self.now
 
+    @rule(id=IDS, days=st.sampled_from([1, 30]))
+    def somebody_saves_an_old_file_and_cleans(self, id: str, days: int) -> None:
+        self.time_goes_on(60)
+        self.somebody_saves_the_file(id)
+        self.clean(days)
+
     @rule(id=IDS)
     def delete(self, id: str) -> None:
         try:
