@@ -1,4 +1,4 @@
-"""Deleted for good: no file of the machine has a word of it left, also where the deletion was killed and called again."""
+"""Deleted for good: no file of the machine has a word of it left, also where it was killed and called again."""
 
 from __future__ import annotations
 

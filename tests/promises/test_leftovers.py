@@ -22,19 +22,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from segue.durable.shelf import Shelf
-
-STORES: tuple[Callable[..., Shelf], ...] = (JournalStore, SoleurStore, RalphStore, CortextStore, GptelStore)
+FileStore = JournalStore | SoleurStore | RalphStore | CortextStore | GptelStore
+STORES: tuple[type[FileStore], ...] = (JournalStore, SoleurStore, RalphStore, CortextStore, GptelStore)
 stores = pytest.mark.parametrize("make", STORES, ids=lambda kind: kind.scheme)
 _MOST_CALLS = 60
 
 
-def write(store: Shelf, session_id: str) -> None:
+def write(store: FileStore, session_id: str) -> None:
     """Make a session, or go on with it, and let it go."""
-    if session_id in store.ids():
-        writer = store.open(session_id)
-    else:
-        writer = store.create(session_id, [metadata(session_id)])
+    is_there = session_id in store.ids()
+    writer = store.open(session_id) if is_there else store.create(session_id, [metadata(session_id)])
     for number in range(3):
         writer.append(turn(number), fresh=True)
     writer.put_blob(os.urandom(8))
@@ -56,13 +53,13 @@ def kill_at(at: int, do: Callable[[DyingKernel], object]) -> None:
 @pytest.mark.parametrize("kills", [60, pytest.param(1500, marks=pytest.mark.long)])
 @stores
 def test_after_a_storm_of_kills_and_one_writer_each_nothing_unfinished_is_left(
-    tmp_path: Path, make: Callable[..., Shelf], seed: int, kills: int
+    tmp_path: Path, make: Callable[..., FileStore], seed: int, kills: int
 ) -> None:
     chance = random.Random(seed)
     root = tmp_path / "sessions"
     for number in range(kills):
         at, session_id = chance.randrange(1, _MOST_CALLS), f"killed-{number % 7}"
-        kill_at(at, lambda kernel, id=session_id: write(make(str(root), kernel=kernel), id))  # type: ignore[misc]
+        kill_at(at, partial(_write, make, root, session_id))
     store = make(str(root))
     for session_id in list(store.ids()):
         store.open(session_id).close()
@@ -72,7 +69,7 @@ def test_after_a_storm_of_kills_and_one_writer_each_nothing_unfinished_is_left(
 
 
 @stores
-def test_what_a_living_writer_has_not_finished_is_left_alone(tmp_path: Path, make: Callable[..., Shelf]) -> None:
+def test_what_a_living_writer_has_not_finished_is_left_alone(tmp_path: Path, make: Callable[..., FileStore]) -> None:
     root = tmp_path / "sessions"
     store = make(str(root))
     write(store, "other")
@@ -93,5 +90,9 @@ def test_what_a_living_writer_has_not_finished_is_left_alone(tmp_path: Path, mak
     assert temporaries(root) == []
 
 
-def _open(make: Callable[..., Shelf], root: Path, kernel: DyingKernel) -> None:
+def _write(make: Callable[..., FileStore], root: Path, session_id: str, kernel: DyingKernel) -> None:
+    write(make(str(root), kernel=kernel), session_id)
+
+
+def _open(make: Callable[..., FileStore], root: Path, kernel: DyingKernel) -> None:
     make(str(root), kernel=kernel).open("other")
