@@ -138,8 +138,8 @@ class _Typist:
         self._ask_bare = ask_bare
         self._began = 0
 
-    def read_line(self, prompt: str, *, status: str = "", idle: Idle | None = None) -> str | None:
-        del idle
+    def read_line(self, prompt: str, *, status: str = "", idle: Idle | None = None, session: str = "") -> str | None:
+        del idle, session
         assert prompt
         assert status
         if not self._left:

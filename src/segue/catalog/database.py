@@ -57,8 +57,10 @@ class Database:
         """Whether it is a file, which others see as well."""
         return self._folder is not None
 
-    def make_anew(self, reason: str) -> None:
-        self._tell(reason)
+    def make_anew(self, reason: str = "") -> None:
+        """An empty one; the reason is told, where there is one."""
+        if reason:
+            self._tell(reason)
         self.connection.close()
         self._remove()
         self.connection = self._open()

@@ -7,6 +7,7 @@ import stat
 import time
 from abc import ABC, abstractmethod
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, ClassVar
 
 from msgspec.structs import replace

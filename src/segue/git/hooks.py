@@ -36,7 +36,7 @@ class Hooks:
         """What two hooks make of a message, which is handed to them as a file."""
         if not any(self._find(name) for name in ("prepare-commit-msg", "commit-msg")):
             return message
-        fd, name = scratch.begin(message)
+        fd, name = scratch.begin(message, "message")
         scratch.close(fd)
         try:
             self._must(self._run("prepare-commit-msg", scratch.path_of(name), "message"))
