@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from segue.durable.folder import Folder
-from segue.formats.gptel.assembly import count_edits
 from segue.formats.gptel.conversation import spans_of
 from segue.formats.gptel.edits import spans_in
-from segue.formats.gptel.footer import read_page, read_whole
+from segue.formats.gptel.footer import read_page
 from segue.formats.gptel.names import EVENTS, OURS, SESSION
 from segue.formats.gptel.settings import BOUNDS
 from segue.formats.gptel.sidecar import read_sidecar
@@ -35,20 +34,18 @@ def find_bounds(place: Place) -> Bounds:
 def _spans(place: Place) -> list[Span]:
     data = _read(place.branch_dir, SESSION)
     page = read_page(data)
-    if page.mark is not None and page.mark.has_our_body and page.mark.has_our_bounds:
-        whole = read_whole(data)
-        return spans_of(whole.variables.get(BOUNDS), len(whole.body))
-    path, edits = _recorded(place)
-    return spans_in(page, path, edits)
+    if page.mark is not None and page.mark.has_our_body and page.has_our_bounds:
+        return spans_of(page.variables.get(BOUNDS), len(page.body))
+    return spans_in(page, _recorded(place))
 
 
-def _recorded(place: Place) -> tuple[Sequence[Turn], int]:
-    """The turns of the branch that are on record, and how many edits were taken in."""
+def _recorded(place: Place) -> Sequence[Turn]:
+    """The turns of the branch that are on record."""
     events = read_sidecar(_read(f"{place.session_dir}/{OURS}", EVENTS), "session", EVENTS).events
     if not events or not isinstance(events[0], Metadata):
-        return (), 0
+        return ()
     session = fold(events)
-    return session.path(place.branch_name) if place.branch_name in session.branches else (), count_edits(events)
+    return session.path(place.branch_name) if place.branch_name in session.branches else ()
 
 
 def _read(folder: str, name: str) -> bytes:

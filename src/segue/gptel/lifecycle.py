@@ -14,7 +14,7 @@ from segue.clock import utc_now
 from segue.durable.folder import Folder
 from segue.durable.kernel import KERNEL, Kernel
 from segue.errors import ConflictError, SegueError, SessionExistsError, UsageError
-from segue.formats.gptel.footer import read_page, read_variables, read_whole
+from segue.formats.gptel.footer import read_mark, read_variables, read_whole
 from segue.formats.gptel.names import ACTIVITY, SESSION, new_branch_name, new_session_id
 from segue.formats.scope import fields_of
 from segue.gptel.cut import cut_at, turn_at
@@ -277,8 +277,8 @@ def _variables(branch_dir: str) -> dict[str, object]:
 
 def _is_touched(branch_dir: str) -> bool:
     """Whether somebody else wrote the file since we did."""
-    page = read_page(_text(branch_dir))
-    return page.mark is None or not page.mark.is_pristine
+    mark = read_mark(_text(branch_dir))
+    return mark is None or not mark.is_pristine
 
 
 def _free_name(label: str, now: datetime, overview: Overview) -> str:

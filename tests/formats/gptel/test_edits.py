@@ -100,7 +100,7 @@ def test_touching_the_file_changes_nothing(turns: list[Turn], by_emacs: bool) ->
     )
     assert page.mark is not None
     assert not page.mark.is_pristine
-    assert path_of(page, turns, 0) == turns
+    assert path_of(page, turns) == turns
 
 
 # ── Edits by hand ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -118,7 +118,7 @@ def test_what_is_typed_between_turns_is_the_users_and_nothing_else_changes(
     body = Conversation(turns).body().decode()
     text = f"{before}\n### {TYPED}\n\n" + body[len(before) :].removeprefix("\n")
     page = read_page(encoded(turns).replace(body.encode(), text.encode(), 1))
-    now = said(path_of(page, turns, 0))
+    now = said(path_of(page, turns))
     assert now == [*said(visible[:at]), ("user", TYPED), *said(visible[at:])]
     assert by_spans(page, turns) == now
 
@@ -128,7 +128,7 @@ def test_a_line_typed_anywhere_is_never_lost(turns: list[Turn], data: st.DataObj
     lines = encoded(turns).split(b"\n")
     at = data.draw(st.integers(0, len(lines)))
     edited = b"\n".join([*lines[:at], TYPED.encode(), *lines[at:]])
-    now = said(path_of(read_page(edited), turns, 0))
+    now = said(path_of(read_page(edited), turns))
     assert sum(text.count(TYPED) for _, text in now) == 1
 
 
@@ -142,12 +142,12 @@ def test_no_words_of_the_user_become_the_assistants(turns: list[Turn], data: st.
     high = data.draw(st.integers(low, len(lines)))
     typed = data.draw(st.lists(st.sampled_from([b"", b"### typed by the USER", b"other words"]), max_size=3))
     page = read_page(b"\n".join([*lines[:low], *typed, *lines[high:]]))
-    assert all("USER" not in text for role, text in said(path_of(page, marked, 0)) if role == "assistant")
+    assert all("USER" not in text for role, text in said(path_of(page, marked)) if role == "assistant")
 
 
 def by_spans(page: Page, turns: Sequence[Turn]) -> list[tuple[str, str]]:
     """Who said what, by the bounds that an editor is told."""
-    spans = spans_in(page, turns, 0)
+    spans = spans_in(page, turns)
     bounds = [[Symbol(span.kind), [span.start + 1, span.end + 1, span.name]] for span in spans]
     return said(list(pieces_of(page.body, bounds)))
 
@@ -155,11 +155,11 @@ def by_spans(page: Page, turns: Sequence[Turn]) -> list[tuple[str, str]]:
 def test_a_corrected_answer_is_a_changed_turn_of_the_assistant() -> None:
     turns = [replace(some_turn(1), role="user", seq=2), replace(some_turn(2), role="assistant", seq=3)]
     page = read_page(encoded(turns).replace(b"turn 2", b"turn two"))
-    assert said(path_of(page, turns, 0)) == [
+    assert said(path_of(page, turns)) == [
         ("user", "This is what was said in turn 1."),
         ("assistant", "This is what was said in turn two."),
     ]
-    assert by_spans(page, turns) == said(path_of(page, turns, 0))
+    assert by_spans(page, turns) == said(path_of(page, turns))
 
 
 @given(conversations())
@@ -171,7 +171,7 @@ def test_bounds_of_somebody_who_had_not_read_ours_tell_of_what_is_new_and_of_not
     text = encoded(turns).replace(old.encode(), f"{old}{new}".encode(), 1) + theirs.encode()
     page = read_page(text)
     now = [*said(turns), ("user", "More?"), ("assistant", "Yes, more.")]
-    assert [one for one in said(path_of(page, turns, 0)) if one[1]] == [one for one in now if one[1]]
+    assert [one for one in said(path_of(page, turns)) if one[1]] == [one for one in now if one[1]]
 
 
 @pytest.mark.parametrize("gone", [0, 1, 2])
@@ -179,13 +179,13 @@ def test_a_turn_that_was_removed_is_gone_and_the_others_are_as_they_were(gone: i
     turns = [replace(some_turn(number), role=("user", "assistant")[number % 2], seq=number + 2) for number in range(3)]
     kept = turns[:gone] + turns[gone + 1 :]
     page = read_page(encoded(turns).replace(Conversation(turns).body(), Conversation(kept).body(), 1))
-    assert path_of(page, turns, 0) == kept
+    assert path_of(page, turns) == kept
 
 
 def test_what_was_recorded_after_the_file_was_written_is_not_removed_by_editing_it() -> None:
     turns = [replace(some_turn(number), role="user", seq=number) for number in (2, 3)]
     data = Conversation(turns[:1]).encode(Upto(2, 0), {}).replace(b"turn 2", b"turn two")
-    assert said(path_of(read_page(data), turns, 0))[-1] == ("user", "This is what was said in turn 3.")
+    assert said(path_of(read_page(data), turns))[-1] == ("user", "This is what was said in turn 3.")
 
 
 def test_bounds_that_emacs_moved_say_who_said_what() -> None:
@@ -197,7 +197,7 @@ def test_bounds_that_emacs_moved_say_who_said_what() -> None:
     data = encoded(turns).replace(Conversation(turns).body(), body.encode(), 1).replace(old.encode(), new.encode())
     page = read_page(data)
     assert page.variables[BOUNDS] == read(new)
-    assert said(path_of(page, turns, 0)) == [*said(turns), ("user", "More?"), ("assistant", "Yes, more.")]
+    assert said(path_of(page, turns)) == [*said(turns), ("user", "More?"), ("assistant", "Yes, more.")]
 
 
 # ── Taking it in ─────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from segue.errors import Damage
 from segue.formats.gptel.conversation import Piece, shown
-from segue.formats.gptel.edits import is_cut, path_of
+from segue.formats.gptel.edits import FROM_TEXT, is_cut, path_of, shown_in
 from segue.formats.gptel.fields import find_fields, moment_field, text_field
-from segue.formats.gptel.footer import Page, read_page
+from segue.formats.gptel.footer import read_mark, read_page
 from segue.formats.gptel.names import ACTIVITY, BRANCHES, SESSION
 from segue.formats.gptel.settings import changed_overrides, changed_preset, changed_variables, variables_of
 from segue.formats.records import plain_of, pretty
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from segue.formats.gptel.edits import Said
+    from segue.formats.gptel.footer import Mark, Page
     from segue.model import Event, JsonObject, Session
 
 EDITED = "edited"
@@ -78,14 +79,14 @@ class Assembled(NamedTuple):
 
 def assemble(session_id: str, events: list[Event], files: Files) -> Assembled:
     """`events` are ours, sound and numbered; none if we never wrote here."""
-    pages = {name: read_page(branch.session) for name, branch in files.branches.items()}
-    for name in leftovers(events, pages):
-        del pages[name]
-    files = files._replace(branches={name: files.branches[name] for name in pages})
+    marks = {name: read_mark(branch.session) for name, branch in files.branches.items()}
+    for name in leftovers(events, marks):
+        del marks[name]
+    files = files._replace(branches={name: files.branches[name] for name in marks})
     edits = count_edits(events)
-    if events and _is_as_we_left_it(events, pages, files):
+    if events and _is_as_we_left_it(events, marks, files):
         return Assembled(events, (), is_changed=False, edits=edits)
-    return _Assembly(session_id, events, files, pages, edits).build()
+    return _Assembly(session_id, events, files, edits).build()
 
 
 def count_edits(events: Iterable[Event]) -> int:
@@ -103,10 +104,10 @@ def without_branch(events: list[Event], name: str) -> list[Event]:
     return [replace(event, seq=seq) for seq, event in enumerate(kept, start=1)]
 
 
-def leftovers(events: Iterable[Event], pages: Mapping[str, Page]) -> list[str]:
+def leftovers(events: Iterable[Event], marks: Mapping[str, Mark | None]) -> list[str]:
     """Folders of branches that were removed, where whoever removed them was killed before they were gone."""
     gone = removed_branches(events)
-    return [name for name, page in pages.items() if name in gone and page.mark is not None and page.mark.is_pristine]
+    return [name for name, mark in marks.items() if name in gone and mark is not None and mark.is_pristine]
 
 
 def removed_branches(events: Iterable[Event]) -> set[str]:
@@ -120,25 +121,28 @@ def removed_branches(events: Iterable[Event]) -> set[str]:
     return removed
 
 
-def _is_as_we_left_it(events: list[Event], pages: Mapping[str, Page], files: Files) -> bool:
-    known = {MAIN, *[event.name for event in events if isinstance(event, BranchCreated)]}
-    return (
-        pages.keys() <= known
-        and all(
-            page.mark.is_pristine if page.mark else not files.branches[name].session for name, page in pages.items()
-        )
-        and all(branch.scope is None for branch in files.branches.values())
+def _is_as_we_left_it(events: list[Event], marks: Mapping[str, Mark | None], files: Files) -> bool:
+    session = fold(events)
+    return all(
+        name in session.branches
+        and branch.scope is None
+        and (_is_ours(marks[name], session, name) if branch.session else marks[name] is None)
+        for name, branch in files.branches.items()
     )
 
 
+def _is_ours(mark: Mark | None, session: Session, branch: str) -> bool:
+    """Whether the file is as we wrote it, and our events bear it out; they may be older, or those of another copy."""
+    is_alike = mark is not None and mark.is_pristine and mark.upto.seq <= session.seq
+    return is_alike and shown_in(mark, session.path(branch)) is not None
+
+
 class _Assembly:
-    def __init__(
-        self, session_id: str, events: list[Event], files: Files, pages: Mapping[str, Page], edits: int
-    ) -> None:
+    def __init__(self, session_id: str, events: list[Event], files: Files, edits: int) -> None:
         self._is_new = not events
         self._files = files
         self._about = (find_fields(files.metadata) or {}) if not events else {}
-        self._pages = pages
+        self._pages = {name: read_page(branch.session) for name, branch in files.branches.items()}
         self._edits = edits
         self._events: list[Event] = events or [_born(session_id, self._about)]
         self._session: Session = fold(self._events)
@@ -163,12 +167,14 @@ class _Assembly:
         self._replay(own)
         for name, parent in strangers:
             self._adopt(name, parent)
-        is_edited = bool(self._added or removed or strangers)
+        others = {name: dict(page.others) for name, page in self._pages.items() if page.others and self._is_news(name)}
+        is_edited = bool(self._added or removed or strangers or others)
         self._add_settings()
         is_changed = is_edited or self._is_new or len(self._made) > len(self._events)
         if is_edited or self._is_new:
             files = {name: _sum(branch) for name, branch in self._files.branches.items()}
             data: JsonObject = {"added": self._added, "removed": removed, "files": files}
+            data |= {"variables": others} if others else {}
             self._made.append(Unknown(type=EDITED, data=data, id=self._named(EDITED, data)))
             self._edits += 1
         numbered = [replace(event, seq=seq) for seq, event in enumerate(self._made, start=1)]
@@ -178,11 +184,14 @@ class _Assembly:
     def _shown(self, name: str) -> list[Said]:
         path = self._session.path(name)
         page, branch = self._pages.get(name), self._files.branches.get(name)
-        if page is None or branch is None or _sum(branch) == self._taken_in.get(name):
+        if page is None or branch is None or not self._is_news(name):
             return list(path)
         if not self._is_new and is_cut(page, branch.session, path):
             self._damages.append(Damage(f"{BRANCHES}/{name}/{SESSION}", "it was cut off: its end is missing"))
-        return path_of(page, path, self._edits)
+        return path_of(page, path)
+
+    def _is_news(self, name: str) -> bool:
+        return _sum(self._files.branches[name]) != self._taken_in.get(name)
 
     def _own(self, name: str, parent: str) -> tuple[int, list[Said]]:
         """How much of its parent a branch shares, and what it has for itself."""
@@ -225,7 +234,7 @@ class _Assembly:
                 tokens=None,
                 branch=branch,
                 parts=(result,) if item.call else (),
-                id=self._named("text", [item.role, item.text]),
+                id=self._named(FROM_TEXT, [item.role, item.text]),
             )
         self._made.append(turn)
         self._added.append(turn.id)
@@ -249,7 +258,7 @@ class _Assembly:
         return find_fields(self._files.branches[name].lineage) or {}
 
     def _adopt(self, name: str, parent: str) -> None:
-        self._paths[name] = path_of(self._pages[name], (), self._edits)
+        self._paths[name] = path_of(self._pages[name], ())
         at, own = self._own(name, parent)
         created = moment_field(self._lineage(name), "created") or self._now()
         made = BranchCreated(
@@ -276,9 +285,15 @@ class _Assembly:
             self._made.append(StatusChanged(status="paused", timestamp=saved, id=self._free("saved")))
 
     def _chosen(self, active: str) -> dict[str, dict[str, object]]:
-        others = {name: page for name, page in self._pages.items() if name != active and _has_other_list(page)}
+        others = {name: page for name, page in self._pages.items() if name != active and self._has_other_list(page)}
         found = {name: changed_variables(page.variables, self._expected(page)) for name, page in others.items()}
         return {name: changes for name, changes in found.items() if changes}
+
+    def _has_other_list(self, page: Page) -> bool:
+        """Whether there are variables that our events do not say: somebody chose them, or our events are older."""
+        is_later = page.mark is not None and page.mark.upto.seq > self._session.seq
+        is_ours = page.mark is not None and page.mark.has_our_list and not self._is_new and not is_later
+        return bool(page.variables) and not is_ours
 
     def _expected(self, page: Page) -> dict[str, object]:
         """The variables of the session as it was when the file was written."""
@@ -288,7 +303,7 @@ class _Assembly:
     def _add_variables(self, page: Page) -> None:
         session = self._session
         preset, overrides = text_field(self._about, "preset", "agent_type"), None
-        if _has_other_list(page):
+        if self._has_other_list(page):
             expected = self._expected(page)
             preset = changed_preset(page.variables, expected) or preset
             overrides = changed_overrides(page.variables, expected, session.overrides)
@@ -328,11 +343,6 @@ def _born(session_id: str, fields: JsonObject) -> Metadata:
     return Metadata(
         session_id=session_id, agent=agent, created_at=created, status="paused", id="metadata", seq=1, extra=extra
     )
-
-
-def _has_other_list(page: Page) -> bool:
-    """Whether there are variables that are not as we wrote them."""
-    return bool(page.variables) and (page.mark is None or not page.mark.has_our_list)
 
 
 def _sum(branch: BranchFiles) -> str:

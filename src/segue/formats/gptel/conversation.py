@@ -129,8 +129,12 @@ class Conversation:
         """The file. A conversation in which nothing was said yet is an empty one, until somebody saves it."""
         if not self._chunks and not is_saved and not chosen and variables.keys() <= {PRESET}:
             return b""
-        footer = write_footer(upto, variables, self.bounds(), crc32(self._prompt(), self.sum), chosen=chosen)
+        footer = write_footer(upto, variables, self.bounds(), self.above_sum(), chosen=chosen)
         return b"".join([*self._chunks, self._prompt(), footer])
+
+    def above_sum(self) -> int:
+        """The CRC-32 of `above`."""
+        return crc32(self._prompt(), self.sum)
 
     @property
     def end(self) -> int:
@@ -260,17 +264,25 @@ def _json(value: object) -> object:
 
 def spans_of(bounds: object, size: int, *, offset: int = 0) -> list[Span]:
     """Every bound that makes sense in a text of this size, in order."""
-    places: list[tuple[str, object]] = []
+    found = [
+        Span(max(0, start - offset), min(size, end - offset), kind, name) for start, end, kind, name in marked(bounds)
+    ]
+    return sorted(span for span in found if span.start < span.end)
+
+
+def marked(bounds: object) -> Iterator[Span]:
+    """Every bound as it is written, whether or not there is a text of that size."""
     for entry in bounds if isinstance(bounds, list) else []:
         match entry:
-            case [Symbol() as name, *marked]:
-                places += [(str(name), place) for place in marked]
-            case Pair(first=first, rest=rest):
-                places.append(("response", [first, rest]))
-    found: list[Span] = []
-    for kind, place in places:
-        match place:
-            case [int() as start, int() as end, *names]:
-                span = Span(max(0, start - 1 - offset), min(size, end - 1 - offset), kind, *map(str, names[:1]))
-                found += [span] if span.start < span.end else []
-    return sorted(found)
+            case [Symbol() as kind, *places]:
+                for place in places:
+                    match place:
+                        case [int() as start, int() as end, *names]:
+                            yield Span(start - 1, end - 1, str(kind), *map(str, names[:1]))
+            case Pair(first=int() as start, rest=int() as end):
+                yield Span(start - 1, end - 1, "response")
+
+
+def as_bounds(spans: Iterable[Span]) -> list[object]:
+    """The same spans in the form that is printed."""
+    return [[Symbol(kind), [start + 1, end + 1, *([name] if name else [])]] for start, end, kind, name in spans]

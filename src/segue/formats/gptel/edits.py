@@ -1,8 +1,8 @@
 """What people and Emacs have done to a session.md since we wrote it.
 
-Where Emacs moved the bounds along with the text, they say who said what. Where another editor changed the text alone,
-the bounds are worth nothing, and the lines tell: one that is still there belongs to its turn, one typed inside a turn
-changes that turn, and any other was typed by the user.
+Where the bounds are of this text, they say who said what. Where another editor changed the text alone, the lines tell:
+one that is still there belongs to its turn, one typed inside a turn changes that turn, and any other was typed by the
+user. Only what the file is known to have shown can be removed by editing it.
 """
 
 from __future__ import annotations
@@ -18,88 +18,163 @@ from segue.formats.gptel.conversation import (
     Conversation,
     Piece,
     Span,
+    as_bounds,
     block_of,
     call_of,
     is_visible,
+    marked,
     needs_guard,
     pieces_of,
     shown,
     spans_of,
 )
-from segue.formats.gptel.footer import FOOTER
 from segue.formats.gptel.settings import BOUNDS
 from segue.model import Turn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from segue.formats.gptel.footer import Page
+    from segue.formats.gptel.footer import Mark, Page
 
 _NOBODY = -1
 _USER = -2
+FROM_TEXT = "text"
+"""How the id of a turn begins that was found in a text."""
+
 Said = Turn | Piece
 """A turn as it was recorded, or something that is new."""
 
 
-def path_of(page: Page, path: Sequence[Turn], edits: int) -> list[Said]:
-    """The branch as the file shows it; `path` is what was recorded of it, after so many edits were taken in."""
-    if page.mark is not None and page.mark.has_our_body:
+def path_of(page: Page, path: Sequence[Turn]) -> list[Said]:
+    """The branch as the file shows it; `path` is what was recorded of it."""
+    base = shown_in(page.mark, path)
+    if base is not None and page.mark is not None and page.mark.has_our_body:
         return list(path)
-    old, is_known = _shown(page, path, edits)
-    if old and _is_told_by_lines(page):
-        found = list(_by_lines(page, old, is_known=is_known))
-    else:
+    old = path if base is None else path[:base]
+    if _are_bounds_of(page, old, is_known=base is not None):
         found = list(pieces_of(page.body, page.variables.get(BOUNDS)))
-    return [*_merged(old, found, is_known=is_known), *path[len(old) :]]
+    elif old:
+        found = list(_by_lines(page, old, is_known=base is not None))
+    else:
+        found = list(pieces_of(page.body, _news(page, is_known=base is not None)))
+    return list(_merged(path, found, base))
 
 
-def spans_in(page: Page, path: Sequence[Turn], edits: int) -> list[Span]:
+def spans_in(page: Page, path: Sequence[Turn]) -> list[Span]:
     """Who said what in the text of such a file as it is now, wherever it was not the user."""
-    old, is_known = _shown(page, path, edits)
-    if old and _is_told_by_lines(page):
-        return sorted(_spans_by_lines(page, old, is_known=is_known))
-    return spans_of(page.variables.get(BOUNDS), len(page.body))
+    base = shown_in(page.mark, path)
+    old = path if base is None else path[:base]
+    if _are_bounds_of(page, old, is_known=base is not None):
+        return spans_of(page.variables.get(BOUNDS), len(page.body))
+    if old:
+        return sorted(_spans_by_lines(page, old, is_known=base is not None))
+    return spans_of(_news(page, is_known=base is not None), len(page.body))
 
 
-def _shown(page: Page, path: Sequence[Turn], edits: int) -> tuple[list[Turn], bool]:
-    """The turns that the file showed when it was written, and whether anybody knows that.
+def shown_in(mark: Mark | None, path: Sequence[Turn]) -> int | None:
+    """How many of the turns the file showed when it was written; None where nobody knows.
 
-    What was recorded later it does not show. Nobody knows how far that was once the numbers are others: then nothing
-    counts as removed.
+    Our line is believed only where these turns make the text that it sums up: the events may be older than the file,
+    or those of another copy. What was recorded later the file does not show.
     """
-    is_known = page.mark is not None and page.mark.upto.edits == edits
-    upto = page.mark.upto.seq if page.mark is not None and is_known else len(path) and path[-1].seq
-    return [turn for turn in path if turn.seq <= upto], is_known
+    if mark is None:
+        return None
+    text = Conversation()
+    found = 0 if text.above_sum() == mark.text_sum else None
+    for count, turn in enumerate(path, start=1):
+        text.extend([turn])
+        if text.above_sum() == mark.text_sum:
+            found = count
+    return found
 
 
-def _is_told_by_lines(page: Page) -> bool:
-    return page.mark is None or page.mark.has_our_bounds or BOUNDS not in page.variables
+def _are_bounds_of(page: Page, old: Sequence[Turn], *, is_known: bool) -> bool:
+    """Whether the bounds in the footer are those of the text as it is now."""
+    if BOUNDS not in page.variables or page.news is not None:
+        return False
+    is_moved = page.mark is None or page.mark.has_our_body or not page.has_our_bounds
+    spans = list(marked(page.variables[BOUNDS]))
+    fits = _is_at_lines if not is_moved and not is_known else _is_inside
+    return (is_moved or not is_known) and all(fits(page.body, span) for span in spans) and _cover(page.body, spans, old)
+
+
+def _is_inside(body: str, span: Span) -> bool:
+    return 0 <= span.start <= span.end <= len(body)
+
+
+def _is_at_lines(body: str, span: Span) -> bool:
+    """Whether it begins and ends where lines do; what another editor shifted hardly does."""
+    start, end = span.start, span.end
+    return _is_inside(body, span) and f"\n{body}"[start] == "\n" and "\n" in {f"\n{body}"[end], f"{body}\n"[end]}
+
+
+def _cover(body: str, spans: Sequence[Span], old: Sequence[Turn]) -> bool:
+    """Whether no recorded answer that is still there, word for word, stands outside of the bounds."""
+    answers = [span for span in spans if span.kind == KINDS["assistant"]]
+    for turn in old:
+        if turn.role == "assistant" and is_visible(turn):
+            places = list(_places(body, shown(turn.content).strip()))
+            if places and not any(one.start <= at and end <= one.end for at, end in places for one in answers):
+                return False
+    return True
+
+
+def _places(body: str, text: str) -> Iterator[tuple[int, int]]:
+    """Wherever it stands as lines of its own."""
+    lines, at = f"\n{body}\n", -1
+    while (at := lines.find(f"\n{text}\n", at + 1)) >= 0:
+        yield at, at + len(text)
+
+
+def _news(page: Page, *, is_known: bool) -> object:
+    """The bounds of what no turn on record is: those of a gptel that had not read ours, or those that still fit."""
+    if page.news is not None or is_known:
+        return page.news
+    return as_bounds(span for span in marked(page.variables.get(BOUNDS)) if _is_at_lines(page.body, span))
 
 
 def is_cut(page: Page, data: bytes, path: Sequence[Turn]) -> bool:
-    """Whether the file is the beginning of one of ours, and no more."""
-    if page.mark is not None or not data:
+    """Whether the file is the beginning of one of ours, and ends within a turn or within the footer."""
+    if page.mark is not None:
         return page.is_cut
-    above = Conversation(path).above()
-    return data != above and (data.startswith(above + FOOTER) or (above + FOOTER).startswith(data))
+    text = Conversation()
+    ends = {0}
+    for turn in path:
+        text.extend([turn])
+        ends.add(text.size_bytes)
+    above = text.above()
+    if data.startswith(above + b"\f"):
+        return not page.variables
+    return above.startswith(data) and len(data.rstrip()) not in {len(above[:end].rstrip()) for end in ends}
 
 
-def _merged(path: Sequence[Turn], found: list[Piece], *, is_known: bool) -> Iterator[Said]:
+def _merged(path: Sequence[Turn], found: list[Piece], base: int | None) -> Iterator[Said]:
     """The turns that are still there as they were recorded, and what is new where it stands.
 
-    What cannot be seen in a text, or may never have been shown, nobody removed.
+    What cannot be seen in a text, or is not known to have been shown, nobody removed; but what was taken in while it
+    was still being written has grown.
     """
     visible = [at for at, turn in enumerate(path) if is_visible(turn)]
     known = [(path[at].role, shown(path[at].content).strip()) for at in visible]
+    limit = len(path) if base is None else base
     done = 0
     for tag, first, last, start, end in opcodes(known, [(piece.role, piece.text) for piece in found]):
         upto = visible[last] if last < len(visible) else len(path)
-        gone = set(visible[first:last]) if is_known and tag != "equal" else set()
-        yield from (path[at] for at in range(done, upto) if at not in gone)
-        if tag != "equal":
-            yield from found[start:end]
+        news = found[start:end] if tag != "equal" else []
+        changed = visible[first:last] if tag != "equal" else []
+        gone = {at for at in changed if at < (base or 0) or _has_grown(path[at], news)}
+        kept = [at for at in range(done, upto) if at not in gone]
+        yield from (path[at] for at in kept if at < limit)
+        yield from news
+        yield from (path[at] for at in kept if at >= limit)
         done = upto
     yield from path[done:]
+
+
+def _has_grown(turn: Turn, news: Sequence[Piece]) -> bool:
+    text = shown(turn.content).strip()
+    is_from_text = turn.id.startswith(f"{FROM_TEXT}-")
+    return is_from_text and any(piece.role == turn.role and piece.text.startswith(text) for piece in news)
 
 
 class _Run(NamedTuple):
@@ -127,15 +202,16 @@ def _runs(page: Page, path: Sequence[Turn], *, is_known: bool, is_as_long: bool)
 
 
 def _by_lines(page: Page, path: Sequence[Turn], *, is_known: bool) -> Iterator[Piece]:
-    for run in _runs(page, path, is_known=is_known, is_as_long=page.news is not None):
+    news = _news(page, is_known=is_known)
+    for run in _runs(page, path, is_known=is_known, is_as_long=bool(news)):
         if run.owner < 0:
-            yield from pieces_of(run.text, page.news, offset=run.start)
+            yield from pieces_of(run.text, news, offset=run.start)
         else:
             yield from _piece(run.text, path[run.owner])
 
 
 def _spans_by_lines(page: Page, path: Sequence[Turn], *, is_known: bool) -> Iterator[Span]:
-    yield from spans_of(page.news, len(page.body))
+    yield from spans_of(_news(page, is_known=is_known), len(page.body))
     is_users = False
     for run in _runs(page, path, is_known=is_known, is_as_long=True):
         text = run.text.strip()

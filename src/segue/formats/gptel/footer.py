@@ -9,13 +9,15 @@ r"""The end of session.md: a form feed, a line of ours, and the variables that E
 
 Emacs looks for the list behind the last form feed, so nothing that anybody said can be taken for it. Our line says
 which event the file is up to and how many edits were taken in before, and the CRC-32 of the text, of the bounds, and
-of the list. Lines that would make the list too long for Emacs stand in front of it.
+of the list. Lines that would make the list too long for Emacs stand in front of it. A list of somebody else's may have
+any words around its lines, as in `;; Local Variables:`.
 """
 
 from __future__ import annotations
 
 import re
 from contextlib import suppress
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
@@ -28,10 +30,13 @@ if TYPE_CHECKING:
 FOOTER = b"\f\n<!-- segue "
 """How it begins."""
 
-_FEED = b"\n\f\n"
-_MARK = re.compile(rb"<!-- segue (\d{1,18}\.\d{1,9}) ([0-9a-f]{8}) ([0-9a-f]{8}) ([0-9a-f]{8}) -->\n")
+_FEED = b"\n\f"
+_MARK = re.compile(rb"^<!-- segue (\d{1,18}\.\d{1,9}) ([0-9a-f]{8}) ([0-9a-f]{8}) ([0-9a-f]{8}) -->\n", re.MULTILINE)
 _BROKEN_MARK = re.compile(r"<!-- segue [^<>]* -->")
 _BEGIN, _END = "<!-- Local Variables: -->", "<!-- End: -->"
+_AROUND = r"([^\w\"'\s]{0,8}[ \t]*)"  # what makes a line a comment
+_ANY_BEGIN = re.compile(rf"{_AROUND}Local Variables:[ \t]*{_AROUND}", re.IGNORECASE)
+_ANY_END = re.compile(rf"{_AROUND}End:[ \t]*{_AROUND}", re.IGNORECASE)
 _VARIABLE = re.compile(r"<!-- ([\w*+-]+): (.*) -->")
 _OURS = {PRESET, BOUNDS, *VARIABLES.values()}
 
@@ -52,31 +57,38 @@ class Upto(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """What our own line says."""
+    """What our own line says, and whether it is true of the file."""
 
     upto: Upto
-    is_pristine: bool
-    """Whether every byte of the file is as we wrote it."""
+    text_sum: int
+    """The CRC-32 of the conversation as we wrote it."""
     has_our_body: bool
-    """Whether the conversation is."""
-    has_our_bounds: bool
-    """Whether the bounds are, so that nobody moved them when the text was changed."""
+    """Whether the conversation is as we wrote it."""
     has_our_list: bool
     """Whether the variables are."""
+
+    @property
+    def is_pristine(self) -> bool:
+        """Whether every byte of the file is as we wrote it."""
+        return self.has_our_body and self.has_our_list
 
 
 class Page(NamedTuple):
     """A session.md as it was found."""
 
     body: str
-    """The conversation, and whatever else was typed anywhere in the file; empty where it is as we wrote it."""
+    """The conversation, and whatever else was typed anywhere in the file."""
     variables: dict[str, object]
     mark: Mark | None = None
     """None where we never wrote the file, or somebody removed our line."""
+    has_our_bounds: bool = False
+    """Whether the bounds are as we wrote them, so that nobody moved them when the text was changed."""
     is_cut: bool = False
     """Whether the file ends before its footer does."""
     news: object = None
     """Bounds of what is new, where a gptel wrote them that had not read ours."""
+    others: Mapping[str, str] = MappingProxyType({})
+    """Lines of the list that mean nothing here, by their names."""
 
 
 def write_footer(
@@ -114,34 +126,31 @@ def _below(variables: Mapping[str, object], bounds: str) -> bytes:
     return "".join([*front, _BEGIN, "\n", *lines.values(), _END, "\n"]).encode()
 
 
+def read_mark(data: bytes) -> Mark | None:
+    """Our line; without looking at anything else but the sums."""
+    parts = _split(_unix(data))
+    return parts.mark if parts is not None else None
+
+
 def read_page(data: bytes) -> Page:
     """Any bytes: what cannot be understood is text that somebody typed."""
-    if b"\r\n" in data and data.count(b"\n") == data.count(b"\r\n"):
-        data = data.replace(b"\r\n", b"\n")  # as Emacs shows it
-    feed = data.rfind(_FEED)
-    mark = _MARK.match(data, feed + len(_FEED)) if feed >= 0 else None
-    if mark is not None:
-        above, below = data[: feed + 1], data[mark.end() :]
-        upto = Upto(*map(int, mark[1].split(b".")))
-        has_our_body = crc32(above) == int(mark[2], 16)
-        has_our_list = crc32(below, crc32(mark[1])) == int(mark[4], 16)
-        if has_our_body and has_our_list:
-            return Page("", {}, Mark(upto, is_pristine=True, has_our_body=True, has_our_bounds=True, has_our_list=True))
-        block = _read_block(_decoded(below))
-        known = Mark(
-            upto,
-            is_pristine=False,
-            has_our_body=has_our_body and not block.rest,
-            has_our_bounds=block.has_news or crc32(block.raw.get(BOUNDS, "").encode()) == int(mark[3], 16),
-            has_our_list=has_our_list,
-        )
-        news = block.variables.get(BOUNDS) if block.has_news else None
-        return Page(_decoded(above) + block.rest, block.variables, known, is_cut=not block.is_whole, news=news)
-    text = _decoded(data)
-    feed = text.rfind("\n\f\n")
-    start = feed + 1 if feed >= 0 else _last_block(text)
-    block = _read_block(text[start:].removeprefix("\f\n") if start >= 0 else "")
-    return Page(text[:start] + block.rest, block.variables) if block.variables else Page(text, {})
+    data = _unix(data)
+    parts = _split(data)
+    if parts is None:
+        return Page(_decoded(data), {})
+    block = _read_block(_decoded(parts.below))
+    mark = parts.mark
+    if mark is None:
+        return Page(_decoded(parts.above) + block.rest, block.variables, others=block.others)
+    return Page(
+        _decoded(parts.above) + block.rest,
+        block.variables,
+        mark._replace(has_our_body=mark.has_our_body and not block.rest),
+        has_our_bounds=block.has_news or crc32(block.raw.get(BOUNDS, "").encode(errors="replace")) == parts.bounds_sum,
+        is_cut=not block.is_whole,
+        news=block.variables.get(BOUNDS) if block.has_news else None,
+        others=block.others if not mark.has_our_list else {},
+    )
 
 
 def read_variables(data: bytes) -> dict[str, object]:
@@ -151,20 +160,76 @@ def read_variables(data: bytes) -> dict[str, object]:
 
 def read_whole(data: bytes, *, without: str = "") -> Page:
     """The text and its variables as they stand, whoever wrote them; one of the variables can be left out."""
-    if b"\r\n" in data and data.count(b"\n") == data.count(b"\r\n"):
-        data = data.replace(b"\r\n", b"\n")
+    data = _unix(data)
+    parts = _split(data)
+    if parts is None:
+        return Page(_decoded(data), {})
+    variables = _read_block(_decoded(parts.below), without=without).variables
+    return Page(_decoded(parts.above) if not without else "", variables)
+
+
+class _Parts(NamedTuple):
+    above: bytes
+    below: bytes
+    """The footer, but for our line, with whatever was typed there."""
+    mark: Mark | None = None
+    bounds_sum: int = 0
+
+
+def _split(data: bytes) -> _Parts | None:
+    """The conversation and the footer; None where there is no footer."""
     feed = data.rfind(_FEED)
-    if feed >= 0:
-        block = _read_block(_decoded(data[feed + len(_FEED) :]), without=without)
-        return Page(_decoded(data[: feed + 1]) if not without else "", block.variables)
-    text = _decoded(data)
-    start = _last_block(text)
-    return Page(text[:start], _read_block(text[start:], without=without).variables) if start >= 0 else Page(text, {})
+    found = _MARK.search(data, feed + 1) if feed >= 0 else None
+    start = feed + 1 if found is not None else _last_block(data)
+    if start < 0 and feed < 0:
+        return None
+    start = start if start >= 0 else feed + 1
+    above, below = data[:start], data[start:]
+    found = found or _MARK.search(below)
+    if found is None:
+        is_footer = any(name in _OURS for name in _read_block(_decoded(below)).raw)
+        return _Parts(above, below) if is_footer else None
+    typed, _, shown = data[start:].partition(found[0])
+    is_alone = typed.strip(b"\f\n") == b""
+    mark = Mark(
+        Upto(*map(int, found[1].split(b"."))),
+        int(found[2], 16),
+        has_our_body=is_alone and crc32(above) == int(found[2], 16),
+        has_our_list=is_alone and crc32(shown, crc32(found[1])) == int(found[4], 16),
+    )
+    return _Parts(above, typed + shown, mark, int(found[3], 16))
+
+
+def _last_block(data: bytes) -> int:
+    """Where a footer begins that ends the file, whoever wrote it; -1 if none does."""
+    lines = data.decode("latin-1").split("\n")
+    last = next((at for at in range(len(lines) - 1, -1, -1) if lines[at].strip()), -1)
+    end = _ANY_END.fullmatch(lines[last]) if last >= 0 else None
+    first = last
+    while end and first >= 0 and not ((found := _ANY_BEGIN.fullmatch(lines[first])) and found.groups() == end.groups()):
+        first -= 1
+    if not end or first < 0:
+        return -1
+    while first and (_BROKEN_MARK.fullmatch(lines[first - 1]) or _is_ours(lines[first - 1])):
+        first -= 1
+    start = sum(len(line) + 1 for line in lines[:first])
+    return start - 2 if first and lines[first - 1].endswith("\f") else start
+
+
+def _is_ours(line: str) -> bool:
+    found = _VARIABLE.fullmatch(line)
+    return found is not None and _name(found[1]) in _OURS
+
+
+def _name(written: str) -> str:
+    return ALIASES.get(written, written)
 
 
 class _Block(NamedTuple):
     variables: dict[str, object]
     raw: dict[str, str]
+    others: dict[str, str]
+    """Those that are not ours, or make no sense."""
     rest: str
     """What stands between and behind the lines of the footer: it was typed by somebody."""
     is_whole: bool
@@ -177,16 +242,21 @@ def _read_block(text: str, *, without: str = "") -> _Block:
     front: dict[str, str] = {}
     raw: dict[str, str] = {}
     rest: list[str] = []
-    is_begun = is_inside = is_whole = False
-    for line in text.split("\n"):
-        found = _VARIABLE.fullmatch(line)
-        name = ALIASES.get(found[1], found[1]) if found else ""
-        if line == _BEGIN:
-            front, raw, is_begun, is_inside = front | raw, {}, True, True
-        elif line == _END and is_inside:
-            is_inside, is_whole = False, True
-        elif found and (is_inside or (name in _OURS and not is_whole)):
-            raw[name] = found[2]
+    inside: re.Pattern[str] | None = None
+    is_begun = is_whole = False
+    for line in text.removeprefix("\f").split("\n"):
+        begin, found = _ANY_BEGIN.fullmatch(line), inside.fullmatch(line) if inside else None
+        if begin:
+            front, raw, is_begun = front | raw, {}, True
+            before, behind = map(re.escape, begin.groups())
+            inside = re.compile(rf"{before}[ \t]*([\w*+-]+)[ \t]*:[ \t]*(.*?)[ \t]*{behind}")
+        elif found and found[1].lower() == "end" and not found[2]:
+            inside, is_whole = None, True
+        elif found:
+            raw[_name(found[1])] = found[2]
+        elif not is_begun and _is_ours(line):
+            name, _, value = line.removeprefix("<!-- ").removesuffix(" -->").partition(": ")
+            raw[_name(name)] = value
         elif not _BROKEN_MARK.fullmatch(line):
             rest.append(line)
     variables: dict[str, object] = {}
@@ -196,16 +266,18 @@ def _read_block(text: str, *, without: str = "") -> _Block:
     typed = "\n".join(rest).strip("\n")
     return _Block(
         variables if is_begun else {},
-        front | raw,
+        front | raw if is_begun else {},
+        {name: value for name, value in (front | raw).items() if name not in _OURS or name not in variables},
         f"\n{typed}\n" if typed.strip() else "",
         is_whole,
         has_news=BOUNDS in front and BOUNDS in raw,
     )
 
 
-def _last_block(text: str) -> int:
-    """Where a list of variables begins that ends the text; -1 if none does."""
-    return f"\n{text}".rfind(f"\n{_BEGIN}\n") if text.rstrip().endswith(_END) else -1
+def _unix(data: bytes) -> bytes:
+    """With the line ends that Emacs shows."""
+    is_dos = b"\r\n" in data and data.count(b"\n") == data.count(b"\r\n")
+    return data.replace(b"\r\n", b"\n") if is_dos else data
 
 
 def _decoded(data: bytes) -> str:

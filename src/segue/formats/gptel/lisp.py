@@ -1,7 +1,12 @@
-"""Values in Lisp's printed form, both ways: as much of it as file-local variables need. Nothing is ever evaluated."""
+"""Values in Lisp's printed form, both ways: numbers, texts, names and lists, and nothing else.
+
+Nothing is ever evaluated, and no syntax is read that stands for anything else: no `#`, which begins texts with
+properties, records, byte code and circles, no quotes, no vectors, no characters, no comments.
+"""
 
 from __future__ import annotations
 
+import math
 import re
 from typing import NamedTuple
 
@@ -26,8 +31,11 @@ class BadLispError(ValueError):
     """Text that is no value, and why."""
 
 
-_TOKEN = re.compile(r"""\s*(?:([()'])|"((?:[^"\\]|\\.)*)"|((?:[^\s()'"\\]|\\.)+))""", re.DOTALL)
-_NUMBER = re.compile(r"[+-]?(?:\d{1,300}|(?:\d+\.\d+|\.\d+)(?:e[+-]?\d+)?|\d+e[+-]?\d+)")
+_TOKEN = re.compile(r"""\s*(?:([()])|"((?:[^"\\]|\\.)*)"|((?![#?])(?:[^\s()\[\]'"`,;\\]|\\.)+))""", re.DOTALL)
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_FLOAT = re.compile(r"[+-]?(?:(?:[0-9]+\.[0-9]+|\.[0-9]+)(?:e[+-]?[0-9]+)?|[0-9]+e[+-]?[0-9]+)")
+_DIGITS = 18
+"""Of the longest integer: any of that length fits into 64 bits."""
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{1,8})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-7]{1,3})|\^(.)|(.))", re.DOTALL)
 _LETTERS = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "e": "\x1b", "a": "\a", "b": "\b", "v": "\v", "d": "\x7f"}
 _LETTERS |= {"s": " ", " ": "", "\n": ""}
@@ -45,9 +53,11 @@ def printed(value: object) -> str:
         case Symbol():
             shown = "".join([mark if mark.isprintable() else "\ufffd" for mark in value])
             is_plain = _PLAIN_SYMBOL.fullmatch(shown) and isinstance(_atom(shown), Symbol)
-            return shown if is_plain else re.sub(r"^.|\W", r"\\\g<0>", shown) or "##"
+            return shown if is_plain else re.sub(r"^.|\W", r"\\\g<0>", shown) or "nil"
         case str():
             return _printed_text(value)
+        case float() if not math.isfinite(value):
+            return "nil"
         case int() | float():
             return repr(value)
         case Pair(first=first, rest=rest):
@@ -84,8 +94,6 @@ def read_from(text: str, start: int = 0) -> tuple[object, int]:
             raise BadLispError("it ends too early, or is no Lisp")
         position = found.end()
         bracket, string, atom = found.groups()
-        if bracket == "'":
-            continue  # a quoted value is that value: nothing is evaluated here
         if bracket == "(":
             if len(waiting) == DEPTH:
                 raise BadLispError("it is nested too deeply")
@@ -115,8 +123,14 @@ def _joined(items: list[object]) -> object:
 def _atom(text: str) -> object:
     if text in {"nil", "t"}:
         return text == "t" or None
-    if _NUMBER.fullmatch(text):
-        return int(text) if text.lstrip("+-").isdigit() else float(text)
+    if _INTEGER.fullmatch(text):
+        if len(text.lstrip("+-")) > _DIGITS:
+            raise BadLispError("a number is too large")
+        return int(text)
+    if _FLOAT.fullmatch(text):
+        if not math.isfinite(float(text)):
+            raise BadLispError("a number is too large")
+        return float(text)
     return Symbol(re.sub(r"\\(.)", r"\1", text, flags=re.DOTALL))
 
 
@@ -131,4 +145,5 @@ def _character(found: re.Match[str]) -> str:
     if control is not None:
         return chr(ord(control) & 0x1F)
     number = int(hexadecimal, 16) if hexadecimal else int(octal, 8)
-    return chr(number) if number < 0x110000 else "\ufffd"  # noqa: PLR2004 - the last character there is
+    is_character = number < 0xD800 or 0xE000 <= number < 0x110000  # noqa: PLR2004 - no halves, and the last there is
+    return chr(number) if is_character else "\ufffd"

@@ -25,7 +25,7 @@ from segue.errors import (
     UsageError,
 )
 from segue.formats.gptel.conversation import Conversation, is_visible
-from segue.formats.gptel.footer import Upto, read_page
+from segue.formats.gptel.footer import Upto, read_mark
 from segue.formats.gptel.names import EVENTS, SCOPE, SESSION, new_session_id
 from segue.formats.gptel.settings import variables_of
 from segue.formats.journal import encode_append, encode_event
@@ -157,7 +157,7 @@ class GptelStore(Shelf):
         """How many turns the text of a branch lacks, where a writer died, or has more to do before it shows them."""
         tree = self._tree(session_id)
         data = tree.find(tree.branch(branch), SESSION) or b""
-        mark = read_page(data).mark
+        mark = read_mark(data)
         if (data and mark is None) or tree.last_seq() == (mark.upto.seq if mark is not None else 0):
             return 0
         reading = _sound(session_id, self._read(session_id))

@@ -14,7 +14,7 @@ from segue.errors import Damage, StorageError
 from segue.formats.gptel.assembly import BranchFiles, Files, assemble, count_edits, leftovers, removed_branches
 from segue.formats.gptel.conversation import is_visible
 from segue.formats.gptel.fields import find_fields, is_sealed, sealed, utc, write_fields
-from segue.formats.gptel.footer import read_page
+from segue.formats.gptel.footer import read_mark
 from segue.formats.gptel.names import (
     ACTIVITY,
     BRANCH_METADATA,
@@ -112,7 +112,7 @@ class Tree:
             lost = [] if damages else [Damage(f"{OURS}/{EVENTS}", "nothing of it is whole")]
             damages = [*damages, *lost]
             return Reading(events, tuple(damages), False, edits, complete, len(data), texts)  # noqa: FBT003
-        found = assemble(session_id, events, self.files())
+        found = assemble(session_id, events, self.files(is_new=not events))
         rest = complete, len(data), texts, found.chosen
         return Reading(found.events, found.damages, found.is_changed, found.edits, *rest)
 
@@ -121,7 +121,8 @@ class Tree:
         found = _LAST.search(self.find(self.ours, EVENTS) or b"")
         return int(found[1]) if found else 0
 
-    def files(self) -> Files:
+    def files(self, *, is_new: bool = False) -> Files:
+        """`is_new` is without events: then a scope that we wrote is all that is left of it."""
         branches = {}
         for name in self.branch_names():
             folder = self.branch(name)
@@ -129,7 +130,7 @@ class Tree:
             branches[name] = BranchFiles(
                 session=self.find(folder, SESSION) or b"",
                 lineage=self.find(folder, BRANCH_METADATA),
-                scope=None if scope is None or is_sealed(scope) else scope,
+                scope=None if scope is None or (is_sealed(scope) and not is_new) else scope,
             )
         current = self.current()
         metadata = None
@@ -148,9 +149,9 @@ class Tree:
         """The branches whose files do not show all of the session, where a writer died before it could."""
         found = []
         for name in session.branches:
-            page = read_page(self.find(self.branch(name), SESSION) or b"")
+            mark = read_mark(self.find(self.branch(name), SESSION) or b"")
             path = [turn for turn in session.path(name) if is_visible(turn)]
-            shown = page.mark.upto.seq if page.mark is not None else 0
+            shown = mark.upto.seq if mark is not None else 0
             if (path and path[-1].seq > shown) or not self.branch(name).exists():
                 found.append(name)
         return found or ([session.branch] if self.current() != session.branch else [])
@@ -198,8 +199,8 @@ class Tree:
         for entry in list(self._branches.scan()):
             if entry.name.startswith(TEMPORARY) and entry.is_dir(follow_symlinks=False):
                 remove(self._branches.sub(entry.name))
-        pages = {name: read_page(self.find(self.branch(name), SESSION) or b"") for name in removed_branches(events)}
-        for name in leftovers(events, pages):
+        marks = {name: read_mark(self.find(self.branch(name), SESSION) or b"") for name in removed_branches(events)}
+        for name in leftovers(events, marks):
             self.remove_branch(name)
 
     def is_saved(self, name: str) -> bool:
