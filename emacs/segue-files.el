@@ -117,7 +117,7 @@ Lists and what is nested are left out: nobody asks for them here."
 
 (defun segue--warn (format &rest arguments)
   "Tell the user, without stopping anything: FORMAT with ARGUMENTS."
-  (display-warning 'segue (apply #'format-message format arguments)))
+  (display-warning 'segue (substring-no-properties (apply #'format-message format arguments))))
 
 (provide 'segue-files)
 ;;; segue-files.el ends here

@@ -16,6 +16,7 @@
 (require 'seq)
 (require 'subr-x)
 (require 'segue-files)
+(require 'segue-values)
 
 (defvar gptel--bounds)
 (defvar gptel--known-backends)
@@ -31,8 +32,8 @@
 
 (defconst segue-settings
   '((gptel-model :model segue--name-p)
-    (gptel--backend-name :backend stringp)
-    (gptel--system-message :system-message stringp)
+    (gptel--backend-name :backend segue--text-p)
+    (gptel--system-message :system-message segue--text-p)
     (gptel--tool-names :tools segue--names-p)
     (gptel-temperature :temperature numberp)
     (gptel-max-tokens :max-tokens natnump)
@@ -44,20 +45,24 @@ For each: gptel's variable, the word of the command, and what is a value of it."
   (append segue-settings '((gptel--preset nil symbolp) (gptel--bounds nil segue--bounds-p)))
   "All variables of a footer that mean anything here.")
 
+(defun segue--text-p (value)
+  "Return whether VALUE is a text, and no more than that."
+  (and (stringp value) (segue-plain-p value)))
+
 (defun segue--name-p (value)
   "Return whether VALUE can name a model."
-  (or (stringp value) (and value (symbolp value))))
+  (or (segue--text-p value) (and value (symbolp value))))
 
 (defun segue--names-p (value)
   "Return whether VALUE is a list of names."
-  (and (proper-list-p value) (seq-every-p #'stringp value)))
+  (and (proper-list-p value) (seq-every-p #'segue--text-p value)))
 
 (defun segue--bounds-p (value)
   "Return whether VALUE can say who said what."
-  (and (proper-list-p value) (seq-every-p #'consp value)))
+  (and (proper-list-p value) (seq-every-p #'consp value) (segue-plain-p value)))
 
-;; Emacs asks before it sets a variable that nobody called safe, and gptel, which
-;; does, may not be loaded yet.
+;; Where `segue-mode' is off Emacs itself reads the list.  It asks before it sets a
+;; variable that nobody called safe, and gptel, which does, may not be loaded yet.
 (pcase-dolist (`(,variable ,_ ,predicate) segue--variables)
   (unless (get variable 'safe-local-variable)
     (put variable 'safe-local-variable predicate)))
@@ -66,55 +71,83 @@ For each: gptel's variable, the word of the command, and what is a value of it."
 
 (defconst segue-footer--begin "<!-- Local Variables: -->")
 (defconst segue-footer--end "<!-- End: -->")
+(defconst segue-footer--around "\\([^[:alnum:]\"' \t\n]\\{0,8\\}[ \t]*\\)"
+  "What makes a line a comment, in whatever language.")
+(defconst segue-footer--any-begin
+  (format "^%sLocal Variables:[ \t]*%s$" segue-footer--around segue-footer--around))
+(defconst segue-footer--any-end (format "^%sEnd:[ \t]*%s$" segue-footer--around segue-footer--around))
 (defconst segue-footer--variable "<!-- \\([[:alnum:]*+_-]+\\): \\(.*\\) -->$")
-(defconst segue-footer--mark "<!-- segue [^<>\n]* -->$")
+(defconst segue-footer--mark "^<!-- segue [^<>\n]* -->$")
 
 (defun segue-footer-start ()
-  "Return where the footer begins, or nil if there is none."
+  "Return where the footer begins, or nil if there is none.
+That is the last form feed where Segue's own line follows, else the list that
+ends the file, else the last form feed if there is any list behind it."
   (save-excursion
-    (goto-char (point-max))
-    (if (search-backward "\n\f\n" nil t)
-        (1+ (point))
-      (skip-chars-backward " \t\n")
-      (beginning-of-line)
-      (and (looking-at-p (regexp-quote segue-footer--end))
-           (re-search-backward (format "^%s$" (regexp-quote segue-footer--begin)) nil t)))))
+    (let* ((case-fold-search t)
+           (feed (progn (goto-char (point-max)) (and (search-backward "\n\f" nil t) (1+ (point)))))
+           (follows (lambda (pattern) (and feed (goto-char feed) (re-search-forward pattern nil t)))))
+      (or (and (funcall follows segue-footer--mark) feed)
+          (segue-footer--list-start)
+          (and (funcall follows segue-footer--any-begin) feed)))))
 
-(defun segue-footer--walk (visit)
-  "Call VISIT at every line of the footer, with what it is.
+(defun segue-footer--list-start ()
+  "Return where the list begins that ends the file, with what is ours above it."
+  (goto-char (point-max))
+  (skip-chars-backward " \t\n")
+  (beginning-of-line)
+  (when (looking-at segue-footer--any-end)
+    (let ((around (list (match-string 1) (match-string 2))) (is-found nil))
+      (while (and (not is-found) (re-search-backward segue-footer--any-begin nil t))
+        (setq is-found (equal around (list (match-string 1) (match-string 2)))))
+      (when is-found
+        (while (and (zerop (forward-line -1))
+                    (or (looking-at-p segue-footer--mark)
+                        (and (looking-at segue-footer--variable) (segue-footer--known (match-string 1))))))
+        (cond ((and (eq (char-before (line-end-position)) ?\f)) (1- (line-end-position)))
+              ((or (looking-at-p segue-footer--any-begin) (looking-at-p segue-footer--mark)) (point))
+              (t (forward-line 1) (point)))))))
+
+(defun segue-footer--walk (start visit)
+  "Call VISIT at every line from START on, with what it is.
 That is a cons of name and text for a variable, in the list or in front of
 it, a string for Segue's own line, `frame' for what holds the list together,
 and nil for what somebody typed.  Where VISIT returns non-nil, the line has
 been removed."
   (save-excursion
-    (when-let ((start (segue-footer-start)))
-      (goto-char start)
-      (let ((is-inside nil) (is-begun nil))
-        (while (not (eobp))
-          (let* ((is-begin (looking-at-p segue-footer--begin))
-                 (is-end (and is-inside (looking-at-p segue-footer--end)))
-                 (line (cond ((or is-begin is-end (looking-at-p "\f$")) 'frame)
-                             ((and (or is-inside (not is-begun)) (looking-at segue-footer--variable)
-                                   (or is-inside (segue-footer--known (match-string 1))))
-                              (cons (intern (match-string-no-properties 1)) (match-string-no-properties 2)))
-                             ((looking-at segue-footer--mark) (match-string-no-properties 0)))))
-            (setq is-begun (or is-begun is-begin)
-                  is-inside (and (or is-inside is-begin) (not is-end)))
-            (unless (funcall visit line) (forward-line 1))))))))
+    (goto-char start)
+    (let ((case-fold-search t) (is-begun nil) (variable nil) (end nil))
+      (while (not (eobp))
+        (let ((line (cond
+                     ((looking-at segue-footer--any-begin)
+                      (let ((before (regexp-quote (match-string 1))) (behind (regexp-quote (match-string 2))))
+                        (setq is-begun t
+                              end (concat before "[ \t]*End:[ \t]*" behind "$")
+                              variable (concat before "[ \t]*\\([[:alnum:]*+_-]+\\)[ \t]*:[ \t]*\\(.*?\\)[ \t]*"
+                                               behind "$")))
+                      'frame)
+                     ((and end (looking-at-p end)) (setq end nil variable nil) 'frame)
+                     ((looking-at-p "\f$") 'frame)
+                     ((or (and variable (looking-at variable))
+                          (and (not is-begun) (looking-at segue-footer--variable)
+                               (segue-footer--known (match-string 1))))
+                      (cons (intern (match-string-no-properties 1)) (match-string-no-properties 2)))
+                     ((looking-at segue-footer--mark) (match-string-no-properties 0)))))
+          (unless (funcall visit line) (forward-line 1)))))))
 
 (defun segue-footer-read ()
   "Return the variables of the footer that are known and sound, as an alist.
-Nothing is evaluated."
-  (let (found)
-    (segue-footer--walk
-     (lambda (line)
-       (when-let ((known (segue-footer--known (car-safe line))))
-         (let ((value (condition-case nil
-                          (let ((read-circle nil)) (car (read-from-string (cdr line))))
-                        (error 'segue--unreadable))))
-           (when (funcall (nth 2 known) value)
-             (setf (alist-get (car known) found) value))))
-       nil))
+Nothing is evaluated, and no text has properties."
+  (let ((found nil) (start (segue-footer-start)))
+    (when start
+      (segue-footer--walk
+       start
+       (lambda (line)
+         (when-let ((known (segue-footer--known (car-safe line))))
+           (let ((value (condition-case nil (segue-read (cdr line)) (segue-bad-value 'segue--unreadable))))
+             (when (and (not (eq value 'segue--unreadable)) (funcall (nth 2 known) value))
+               (setf (alist-get (car known) found) value))))
+         nil)))
     found))
 
 (defun segue-footer--canonical (variable)
@@ -143,16 +176,21 @@ Another editor may have changed the text and left them as they were."
   "Remove the footer and return it: Segue's own line, then its variables.
 What was typed between and below its lines stays, and is part of the text then."
   (let (mark variables (start (segue-footer-start)))
-    (segue-footer--walk
-     (lambda (line)
-       (pcase line
-         ((pred consp) (setf (alist-get (segue-footer--canonical (car line)) variables) (cdr line)))
-         ((pred stringp) (setq mark line)))
-       (when line
-         (delete-region (point) (min (point-max) (1+ (line-end-position))))
-         t)))
-    (when (and start (string-blank-p (buffer-substring start (point-max))))
-      (delete-region start (point-max)))
+    (when start
+      (save-excursion
+        (goto-char start)
+        (when (looking-at-p "\f[^\n]") (delete-char 1)))
+      (segue-footer--walk
+       start
+       (lambda (line)
+         (pcase line
+           ((pred consp) (setf (alist-get (segue-footer--canonical (car line)) variables) (cdr line)))
+           ((pred stringp) (setq mark line)))
+         (when line
+           (delete-region (point) (min (point-max) (1+ (line-end-position))))
+           t)))
+      (when (string-blank-p (buffer-substring start (point-max)))
+        (delete-region start (point-max))))
     (cons mark (nreverse variables))))
 
 (defconst segue-footer--limit 3000
@@ -217,7 +255,7 @@ What this Emacs has not changed stays as it was, even if it does not know it."
   "Return what to write: the variables of NEW where a setting changed, else OLD."
   (let ((is-same-preset (eq gptel--preset (car segue--settled))))
     (append
-     (and gptel--preset (list (cons 'gptel--preset (prin1-to-string gptel--preset))))
+     (and gptel--preset (list (cons 'gptel--preset (segue-printed gptel--preset))))
      (delq nil (mapcar (lambda (row)
                          (let* ((variable (car row))
                                 (before (alist-get variable (cdr segue--settled)))
@@ -230,10 +268,10 @@ What this Emacs has not changed stays as it was, even if it does not know it."
 (defun segue-footer--changed (variable new)
   "Return VARIABLE as it is in NEW, which is what gptel wrote.
 It leaves out a temperature that is its own default, whatever the preset says."
-  (or (assq variable new)
-      (and (eq variable 'gptel-temperature)
-           (not (equal gptel-temperature (plist-get (gptel-get-preset gptel--preset) :temperature)))
-           (cons variable (prin1-to-string gptel-temperature)))))
+  (when (or (assq variable new)
+            (and (eq variable 'gptel-temperature)
+                 (not (equal gptel-temperature (plist-get (gptel-get-preset gptel--preset) :temperature)))))
+    (cons variable (segue-printed (segue-setting variable)))))
 
 ;;;; Settings of the buffer
 

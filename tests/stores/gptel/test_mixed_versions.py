@@ -237,12 +237,12 @@ def test_no_text_of_any_file_is_lost_whatever_their_ages(
         store = GptelStore(str(history.folder.parent), kernel=HastyKernel())
         try:
             operation(store, Place(str(history.folder), history.pick_page().parent.name))
+            session = store.load(ID)
         except DamagedError:
             assert history.remove_footer in happened, case
             assert words_in(history.folder) >= before, case
             continue
         assert words_in(history.folder) >= before, case
-        session = store.load(ID)
         for name, words in shown.items():
             said = words_of(session, name)
             assert said.keys() >= words, (case, name, words - said.keys())

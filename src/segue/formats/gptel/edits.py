@@ -145,7 +145,8 @@ def is_cut(page: Page, data: bytes, path: Sequence[Turn]) -> bool:
     above = text.above()
     if data.startswith(above + b"\f"):
         return not page.variables
-    return above.startswith(data) and len(data.rstrip()) not in {len(above[:end].rstrip()) for end in ends}
+    said = data.rstrip().removesuffix(b"\n###").rstrip()
+    return above.startswith(data) and len(said) not in {len(above[:end].rstrip()) for end in ends}
 
 
 def _merged(path: Sequence[Turn], found: list[Piece], base: int | None) -> Iterator[Said]:
