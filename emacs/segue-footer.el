@@ -101,12 +101,13 @@ ends the file, else the last form feed if there is any list behind it."
       (while (and (not is-found) (re-search-backward segue-footer--any-begin nil t))
         (setq is-found (equal around (list (match-string 1) (match-string 2)))))
       (when is-found
-        (while (and (zerop (forward-line -1))
-                    (or (looking-at-p segue-footer--mark)
-                        (and (looking-at segue-footer--variable) (segue-footer--known (match-string 1))))))
-        (cond ((and (eq (char-before (line-end-position)) ?\f)) (1- (line-end-position)))
-              ((or (looking-at-p segue-footer--any-begin) (looking-at-p segue-footer--mark)) (point))
-              (t (forward-line 1) (point)))))))
+        (let ((is-ours t))
+          (while (and is-ours (zerop (forward-line -1)))
+            (setq is-ours (or (looking-at-p segue-footer--mark)
+                              (and (looking-at segue-footer--variable) (segue-footer--known (match-string 1))))))
+          (cond (is-ours (point))
+                ((eq (char-before (line-end-position)) ?\f) (1- (line-end-position)))
+                (t (forward-line 1) (point))))))))
 
 (defun segue-footer--walk (start visit)
   "Call VISIT at every line from START on, with what it is.

@@ -29,15 +29,9 @@
 (require 'subr-x)
 (require 'segue-files)
 (require 'segue-footer)
+(require 'segue-gptel)
 
-(defvar gptel--backend-name)
-(defvar gptel--known-presets)
-(defvar gptel--tool-names)
-(defvar gptel-mode)
-(declare-function gptel--apply-preset "gptel")
-(declare-function gptel-get-preset "gptel")
-(declare-function gptel-make-preset "gptel")
-(declare-function gptel-mode "gptel")
+(defvar gptel--bounds)
 
 (defgroup segue nil
   "Sessions of AI agents."
@@ -207,8 +201,9 @@ Where it has none, warn, and return the id and the preset in the metadata."
     (when has-gptel (segue-settled))))
 
 (defun segue--bounds (answer saved)
-  "Return who said what: as ANSWER has it of the text now, else as it was SAVED."
-  (if (plist-member answer :bounds)
+  "Return who said what: as ANSWER has it of the text now, else as it was SAVED.
+Where the file was written anew meanwhile, the answer is of another text."
+  (if (and (plist-member answer :bounds) (verify-visited-file-modtime))
       (cl-loop for (kind places) on (plist-get answer :bounds) by #'cddr
                collect (cons (intern (substring (symbol-name kind) 1)) places))
     (alist-get 'gptel--bounds saved)))
@@ -219,62 +214,25 @@ Where it has none, warn, and return the id and the preset in the metadata."
     (when-let ((value (funcall value-of row)))
       (segue-set (car row) (if (and (eq (car row) 'gptel-model) (stringp value)) (intern value) value)))))
 
-;;;; gptel
+(defun segue-reverted ()
+  "Find out anew who said what in this buffer; for `after-revert-hook'.
+Reading the file again leaves no trace of that on the text that is new."
+  (when (and buffer-file-name (string-suffix-p segue--suffix buffer-file-name))
+    (if (not jf/gptel--session-dir)     ; the modes were set up anew as well
+        (segue-find-file)
+      (condition-case problem
+          (progn
+            (segue-set 'gptel--bounds (segue-footer-fitting (segue--bounds (segue--ask) (segue-footer-read))))
+            (segue--mark-bounds))
+        (error (segue--warn "%s: %s" buffer-file-name (error-message-string problem)))))))
 
-(defun segue--load-gptel ()
-  "Return whether gptel is there."
-  (condition-case problem
-      (require 'gptel nil t)
-    (error (segue--warn "gptel cannot be loaded: %s" (error-message-string problem)) nil)))
-
-(defvar segue--presets nil "The presets that gptel knows from here.")
-
-(defun segue--know-preset (preset answer)
-  "Return whether gptel knows PRESET; if not, tell it what ANSWER has of it.
-A preset that it does not know would be gone from the file after saving."
-  (let ((settings (plist-get answer :preset-settings)))
-    (when (and answer (or (not (gptel-get-preset preset)) (and settings (memq preset segue--presets))))
-      (apply #'gptel-make-preset preset (segue--described settings))
-      (cl-pushnew preset segue--presets))
-    (assq preset gptel--known-presets)))
-
-(defun segue--apply-preset (preset)
-  "Apply PRESET in this buffer; return whether gptel could."
-  (condition-case problem
-      (progn (gptel--apply-preset preset (lambda (variable value) (set (make-local-variable variable) value))) t)
-    (error (segue--warn "gptel cannot apply the preset %s: %s" preset (error-message-string problem)) nil)))
-
-(defun segue--described (settings)
-  "Return gptel's description of a preset with these SETTINGS.
-What gptel does not know is left out, as it would make it refuse the whole."
-  (let ((names '((:system-message . :system) (:num-messages . :num-messages-to-send)))
-        (description (list :description "A preset of Segue")))
-    (pcase-dolist (`(,_ ,key ,_) segue-settings)
-      (let* ((value (plist-get settings key))
-             (usable (pcase key
-                       (:model (and value (intern value)))
-                       (:backend (and value (segue-known-backend value) value))
-                       (:tools (seq-filter #'segue-known-tool value))
-                       (_ value))))
-        (when usable
-          (setq description (plist-put description (alist-get key names key) usable)))))
-    description))
-
-(defun segue--start-gptel ()
-  "Turn on `gptel-mode' in this buffer."
-  (add-hook 'gptel-mode-hook #'segue--take-over-saving nil t)
-  ;; It may stumble over tools and backends that it does not know.
-  (setq-local gptel--tool-names nil gptel--backend-name nil)
-  (condition-case problem
-      (gptel-mode 1)
-    (error (segue--warn "gptel could not restore everything: %s" (error-message-string problem)))))
-
-(defun segue--take-over-saving ()
-  "Save gptel's state with the footer of this file, not into any text like one."
-  (remove-hook 'before-save-hook 'gptel--save-state t)
-  (if gptel-mode
-      (add-hook 'before-save-hook #'segue-footer-save nil t)
-    (remove-hook 'before-save-hook #'segue-footer-save t)))
+(defun segue--only-plain-locals ()
+  "Let no directory choose for a session what only its footer may.
+For `before-hack-local-variables-hook'; Emacs does not read the footer itself."
+  (when (and buffer-file-name (string-suffix-p segue--suffix buffer-file-name) (segue--place buffer-file-truename))
+    (setq file-local-variables-alist
+          (seq-remove (lambda (entry) (or (memq (car entry) '(eval mode)) (segue-footer--known (car entry))))
+                      file-local-variables-alist))))
 
 ;;;; Saving
 
@@ -360,14 +318,21 @@ prefix argument, without it."
   (if segue-mode
       (progn
         (add-hook 'find-file-hook #'segue-find-file)
+        (add-hook 'after-revert-hook #'segue-reverted)
         (add-hook 'auto-save-hook #'segue-autosave-all)
+        ;; Whatever a session says of modes and variables, `segue-footer-read' reads it, and nobody else.
+        (add-hook 'before-hack-local-variables-hook #'segue--only-plain-locals)
+        (add-to-list 'inhibit-local-variables-regexps segue--name)
         ;; Bounds count characters, whatever a text or the locale says of itself.
         (add-to-list 'auto-coding-alist (cons segue--name 'utf-8))
         ;; Where there is no mode for Markdown; gptel wants one for text.
         (add-to-list 'auto-mode-alist (cons segue--name 'text-mode) t))
     (remove-hook 'find-file-hook #'segue-find-file)
+    (remove-hook 'after-revert-hook #'segue-reverted)
     (remove-hook 'auto-save-hook #'segue-autosave-all)
-    (setq auto-coding-alist (delete (cons segue--name 'utf-8) auto-coding-alist)
+    (remove-hook 'before-hack-local-variables-hook #'segue--only-plain-locals)
+    (setq inhibit-local-variables-regexps (delete segue--name inhibit-local-variables-regexps)
+          auto-coding-alist (delete (cons segue--name 'utf-8) auto-coding-alist)
           auto-mode-alist (delete (cons segue--name 'text-mode) auto-mode-alist))))
 
 (provide 'segue)

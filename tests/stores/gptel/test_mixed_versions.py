@@ -154,7 +154,8 @@ class History:
         page = self.pick_page()
         body, feed, footer = page.read_bytes().partition(b"\f\n")
         footer = MARK.sub(b"", footer).replace(b"<!-- ", b";; ").replace(b" -->", b"")
-        page.write_bytes(body + (feed if self.random.random() < 0.5 else b"") + footer)
+        between = feed if self.random.random() < 0.5 or not body.endswith(b"\n") else b""
+        page.write_bytes(body + between + footer)
 
     def remove_metadata(self) -> None:
         self.pick_page().with_name("metadata.yml").unlink(missing_ok=True)
