@@ -8,8 +8,9 @@ from segue.formats.gptel.lisp import Pair, Symbol
 
 if TYPE_CHECKING:
     import random
+    from collections.abc import Callable
 
-CANARY = "(progn (setq segue-test-ran t) (write-region \"\" nil (getenv \"SEGUE_TEST_CANARY\")))"
+CANARY = '(progn (setq segue-test-ran t) (write-region "" nil (getenv "SEGUE_TEST_CANARY")))'
 """Lisp that tells on whoever runs it."""
 
 VARIABLES = (
@@ -18,14 +19,29 @@ VARIABLES = (
     *("eval", "mode", "coding", "mode-line-format", "header-line-format", "unibyte"),
 )
 _PROPERTIES = ("display", "face", "keymap", "help-echo", "composition", "modification-hooks", "point-entered")
-_ODD = [*"#()[]'`,;?\\\".@ \t|&%$~^*+-<>:=!/{}", "ö", "😀", "\u2028", "#(", "#s(", "#[", "#1=", "#1#", "#.", "#'", "#@2"]
+_ODD = [
+    *"#()[]'`,;?\\\".@ \t|&%$~^*+-<>:=!/{}",
+    "ö",
+    "😀",
+    "\u2028",
+    "#(",
+    "#s(",
+    "#[",
+    "#1=",
+    "#1#",
+    "#.",
+    "#'",
+    "#@2",
+]
 _ODD += ["#b1", "#x1f", "##", "#:x", "?\\C-a", "\\N{BULLET}", "-->", "nil", "t", "quote", "function", "lambda", "1e999"]
+
+_SHOWN = [mark for mark in _ODD if mark.isprintable()]
 
 
 def hostile(chance: random.Random, depth: int = 0) -> str:
     """Some text in the place of a value; most of it is Lisp that means more than a value may."""
-    inner = (lambda: hostile(chance, depth + 1)) if depth < 3 else (lambda: '"x"')
-    kinds = [
+    inner: Callable[[], str] = (lambda: hostile(chance, depth + 1)) if depth < 3 else (lambda: "x")
+    kinds: list[Callable[[], str]] = [
         lambda: f'#("xyz" 0 {chance.randint(1, 3)} ({chance.choice(_PROPERTIES)} (when {CANARY} . "y")))',
         lambda: f'#("xyz" 0 3 (display ((when {CANARY} . {inner()})) keymap {inner()}))',
         lambda: f"#s(hash-table data ({inner()} {inner()}))",
@@ -50,11 +66,11 @@ def hostile(chance: random.Random, depth: int = 0) -> str:
 
 def plain(chance: random.Random, depth: int = 0) -> object:
     """A value that a footer may have."""
-    kinds = [
+    kinds: list[Callable[[], object]] = [
         lambda: chance.randint(-(10**17), 10**17),
         lambda: chance.uniform(-1e6, 1e6),
         lambda: "".join(chance.choices([*_ODD, "\n", "\t", "\f", "\x1b", "Local Variables:"], k=chance.randint(0, 6))),
-        lambda: Symbol("".join(chance.choices([mark for mark in _ODD if mark.isprintable()], k=chance.randint(1, 5)))),
+        lambda: Symbol(f"{chance.choice('a#?;(')}{''.join(chance.choices(_SHOWN, k=chance.randint(0, 5)))}"),
         lambda: chance.choice([None, True]),
     ]
     if depth < 4:

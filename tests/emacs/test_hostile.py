@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from segue.formats.gptel.footer import read_page
-from segue.formats.gptel.lisp import BadLispError, Pair, Symbol, printed, read
+from segue.formats.gptel.lisp import BadLispError, Pair, printed, read
 from tests.emacs.hostile import CANARY, VARIABLES, hostile, plain
 from tests.emacs.test_emacs import LISP, emacs, load_path
 
@@ -90,7 +90,7 @@ SHOWN = [
     f'<!-- gptel--system-message: #("x" 0 1 (display (when {CANARY} . "y"))) -->',
     f"<!-- eval: {CANARY} -->",
     "<!-- mode: emacs-lisp -->",
-    f'<!-- mode-line-format: (:eval {CANARY}) -->',
+    f"<!-- mode-line-format: (:eval {CANARY}) -->",
 ]
 
 
@@ -140,7 +140,6 @@ def at_terminal(home: Path, *arguments: str, **environ: str) -> None:
 
 
 def test_a_page_with_a_hostile_footer_has_no_value_of_it() -> None:
-    footer = f'<!-- Local Variables: -->\n<!-- gptel--backend-name: #("x" 0 1 (display (when {CANARY}))) -->\n<!-- End: -->\n'
-    page = read_page(f"### Hi\n\f\n{footer}".encode())
-    assert page.variables == {}
-    assert Symbol("x") not in page.variables.values()
+    lines = ["Local Variables:", f'gptel--backend-name: #("x" 0 1 (display (when {CANARY})))', "End:"]
+    footer = "".join(f"<!-- {line} -->\n" for line in lines)
+    assert read_page(f"### Hi\n\f\n{footer}".encode()).variables == {}

@@ -10,9 +10,16 @@ import fcntl
 import os
 import struct
 import sys
+from functools import cache
+from typing import TYPE_CHECKING
 
 from segue.errors import DiskFullError, ReadOnlyError, StorageError
 
+if TYPE_CHECKING:
+    import ctypes
+
+_HERE = -100  # AT_FDCWD
+_SWAP = 2  # RENAME_EXCHANGE on Linux, and RENAME_SWAP on macOS
 _FLOCK = "hhqqi4x"  # struct flock on 64-bit Linux
 _UNLOCKED, _WRITE = fcntl.F_UNLCK, fcntl.F_WRLCK
 
@@ -35,6 +42,23 @@ class Kernel:
     fchmod = staticmethod(os.fchmod)
     chmod = staticmethod(os.chmod)
     utime = staticmethod(os.utime)
+
+    @staticmethod
+    def exchange(one: str, other: str) -> None:
+        """Swap two files, at once. OSError with ENOSYS or EINVAL where the system or the file system cannot."""
+        first, second = os.fsencode(one), os.fsencode(other)
+        try:
+            if sys.platform == "darwin":
+                code = _libc().renamex_np(first, second, _SWAP)
+            else:
+                code = _libc().renameat2(_HERE, first, _HERE, second, _SWAP)
+        except AttributeError:
+            raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS), other) from None
+        if code:
+            import ctypes
+
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number), one, None, other)
 
     if sys.platform == "darwin":  # there, only this reaches the platter
 
@@ -79,6 +103,13 @@ class Kernel:
             asked = struct.pack("qqihh", 0, 0, 0, _WRITE, 0)
             kind: int = struct.unpack("qqihh", fcntl.fcntl(fd, fcntl.F_GETLK, asked)[:24])[3]
             return kind != _UNLOCKED
+
+
+@cache
+def _libc() -> ctypes.CDLL:
+    import ctypes
+
+    return ctypes.CDLL(None, use_errno=True)
 
 
 def _ofd(fd: int, command: int, kind: int) -> int | None:

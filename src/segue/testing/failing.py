@@ -31,6 +31,7 @@ _CHANGING = {
     "fsync",
     "fdatasync",
     "rename",
+    "exchange",
     "link",
     "symlink",
     "unlink",

@@ -15,7 +15,7 @@ import stat
 import threading
 from typing import TYPE_CHECKING
 
-from segue.durable.kernel import Kernel
+from segue.durable.kernel import KERNEL, Kernel
 
 if TYPE_CHECKING:
     from typing import Self
@@ -189,6 +189,10 @@ class PowerKernel(Kernel):
     def rename(self, old: str, new: str) -> None:  # type: ignore[override]
         self._step("rename")
         os.rename(old, new)
+
+    def exchange(self, one: str, other: str) -> None:  # type: ignore[override]
+        self._step("exchange")
+        KERNEL.exchange(one, other)
 
     def link(self, old: str, new: str) -> None:  # type: ignore[override]
         self._step("link")

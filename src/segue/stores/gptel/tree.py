@@ -7,7 +7,9 @@ import re
 import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
+from zlib import crc32
 
+from segue.durable.exchange import exchange
 from segue.durable.folder import TEMPORARY
 from segue.durable.kernel import explain
 from segue.errors import Damage, StorageError
@@ -45,6 +47,12 @@ _LAST = re.compile(rb'"seq":(\d{1,18}),"sum":"[0-9a-f]{8}"\}\n\Z')
 Signature = tuple[tuple[str, int, int, int], ...]
 """Of the files that say what the session is: name, inode, size and mtime of each."""
 
+Sum = tuple[int, int]
+"""Size and CRC-32 of a file."""
+
+_REPLACED = ".replaced-"
+"""How the name of a session.md begins that was replaced, and not yet looked at."""
+
 
 class Reading(NamedTuple):
     """All that can be read of a session, and all that cannot."""
@@ -59,8 +67,23 @@ class Reading(NamedTuple):
     size_bytes: int
     texts: Signature
     """As they were just before they were read."""
+    sums: Mapping[str, Sum] = {}
+    """Of the session.md of each branch."""
     chosen: Mapping[str, Mapping[str, object]] = {}
     """Variables that somebody chose in branches that are not active; see `assembly.Assembled`."""
+
+
+class Replaced(NamedTuple):
+    """A session.md that another has taken the place of."""
+
+    branch: str
+    name: str
+    """Of the file in the folder of the branch."""
+    data: bytes
+
+
+def sum_of(data: bytes) -> Sum:
+    return len(data), crc32(data)
 
 
 class Tree:
@@ -102,8 +125,8 @@ class Tree:
                 raise explain(error, path, "look at") from error
             yield path, found.st_ino, found.st_size, found.st_mtime_ns
 
-    def read(self, session_id: str) -> Reading:
-        """Never waits, never writes."""
+    def read(self, session_id: str, instead: Mapping[str, bytes] | None = None) -> Reading:
+        """Never waits, never writes. `instead` are texts of branches that were in the place of those there now."""
         texts = self.texts()
         data = self.find(self.ours, EVENTS) or b""
         events, damages, complete = read_sidecar(data, session_id, f"{OURS}/{EVENTS}")
@@ -112,8 +135,11 @@ class Tree:
             lost = [] if damages else [Damage(f"{OURS}/{EVENTS}", "nothing of it is whole")]
             damages = [*damages, *lost]
             return Reading(events, tuple(damages), False, edits, complete, len(data), texts)  # noqa: FBT003
-        found = assemble(session_id, events, self.files(is_new=not events))
-        rest = complete, len(data), texts, found.chosen
+        files = self.files(is_new=not events)
+        sums = {name: sum_of(branch.session) for name, branch in files.branches.items()}
+        replaced = {name: files.branches[name]._replace(session=one) for name, one in (instead or {}).items()}
+        found = assemble(session_id, events, files._replace(branches={**files.branches, **replaced}))
+        rest = complete, len(data), texts, sums, found.chosen
         return Reading(found.events, found.damages, found.is_changed, found.edits, *rest)
 
     def last_seq(self) -> int:
@@ -164,14 +190,14 @@ class Tree:
 
     # ── Writing: nothing here is what an append stands or falls with ─────────────────────────────────────────────────
 
-    def write_branch(self, name: str, data: bytes, overview: Overview, cut: int) -> None:
+    def write_branch(self, name: str, data: bytes, overview: Overview, cut: int) -> Replaced | None:
         """The text of a branch; of a new one, everything at once, so that nobody ever finds half a folder.
 
-        `cut` is the position in the text of its parent at which it goes another way.
+        `cut` is the position in the text of its parent at which it goes another way. What was replaced is there until
+        it is discarded.
         """
         if self.branch(name).exists():
-            self.write_session(name, data)
-            return
+            return self.write_session(name, data)
         self._branches.make()
         temporary = f"{TEMPORARY}{os.urandom(8).hex()}"
         new = self._branches.sub(temporary)
@@ -187,6 +213,7 @@ class Tree:
         except BaseException:
             discard(new)
             raise
+        return None
 
     def remove_branch(self, name: str) -> None:
         """Out of sight at once, then file by file."""
@@ -207,10 +234,24 @@ class Tree:
         """Whether there is anything in the file, and be it only a footer."""
         return bool(self.find(self.branch(name), SESSION))
 
-    def write_session(self, name: str, data: bytes) -> None:
+    def write_session(self, name: str, data: bytes) -> Replaced | None:
+        """An editor may save at any moment: what it wrote is not lost, but replaced."""
         folder = self.branch(name)
         folder.make()
-        folder.replace(SESSION, data)
+        aside = f"{_REPLACED}{os.urandom(8).hex()}"
+        found = exchange(folder, SESSION, data, aside)
+        return Replaced(name, aside, found) if found is not None else None
+
+    def replaced(self) -> Iterator[Replaced]:
+        """What writers had replaced, or were about to put there, when they were killed."""
+        for name in self.branch_names():
+            folder = self.branch(name)
+            for entry in sorted(folder.scan(), key=lambda entry: entry.name):
+                if entry.name.startswith(_REPLACED) and entry.is_file(follow_symlinks=False):
+                    yield Replaced(name, entry.name, folder.read(entry.name))
+
+    def discard(self, replaced: Replaced) -> None:
+        self.branch(replaced.branch).discard(replaced.name)
 
     def write_about(self, overview: Overview, name: str, cut: int) -> None:
         """metadata.yml and branch-metadata.yml; and scope.yml unless a person keeps it."""

@@ -20,6 +20,7 @@ from segue.formats.journal import encode_append, encode_event, fingerprint
 from segue.model import BranchCreated, Turn, fold, overview_of
 from segue.model.incoming import sort_out
 from segue.store import Durability, Receipt
+from segue.stores.gptel.tree import sum_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from segue.durable.folder import Folder
     from segue.durable.lock import WriterLock
     from segue.model import Event, Overview
-    from segue.stores.gptel.tree import Reading, Signature, Tree
+    from segue.stores.gptel.tree import Reading, Replaced, Signature, Tree
 
 SHOWN_AT_ONCE_BYTES = 1 << 18
 SHOWN_SHARE = 8
@@ -94,6 +95,8 @@ class GptelWriter:
         """Show what a writer that died had recorded and not shown."""
         with suppress(SegueError):
             self._tree.sweep(self._events)
+            for replaced in list(self._tree.replaced()):
+                self._merge(replaced)
             if not self._is_pending and (late := self._tree.late(fold(self._events))):
                 self._behind.update(late)
                 self._catch_up()
@@ -188,6 +191,8 @@ class GptelWriter:
         self._overview = overview_of(fold(self._events))
         self._recorded = {event.id: (event.seq, fingerprint(event)) for event in self._events}
         self._signature = reading.texts
+        self._sums = dict(reading.sums)
+        """Of each session.md as we read it or wrote it: in the place of any other we have to look."""
         self._edits = reading.edits
         self._is_pending = reading.is_changed
         """Whether our events are to be written anew, since the files say more."""
@@ -281,10 +286,25 @@ class GptelWriter:
             turns = [event for event in self._events if isinstance(event, Turn)] if new is None else new
             path = [turn for turn in turns if isinstance(turn, Turn) and turn.branch == name]
             if not is_saved or self._tree.find(self._tree.branch(name), SESSION) != data:  # an editor may have it open
-                self._tree.write_branch(name, data, self._overview, self._cut(name))
+                replaced = self._tree.write_branch(name, data, self._overview, self._cut(name))
+                before, self._sums[name] = self._sums.get(name), sum_of(data)
+                if replaced is not None and sum_of(replaced.data) == before:
+                    self._tree.discard(replaced)
+                elif replaced is not None and self._merge(replaced):
+                    self._write_texts(None, is_saved=is_saved)
+                    return
             self._tree.write_logs(name, path, self._events if new is None else new)
             self._shown_bytes[name] = text.size_bytes
             self._behind.discard(name)
+
+    def _merge(self, replaced: Replaced) -> bool:
+        """Take in what an editor had saved at the very moment at which we replaced it; whether that is anything new."""
+        reading = self._tree.read(self._overview.id, {replaced.branch: replaced.data})
+        if reading.is_changed or reading.damages:
+            self._take_in(reading)
+            self._record([])
+        self._tree.discard(replaced)
+        return reading.is_changed
 
     def _look(self) -> None:
         with suppress(SegueError):
