@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 ID = "together-20260101120000"
-SAVES = pytest.mark.parametrize("saves", [30, pytest.param(1500, marks=pytest.mark.long)])
+SAVES = pytest.mark.parametrize("saves", [30, pytest.param(1000, marks=[pytest.mark.long, pytest.mark.timeout(1800)])])
 
 WRITER = """
 import sys, segue

@@ -206,7 +206,7 @@ def convert_it(store: GptelStore, place: Place) -> None:  # noqa: ARG001 - as th
 OPERATIONS: list[Callable[[GptelStore, Place], None]] = [show, verify, tag, add, save, branch, convert_it]
 
 
-@pytest.mark.parametrize("rounds", [30, pytest.param(4000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("rounds", [30, pytest.param(2000, marks=[pytest.mark.long, pytest.mark.timeout(3600)])])
 def test_no_text_of_any_file_is_lost_whatever_their_ages(
     tmp_path: Path, pytestconfig: pytest.Config, rounds: int
 ) -> None:
