@@ -212,5 +212,74 @@ The preset is what gptel has been told of it, which is nothing at first."
     (run-hook-with-args 'gptel-post-response-functions (point-min) (point))
     (should-not (buffer-modified-p))))
 
+;;;; Answers that come in piece by piece
+
+(defun segue-gptel-streaming ()
+  "Return what gptel keeps of an answer that is about to come in at point."
+  (let ((info (list :buffer (current-buffer) :position (point-marker) :stream t :http-status "200")))
+    (save-excursion (run-hooks 'gptel-pre-response-hook))
+    info))
+
+(defun segue-gptel-check-one-answer (answer)
+  "Check that ANSWER is one answer, here and in the file."
+  (should (equal (segue-test-said (gptel--get-buffer-bounds) 'response) (list answer)))
+  (should (equal (segue-test-said (alist-get 'gptel--bounds (segue-footer-read)) 'response) (list answer)))
+  (should (< (save-excursion (goto-char (point-min)) (search-forward answer)) (segue-footer-start))))
+
+(ert-deftest segue-gptel-a-save-while-the-first-answer-comes-in-does-not-cut-it ()
+  (dolist (save (list #'save-buffer (lambda () (do-auto-save t)) #'segue-autosave-all))
+    (segue-gptel-session "empty"
+      (insert "### Hi")
+      (let ((info (segue-gptel-streaming)))
+        (gptel-curl--stream-insert-response "One " info)
+        (funcall save)
+        (should-not (buffer-modified-p))
+        (gptel-curl--stream-insert-response "two " info)
+        (funcall save)
+        (segue-gptel-check-one-answer "One two ")
+        (gptel-curl--stream-insert-response "three." info)
+        (run-hook-with-args 'gptel-post-response-functions (plist-get info :position) (point))
+        (segue-gptel-check-one-answer "One two three.")
+        (let ((said (plist-get (segue--call "show" jf/gptel--session-id "--store"
+                                            (segue--store (file-name-directory jf/gptel--session-dir)))
+                               :turns)))
+          (should (equal (mapcar (lambda (turn) (plist-get turn :content)) said) '("Hi" "One two three."))))))))
+
+(ert-deftest segue-gptel-an-answer-that-segue-took-in-half-way-is-one-answer-in-the-end ()
+  (segue-gptel-session "empty"
+    (insert "### Hi")
+    (let ((info (segue-gptel-streaming)) (store (segue--store (file-name-directory jf/gptel--session-dir))))
+      (gptel-curl--stream-insert-response "One " info)
+      (save-buffer)
+      (segue--call "add" jf/gptel--session-id "Meanwhile." "--store" store)
+      (gptel-curl--stream-insert-response "two." info)
+      (cl-letf (((symbol-function 'yes-or-no-p) #'always) ((symbol-function 'ask-user-about-supersession-threat) #'ignore))
+        (save-buffer))
+      (should (equal (mapcar (lambda (turn) (plist-get turn :content))
+                             (plist-get (segue--call "show" jf/gptel--session-id "--store" store) :turns))
+                     '("Hi" "One two." "Meanwhile."))))))
+
+(ert-deftest segue-gptel-marks-the-answers-anew-when-the-file-is-read-again ()
+  (dolist (keeps-modes '(t nil))
+    (segue-gptel-session "plain"
+      (segue--call "add" jf/gptel--session-id "Another answer." "--role" "assistant"
+                   "--store" (segue--store (file-name-directory jf/gptel--session-dir)))
+      (revert-buffer t t keeps-modes)
+      (should gptel-mode)
+      (should (equal (segue-test-said (gptel--get-buffer-bounds) 'response) '("Hello." "Another answer.")))
+      (goto-char (1- (segue-footer-start)))
+      (insert "More?")
+      (save-buffer)
+      (should (equal (segue-test-said (alist-get 'gptel--bounds (segue-footer-read)) 'response)
+                     '("Hello." "Another answer."))))))
+
+(ert-deftest segue-gptel-a-system-message-with-properties-is-saved-without ()
+  (segue-gptel-session "empty"
+    (insert "### Hi\n")
+    (setq-local gptel--system-message (propertize "Other." 'face 'bold))
+    (when (boundp 'gptel-system-prompt) (setq-local gptel-system-prompt (propertize "Other." 'face 'bold)))
+    (save-buffer)
+    (should (equal (alist-get 'gptel--system-message (segue-footer-read)) "Other."))))
+
 (provide 'segue-gptel-test)
 ;;; segue-gptel-test.el ends here

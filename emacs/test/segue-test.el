@@ -225,6 +225,76 @@
         (should (looking-at-p "\n\f"))
         (should (equal (buffer-substring (line-beginning-position) (point)) "### "))))))
 
+;;;; Footers of others
+
+(ert-deftest segue-a-footer-in-any-comment-syntax-is-read ()
+  (dolist (around '((";; " . "") ("# " . "") ("" . "") ("/* " . " */") ("<!-- " . " -->")))
+    (dolist (feed '("" "\f\n" "\f" "typed\f\n"))
+      (with-temp-buffer
+        (insert "### Hi\n\nHello.\n" feed)
+        (dolist (line '("Local Variables:" "gptel-temperature: 0.8" "gptel--bounds: ((response (9 15)))" "End:"))
+          (insert (car around) line (cdr around) "\n"))
+        (ert-info ((format "%S %S" around feed))
+          (should (equal (segue-test-sorted (segue-footer-read))
+                         (if (equal feed "\f")
+                             (and (equal (car around) "") nil)
+                           '((gptel--bounds (response (9 15))) (gptel-temperature . 0.8))))))))))
+
+(ert-deftest segue-what-was-typed-on-the-line-of-the-form-feed-is-kept-and-the-footer-is-found ()
+  (segue-test-visiting (segue-test-main (segue-test-copy "settings"))
+    (let ((before (segue-footer-read)))
+      (goto-char (segue-footer-start))
+      (forward-char 1)
+      (insert "typed here")
+      (should (equal (segue-footer-read) before))
+      (pcase-let ((`(,mark . ,variables) (segue-footer--take)))
+        (should (string-match-p "\\`<!-- segue " mark))
+        (should (save-excursion (goto-char (point-min)) (search-forward "typed here" nil t)))
+        (should-not (save-excursion (goto-char (point-min)) (search-forward "\f" nil t)))
+        (segue-footer--put mark variables)
+        (should (equal (segue-footer-read) before))))))
+
+(ert-deftest segue-no-property-of-a-text-comes-from-a-footer ()
+  (dolist (text '("#(\"x\" 0 1 (display (when (setq segue-test-ran t) . \"y\")))" "(#(\"x\" 0 1 (face bold)))"
+                  "#s(hash-table)" "#[0 \"\" [] 1]" "#1=(#1#)" "#.(setq segue-test-ran t)" "'x" "`(,x)" "[x]" "?a" "#'x"
+                  "(1 . 2 3)" "1 2" "\"open" "(open" ")" "" "." "#:x" "##" "99999999999999999999" "1e999"))
+    (ert-info (text) (should-error (segue-read text) :type 'segue-bad-value)))
+  (should-error (segue-read (concat (make-string 51 ?\() (make-string 51 ?\)))) :type 'segue-bad-value)
+  (should-not segue-test-ran))
+
+(ert-deftest segue-plain-values-come-back ()
+  (dolist (value '(1 -5 0.8 1e-07 "a\n\"b\\\t\f" nil t gpt-4o (1 "x" (y . 2) ((z))) ((1 . 2) (3 . 4)) \two\ words \4 \#b \?a))
+    (should (equal (segue-read (segue-printed value)) value)))
+  (should (equal (segue-printed (list (propertize "x" 'face 'bold) 1)) "(\"x\" 1)"))
+  (let ((print-length 1) (print-level 1)) (should (equal (segue-printed '((1 2) 3)) "((1 2) 3)"))))
+
+(ert-deftest segue-a-directory-chooses-nothing-for-a-session ()
+  (let* ((dir (segue-test-copy "settings")) (segue-test-ran nil) (enable-local-variables :all) (enable-local-eval t))
+    (write-region "((nil . ((gptel-temperature . 2) (gptel--tool-names . (#(\"x\" 0 1 (face bold)))) (fill-column . 33)
+                             (eval . (setq segue-test-ran t)))))" nil
+                  (expand-file-name ".dir-locals.el" dir) nil 'quiet)
+    (segue-test-on
+      (segue-test-visiting (segue-test-main dir)
+        (should (equal gptel-temperature 0.8))
+        (should (segue-plain-p gptel--tool-names))
+        (should (equal fill-column 33))
+        (should-not segue-test-ran)))))
+
+;;;; Reading the file again
+
+(ert-deftest segue-a-buffer-that-is-read-again-knows-who-said-what ()
+  (dolist (keeps-modes '(t nil))
+    (let ((dir (segue-test-copy "plain")))
+      (segue-test-on
+        (segue-test-visiting (segue-test-main dir)
+          (segue--call "add" (file-name-nondirectory dir) "Another answer." "--role" "assistant"
+                       "--store" (segue--store (file-name-directory dir)))
+          (revert-buffer t t keeps-modes)
+          (should (equal (segue-test-said gptel--bounds 'response) '("Hello." "Another answer.")))
+          (should (equal jf/gptel--branch-name "main"))
+          (should (jf/gptel--registry-get jf/gptel--session-id "main"))
+          (should-not warned))))))
+
 ;;;; Saving
 
 (ert-deftest segue-auto-save-saves-sessions-and-nothing-else ()

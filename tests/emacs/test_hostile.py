@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = pytest.mark.needs("emacs")
-COUNTS = pytest.mark.parametrize("count", [150, pytest.param(20_000, marks=[pytest.mark.long, pytest.mark.timeout(3600)])])
+COUNTS = pytest.mark.parametrize(
+    "count", [150, pytest.param(20_000, marks=[pytest.mark.long, pytest.mark.timeout(3600)])]
+)
 
 
 def footer_of(chance: random.Random) -> str:

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import threading
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,23 +19,25 @@ from tests.emacs.test_emacs import LISP, emacs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 ID = "together-20260101120000"
-SAVES = pytest.mark.parametrize("saves", [30, pytest.param(1000, marks=[pytest.mark.long, pytest.mark.timeout(1800)])])
+LONG = [pytest.mark.long, pytest.mark.timeout(1800)]
+SAVES = pytest.mark.parametrize("saves", [30, pytest.param(1000, marks=LONG)])
 
 WRITER = """
 import sys, segue
 from pathlib import Path
-root, stop = sys.argv[1:]
+root, stop, name = sys.argv[1:]
 with segue.open(f"gptel:{root}") as library:
     count = 0
     while not Path(stop).exists():
-        with library.open("%s") as live:
+        with library.open(name) as live:
             for _ in range(5):
                 count += 1
                 live.add("assistant", f"answer{count}x")
 print(count)
-""" % ID
+"""
 
 
 def in_place(path: Path, data: bytes) -> None:
@@ -79,7 +80,7 @@ class Writer:
     def __init__(self, root: Path) -> None:
         self._stop = root.parent / "stop"
         self._process = subprocess.Popen(
-            [sys.executable, "-c", WRITER, str(root), str(self._stop)], stdout=subprocess.PIPE, env={**os.environ}
+            [sys.executable, "-c", WRITER, str(root), str(self._stop), ID], stdout=subprocess.PIPE, env={**os.environ}
         )
 
     def stop(self) -> int:
@@ -130,17 +131,20 @@ def test_what_an_editor_saves_while_segue_writes_is_never_lost(
 
 
 TYPE = """(progn (segue-mode 1) (setq segue-command "/nowhere/segue" warning-minimum-log-level :emergency)
-  (let ((vc-handled-backends nil) (count 0) (file "%s"))
-    (find-file file)
+  (let ((vc-handled-backends nil) (count 0))
+    (find-file "%s")
     (while (< count %d)
-      (unless (verify-visited-file-modtime) (revert-buffer t t))
-      (goto-char (or (segue-footer-start) (point-max)))
-      (insert (format "\n### word%%dw\n" count))
-      (condition-case nil (segue-autosave) (error nil))
-      (if (buffer-modified-p)
-          (set-buffer-modified-p nil)   ; it changed on disk: the next round reads it again
-        (princ (format "word%%dw\n" count))
-        (setq count (1+ count))))))"""
+      (condition-case nil               ; where Emacs would ask, since the file changed on disk, it is read again
+          (progn
+            (unless (verify-visited-file-modtime) (revert-buffer t t))
+            (goto-char (or (segue-footer-start) (point-max)))
+            (insert (format "\n### word%%dw\n" count))
+            (segue-autosave)
+            (unless (buffer-modified-p)
+              (princ (format "word%%dw\n" count))
+              (setq count (1+ count))))
+        (error nil))
+      (set-buffer-modified-p nil))))"""
 
 
 @pytest.mark.needs("emacs")

@@ -305,8 +305,9 @@ class _Assembly:
         preset, overrides = text_field(self._about, "preset", "agent_type"), None
         if self._has_other_list(page):
             expected = self._expected(page)
+            unread = {name: expected[name] for name in page.others if name in expected}  # these change nothing
             preset = changed_preset(page.variables, expected) or preset
-            overrides = changed_overrides(page.variables, expected, session.overrides)
+            overrides = changed_overrides({**page.variables, **unread}, expected, session.overrides)
         if preset and (session.preset is None or preset != session.preset.name):
             self._made.append(Preset(name=preset, timestamp=self._now(), id=self._named("preset", preset)))
         if overrides is not None:

@@ -54,9 +54,10 @@ def changed_overrides(
     for key, variable in VARIABLES.items():
         if printed(shown.get(variable)) == printed(expected.get(variable)):
             continue
-        if (value := _json_of(shown.get(variable))) is None:
+        value = _json_of(shown.get(variable))
+        if shown.get(variable) is None:
             values.pop(key, None)
-        else:
+        elif _lisp_of(key, value) is not None:  # what cannot be its value changes nothing
             values[key] = value
     return values if values != overrides else None
 
@@ -70,7 +71,7 @@ def changed_variables(shown: Mapping[str, object], expected: Mapping[str, object
 def overrides_in(shown: Mapping[str, object]) -> JsonObject:
     """What a footer says otherwise than its preset."""
     found = {key: _json_of(shown.get(variable)) for key, variable in VARIABLES.items()}
-    return {key: value for key, value in found.items() if value is not None}
+    return {key: value for key, value in found.items() if _lisp_of(key, value) is not None}
 
 
 def _lisp_of(key: str, value: object) -> object:
