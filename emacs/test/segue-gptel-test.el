@@ -14,6 +14,7 @@
       (if (eval condition lexical-binding) then (macroexp-progn else)))))
 (require 'gptel)
 (require 'gptel-openai)
+(require 'userlock)                     ; it would undo what tests do to it when it is loaded
 (require 'segue-room)
 
 (gptel-make-openai "Test" :key "none" :models '(gpt-4o gpt-5))
@@ -252,8 +253,9 @@ The preset is what gptel has been told of it, which is nothing at first."
       (gptel-curl--stream-insert-response "One " info)
       (save-buffer)
       (segue--call "add" jf/gptel--session-id "Meanwhile." "--store" store)
-      (gptel-curl--stream-insert-response "two." info)
-      (cl-letf (((symbol-function 'yes-or-no-p) #'always) ((symbol-function 'ask-user-about-supersession-threat) #'ignore))
+      (cl-letf (((symbol-function 'yes-or-no-p) #'always)
+                ((symbol-function 'ask-user-about-supersession-threat) #'ignore))
+        (gptel-curl--stream-insert-response "two." info)
         (save-buffer))
       (should (equal (mapcar (lambda (turn) (plist-get turn :content))
                              (plist-get (segue--call "show" jf/gptel--session-id "--store" store) :turns))

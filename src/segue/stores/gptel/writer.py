@@ -30,11 +30,14 @@ if TYPE_CHECKING:
     from segue.durable.folder import Folder
     from segue.durable.lock import WriterLock
     from segue.model import Event, Overview
-    from segue.stores.gptel.tree import Reading, Replaced, Signature, Tree
+    from segue.stores.gptel.tree import Reading, Replaced, Signature, Sum, Tree
 
 SHOWN_AT_ONCE_BYTES = 1 << 18
 SHOWN_SHARE = 8
 """A longer conversation is shown again when an eighth of it is new, or when something other than a turn happens."""
+
+TRIES = 10
+"""So often a text is written again at once, since somebody saved it while it was written."""
 
 
 class GptelWriter:
@@ -191,8 +194,8 @@ class GptelWriter:
         self._overview = overview_of(fold(self._events))
         self._recorded = {event.id: (event.seq, fingerprint(event)) for event in self._events}
         self._signature = reading.texts
-        self._sums = dict(reading.sums)
-        """Of each session.md as we read it or wrote it: in the place of any other we have to look."""
+        self._sums: dict[str, Sum | None] = dict(reading.sums)
+        """Of each session.md as it was taken in, or written: whatever else we replace is taken in then."""
         self._edits = reading.edits
         self._is_pending = reading.is_changed
         """Whether our events are to be written anew, since the files say more."""
@@ -275,8 +278,11 @@ class GptelWriter:
             self._write_texts(new)
         self._look()
 
-    def _write_texts(self, new: list[Event] | None, *, is_saved: bool = False) -> None:
-        """`new` is all that may be missing from the logs; everything, if nobody knows."""
+    def _write_texts(self, new: list[Event] | None, *, is_saved: bool = False, tries: int = TRIES) -> None:
+        """`new` is all that may be missing from the logs; everything, if nobody knows.
+
+        An editor that saves all the time has the last word for now, once that has happened so often in a row.
+        """
         for name in sorted(self._behind):
             text = self._text(name)
             is_kept = is_saved or (not text.size_bytes and self._tree.is_saved(name))
@@ -290,19 +296,24 @@ class GptelWriter:
                 before, self._sums[name] = self._sums.get(name), sum_of(data)
                 if replaced is not None and sum_of(replaced.data) == before:
                     self._tree.discard(replaced)
-                elif replaced is not None and self._merge(replaced):
-                    self._write_texts(None, is_saved=is_saved)
+                elif replaced is not None and self._merge(replaced, sum_of(data)):
+                    if tries:
+                        self._write_texts(None, is_saved=is_saved, tries=tries - 1)
                     return
             self._tree.write_logs(name, path, self._events if new is None else new)
             self._shown_bytes[name] = text.size_bytes
             self._behind.discard(name)
 
-    def _merge(self, replaced: Replaced) -> bool:
-        """Take in what an editor had saved at the very moment at which we replaced it; whether that is anything new."""
+    def _merge(self, replaced: Replaced, ours: Sum | None = None) -> bool:
+        """Take in what an editor had saved at the very moment at which we replaced it; whether that is anything new.
+
+        `ours` is what we put in its place. What is there now may be yet another, which is not taken in thereby.
+        """
         reading = self._tree.read(self._overview.id, {replaced.branch: replaced.data})
         if reading.is_changed or reading.damages:
             self._take_in(reading)
             self._record([])
+        self._sums[replaced.branch] = ours
         self._tree.discard(replaced)
         return reading.is_changed
 
