@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
 
 from segue.errors import DamagedError, SegueError, StorageError
 from segue.formats.gptel.fields import find_fields
+from segue.library import Library
 from segue.model import Overrides, Preset, Scope, Title, Turn, Unknown
 from segue.stores.gptel import GptelStore
 from segue.testing.conformance.chapter import ID, begin, keep, names
 from segue.testing.events import START, every_kind, fork, metadata, moment, status, switched, turn, turns
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 CORPUS = Path(__file__).parents[2] / "corpus" / "gptel"
 
@@ -284,6 +291,143 @@ def test_a_folder_without_branches_is_no_session(store: GptelStore, tmp_path: Pa
     assert list(store.ids()) == []
     with pytest.raises(SegueError):
         store.create("notes", [replace(Title(title="x", timestamp=START, id="t"))])
+
+
+# ── Files of different ages ──────────────────────────────────────────────────────────────────────────────────────────
+
+FIRST = [("user", "How?"), ("assistant", "Thus."), ("user", "Why?"), ("assistant", "Therefore.")]
+
+
+def talk(store: GptelStore, *said: tuple[str, str]) -> None:
+    library = Library(store)
+    with library.open(ID) if store.folder.sub(ID).exists() else library.create(id=ID, agent="executor") as live:
+        for role, text in said:
+            live.add(role, text)
+
+
+def test_without_our_events_the_text_is_the_session(store: GptelStore, main: Path) -> None:
+    talk(store, *FIRST)
+    shown = (main / "session.md").read_text()
+    shutil.rmtree(main.parent.parent / ".segue")
+    assert said(store) == FIRST
+    assert store.examine(ID).damages == ()
+    with Library(store).open(ID) as live:
+        live.tag("kept")
+    assert said(store) == FIRST
+    assert (main / "session.md").read_text().partition("\f")[0] == shown.partition("\f")[0]
+
+
+def test_without_our_events_the_settings_and_the_scope_are_those_of_the_files(store: GptelStore, main: Path) -> None:
+    talk(store, *FIRST)
+    with Library(store).open(ID) as live:
+        live.use_preset("executor")
+        live.override({"temperature": 0.3})
+        live.set_scope({"paths": {"read": ["/a"]}})
+    shutil.rmtree(main.parent.parent / ".segue")
+    session = store.load(ID)
+    assert (session.preset and session.preset.name, session.overrides) == ("executor", {"temperature": 0.3})
+    assert session.scope == {"paths": {"read": ["/a"]}}
+
+
+def test_events_that_are_older_than_the_text_lose_none_of_it(store: GptelStore, main: Path) -> None:
+    talk(store, *FIRST[:2])
+    events = main.parent.parent / ".segue" / "events.jsonl"
+    older = events.read_bytes()
+    talk(store, *FIRST[2:])
+    events.write_bytes(older)
+    assert said(store) == FIRST
+    talk(store, ("user", "And?"))
+    assert said(store) == [*FIRST, ("user", "And?")]
+    assert "Therefore." in (main / "session.md").read_text()
+
+
+def test_a_text_that_is_older_than_the_events_loses_nothing(store: GptelStore, main: Path) -> None:
+    talk(store, *FIRST[:2])
+    older = (main / "session.md").read_bytes()
+    talk(store, *FIRST[2:])
+    (main / "session.md").write_bytes(older)
+    assert said(store) == FIRST
+    talk(store, ("user", "And?"))
+    assert "Therefore." in (main / "session.md").read_text()
+
+
+def test_events_of_another_copy_are_joined_with_the_text(store: GptelStore, main: Path, tmp_path: Path) -> None:
+    talk(store, *FIRST[:2])
+    shutil.copytree(tmp_path / ID, tmp_path / "other" / ID, symlinks=True)
+    talk(GptelStore(str(tmp_path / "other")), ("user", "There"), ("assistant", "Yes, there."))
+    talk(store, ("user", "Here"), ("assistant", "Yes, here."))
+    shutil.copy(tmp_path / "other" / ID / ".segue" / "events.jsonl", main.parent.parent / ".segue" / "events.jsonl")
+    talk(store, ("user", "And?"))
+    assert {text for _, text in said(store)} == {"How?", "Thus.", "There", "Yes, there.", "Here", "Yes, here.", "And?"}
+    assert ("assistant", "Yes, here.") in said(store)
+
+
+def test_a_folder_of_a_branch_that_was_copied_is_a_branch_with_all_that_it_says(store: GptelStore, main: Path) -> None:
+    talk(store, *FIRST)
+    shutil.copytree(main, main.with_name("copied"))
+    assert said(store, "copied") == FIRST
+    talk(store, ("user", "And?"))
+    assert said(store, "copied") == FIRST
+    assert "Therefore." in (main.with_name("copied") / "session.md").read_text()
+
+
+def test_an_answer_that_a_person_removed_stays_removed_and_is_on_record(store: GptelStore, main: Path) -> None:
+    talk(store, *FIRST)
+    path = main / "session.md"
+    path.write_text(path.read_text().replace("Thus.\n", ""))
+    talk(store, ("user", "And?"))
+    assert ("assistant", "Thus.") not in said(store)
+    assert b"Thus." in (main.parent.parent / ".segue" / "events.jsonl").read_bytes()
+    assert "Thus." not in path.read_text()
+
+
+def _without_the_mark(text: str) -> str:
+    return re.sub(r"<!-- segue .*\n", "", text)
+
+
+FOOTERS: dict[str, Callable[[str], str]] = {
+    "without our line": _without_the_mark,
+    "without the form feed": lambda text: _without_the_mark(text).replace("\f\n", ""),
+    "typed behind the form feed": lambda text: text.replace("\f", "\fAnd?"),
+    "typed before the form feed": lambda text: text.replace("\f", "And?\f"),
+    "in other comments": lambda text: _without_the_mark(text).replace("<!-- ", ";; ").replace(" -->", ""),
+    "in comments of Org": lambda text: _without_the_mark(text).replace("<!-- ", "# ").replace(" -->", ""),
+}
+
+
+@pytest.mark.parametrize("how", FOOTERS)
+def test_bounds_say_who_said_what_whatever_became_of_the_footer(store: GptelStore, main: Path, how: str) -> None:
+    """Two of the four were said in Emacs, so that the bounds alone know of them."""
+    talk(store, *FIRST[:2])
+    path = main / "session.md"
+    text = path.read_text().replace("### \n", "### Why?\n\nTherefore.\n")
+    start = text.index("Therefore.") + 1
+    text = re.sub(r"\(response \((.*?)\)", rf"(response (\1) ({start} {start + 10})", text)
+    assert f"({start} {start + 10})" in text
+    path.write_text(FOOTERS[how](text))
+    assert [one for one in said(store) if one != ("user", "And?")] == FIRST
+    talk(store, ("user", "More?"))
+    assert [one for one in said(store) if one != ("user", "And?")] == [*FIRST, ("user", "More?")]
+
+
+def test_bounds_of_another_text_are_not_believed(store: GptelStore, main: Path) -> None:
+    talk(store, *FIRST)
+    path = main / "session.md"
+    path.write_text(_without_the_mark(path.read_text()).replace("How?", "How on earth?"))
+    assert ("assistant", "Thus.") in said(store)
+    assert ("assistant", "Therefore.") in said(store)
+    assert ("user", "How on earth?") in said(store)
+
+
+def test_a_list_of_variables_of_somebody_elses_is_on_record_when_the_file_is_written_anew(
+    store: GptelStore, main: Path
+) -> None:
+    talk(store, *FIRST)
+    path = main / "session.md"
+    path.write_text(path.read_text().replace("<!-- End", "<!-- fill-column: 77 -->\n<!-- End"))
+    talk(store, ("user", "And?"))
+    notes = [event for event in store.read(ID) if isinstance(event, Unknown) and event.type == "edited"]
+    assert notes[-1].data["variables"] == {"main": {"fill-column": "77"}}
 
 
 # ── Damage ───────────────────────────────────────────────────────────────────────────────────────────────────────────
