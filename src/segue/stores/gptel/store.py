@@ -95,7 +95,7 @@ class GptelStore(Shelf):
             self.folder.make()
             self.folder.sync()  # whoever made the session may have been killed before this
             tree.folder.sync()
-            reading = _sound(session_id, self._read(session_id))
+            reading = _sound(session_id, self._read(session_id, tree.read_finished))
             _check_version(session_id, reading.events)
             if reading.complete < reading.size_bytes:
                 self._set_aside(tree, session_id, reading.complete)
@@ -244,11 +244,11 @@ class GptelStore(Shelf):
     def _tree(self, session_id: str) -> Tree:
         return Tree(self.folder, check_id(session_id))
 
-    def _read(self, session_id: str) -> Reading:
+    def _read(self, session_id: str, read: Callable[[str], Reading] | None = None) -> Reading:
         tree = self._tree(session_id)
         if not tree.exists():
             raise self._missing(session_id)
-        reading = tree.read(session_id)
+        reading = (read or tree.read)(session_id)
         if not tree.exists():
             raise self._missing(session_id)
         return reading

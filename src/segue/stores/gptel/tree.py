@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
     from segue.model import Event, JsonObject, Overview, Session, Turn
 
 _TEXTS = (SESSION, SCOPE)
+_PATIENCE_SECONDS, _GLANCE_SECONDS = 0.2, 0.01
+_FRESH_NANOSECONDS = 1_000_000_000
 _LAST = re.compile(rb'"seq":(\d{1,18}),"sum":"[0-9a-f]{8}"\}\n\Z')
 Signature = tuple[tuple[str, int, int, int], ...]
 """Of the files that say what the session is: name, inode, size and mtime of each."""
@@ -141,6 +144,19 @@ class Tree:
         found = assemble(session_id, events, files._replace(branches={**files.branches, **replaced}))
         rest = complete, len(data), texts, sums, found.chosen
         return Reading(found.events, found.damages, found.is_changed, found.edits, *rest)
+
+    def read_finished(self, session_id: str) -> Reading:
+        """The same for a writer, which waits a moment where an editor may be in the midst of saving."""
+        reading = self.read(session_id)
+        until = time.monotonic() + _PATIENCE_SECONDS
+        while reading.damages and self._is_fresh(reading.texts) and time.monotonic() < until:
+            time.sleep(_GLANCE_SECONDS)
+            reading = self.read(session_id)
+        return reading
+
+    def _is_fresh(self, texts: Signature) -> bool:
+        now = time.time_ns()
+        return any(abs(now - mtime_ns) < _FRESH_NANOSECONDS for *_, mtime_ns in texts)
 
     def last_seq(self) -> int:
         """Of our events, at a glance; 0 if there are none, or nobody can tell."""

@@ -73,7 +73,7 @@ class GptelWriter:
         with self._mutex:
             self._check()
             if self._tree.texts() != self._signature:  # somebody saved the text in an editor
-                self._take_in(self._tree.read(self._overview.id))
+                self._take_in(self._tree.read_finished(self._overview.id))
             new, seqs, overview = sort_out(events, self._overview, self._recorded, fingerprint)
             if new:
                 self._record(new)
@@ -83,7 +83,7 @@ class GptelWriter:
                 self._show(new)
                 if self.branch in self._chosen:  # what waited in the file of this branch holds from now on
                     with suppress(SegueError):
-                        self._take_in(self._tree.read(self._overview.id))
+                        self._take_in(self._tree.read_finished(self._overview.id))
             elif self._log is not None:
                 self._log.sync()  # a writer that was killed may have written them without
             return Receipt(seqs=seqs, durability=Durability.SYNCED)
@@ -114,7 +114,7 @@ class GptelWriter:
         with self._mutex:
             self._check()
             if self._tree.texts() != self._signature:
-                self._take_in(self._tree.read(self._overview.id))
+                self._take_in(self._tree.read_finished(self._overview.id))
             if self._is_pending:
                 self._record([])
             self._chosen.pop(settled, None)
