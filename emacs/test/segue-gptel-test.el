@@ -14,7 +14,7 @@
       (if (eval condition lexical-binding) then (macroexp-progn else)))))
 (require 'gptel)
 (require 'gptel-openai)
-(require 'userlock)                     ; it would undo what tests do to it when it is loaded
+(load "userlock" nil t)                ; it would undo what tests do to it when it is loaded
 (require 'segue-room)
 
 (gptel-make-openai "Test" :key "none" :models '(gpt-4o gpt-5))

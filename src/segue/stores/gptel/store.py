@@ -184,9 +184,12 @@ class GptelStore(Shelf):
         for name in session.branches:
             folder = tree.branch(name)
             data = Conversation(session.path(name)).encode(Upto(session.seq, reading.edits), variables_of(session))
-            if tree.find(folder, SESSION) not in {None, data}:
+            before = tree.find(folder, SESSION)
+            if before not in {None, data}:
                 keep_original(folder, SESSION)
-            tree.write_session(name, data)
+            replaced = tree.write_session(name, data)
+            if replaced is not None and replaced.data == before:  # else somebody saved just now, and it is taken in
+                tree.discard(replaced)
         tree.ours.replace(EVENTS, b"".join([encode_event(event) for event in numbered]))
         return kept
 
