@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 MEMORY_BYTES = 1 << 30
-CPU_SECONDS = 40
+CPU_SECONDS = 120
 _NEW = "01a1df33-fc2a-7eb2-8416-00000000000{}"
 _AT = '"timestamp":"2026-11-15T12:00:00Z"'
 

@@ -141,9 +141,7 @@ class Catalog:
         condition, values = conditions(filters or Filters(), pieces=True)
         statement = query("matches").format(filters=condition)
         values |= {"words": words, "limit": min(limit, _LARGEST)}
-        return self._answer(
-            lambda: [self._hit(words, row["piece"], row["matches"]) for row in self._ask(statement, values)]
-        )
+        return self._answer(lambda: self._hits(statement, values))
 
     def said(self, entry: Entry, *, first: int = 0, branch: str = "", limit: int = 6) -> list[Piece]:
         """The last turns of a session, or those from a place on, as they were when it was read; in order."""
@@ -324,24 +322,25 @@ class Catalog:
         )
 
     def _answer(self, ask: Callable[[], T]) -> T:
-        """What is asked for, of one moment; where the index is broken, of one made anew from the same sources."""
+        """What is asked for; where the index is broken, of one made anew from the same sources."""
         try:
-            return self._at_one_moment(ask)
+            return ask()
         except BROKEN as error:
             if is_busy(error):
                 raise StorageError("the index is being written", hint="try again") from None
             self._begin_again(error)
         try:
             self._refresh(*self._followed, lambda _: None)
-            return self._at_one_moment(ask)
+            return ask()
         except BROKEN as error:
             raise StorageError(f"the index cannot be made ({error})", hint="try again") from None
 
-    def _at_one_moment(self, ask: Callable[[], T]) -> T:
-        """In one read transaction: others may write all the while."""
+    def _hits(self, statement: str, values: dict[str, object]) -> list[Hit]:
+        """In one read transaction, since these are several questions: others may write all the while."""
         self._connection.execute("BEGIN")
         try:
-            return ask()
+            found = self._ask(statement, values)
+            return [self._hit(str(values["words"]), row["piece"], row["matches"]) for row in found]
         finally:
             self._connection.rollback()
 
