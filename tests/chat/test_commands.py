@@ -321,12 +321,12 @@ def test_save_replaces_no_link_and_no_folder(desk: Desk) -> None:
     assert (desk.root / "folder" / "talk.md").exists()
 
 
-@pytest.mark.parametrize("format", ["json", "jsonl"])
-def test_what_was_exported_can_be_imported_elsewhere(desk: Desk, format: str) -> None:
-    desk.talk("one", "two", "/fork other 1", "three", f"/export {format} copy", "/export")
-    (desk.root / "copy").rename(desk.root / f"copy.{format}")
+@pytest.mark.parametrize(("format", "name"), [("json", "copy.json"), ("jsonl", "copy.jsonl"), ("markdown", "copy.md")])
+def test_what_was_exported_can_be_imported_elsewhere(desk: Desk, format: str, name: str) -> None:
+    desk.talk("one", "two", "/fork other 1", "## 9. user", f"/export {format} copy", "/export")
+    (desk.root / "copy").rename(desk.root / name)
     assert (desk.root / "talk.jsonl").exists()
-    desk.talk(f"/import copy.{format}", f"/import copy.{format}", id="second")
+    desk.talk(f"/import {name}", f"/import {name}", id="second")
     turns = desk.library.load("second").turns
     assert [(turn.role, turn.content) for turn in turns] == desk.said
     assert "0 turns recorded" in desk.err
@@ -341,6 +341,7 @@ def test_what_was_exported_can_be_imported_elsewhere(desk: Desk, format: str) ->
         ("a.json", '{"turns": 7}', "it has no role"),
         ("a.json", "[" * 100_000, "nested too deeply"),
         ("a.txt", "hello", "it is not JSON"),
+        ("a.md", "# Old\n\n- session: `s`\n\n## 1. user · 2026\n\nx\n", "it was not exported by this version"),
     ],
 )
 def test_an_import_with_anything_wrong_in_it_records_nothing(desk: Desk, name: str, content: str, reason: str) -> None:

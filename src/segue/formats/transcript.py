@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -108,18 +109,18 @@ def read_markdown(text: str) -> list[JsonObject]:
     if not re.match(rf"# [^\n]*\n\n(?:- [^\n]*\n)*{re.escape(_FORMAT)}\n", text):
         raise BadTurnError("it was not exported by this version, and so nobody can tell where a turn of it ends")
     turns: list[JsonObject] = []
-    for heading, content, parts in _sections(text):
-        role, timestamp, tokens = heading
-        turns.append(
-            {
-                "type": "turn",
-                "role": role,
-                "content": unshielded(content),
-                "timestamp": timestamp,
-                "tokens": None if tokens is None else int(tokens),
-                "parts": [json.loads(part) for part in parts],
-            }
-        )
+    for (role, timestamp, tokens), content, parts in _sections(text):
+        turn: JsonObject = {
+            "type": "turn",
+            "role": role,
+            "content": unshielded(content),
+            "timestamp": timestamp,
+            "tokens": None if tokens is None else int(tokens),
+            "parts": [json.loads(part) for part in parts],
+        }
+        # Ids are not for people to read, so what is said stands for them: reading it again adds nothing.
+        said = json.dumps([len(turns), turn]).encode()
+        turns.append({**turn, "id": f"markdown:{sha256(said).hexdigest()[:32]}"})
     return turns
 
 
