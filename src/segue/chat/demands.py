@@ -56,9 +56,9 @@ def agent_demand(spec: Spec, *, chosen_model: bool = False) -> Demand:
         case "command" | "tool":
             words = f"the command {shlex.join(spec.argv)}"
         case kind if spec.base_url:
-            words = f"{spec.model or kind} at {spec.base_url}, which is sent all that is said here"
+            words = f"{spec.model or kind} at {spec.base_url}"
         case _:
-            words = f"{spec}, which is sent all that is said here"
+            words = str(spec)
     if chosen_model:
         return Demand(part=REACH, content=str(spec.reach), words=words)
     return Demand(part=AGENT, content=str(spec), words=words)
