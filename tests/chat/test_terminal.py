@@ -182,7 +182,9 @@ def test_what_was_typed_is_found_again_the_next_time_and_by_nobody_else(tmp_path
         at.type(CTRL_D)
         assert at.end() == 0
     file = tmp_path / "state" / "history.jsonl"
-    assert [json.loads(line) for line in file.read_text().splitlines()] == ["first", "second"]
+    assert [json.loads(line) for line in file.read_text().splitlines()] == [
+        {"text": text, "session": "talk"} for text in ("first", "second")
+    ]
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     with Sitting(tmp_path) as at:
         at.wait_for_status("4 turns · main")
