@@ -288,3 +288,14 @@ def test_a_scope_that_is_held_can_be_narrowed_by_anybody(filing: Filing, tmp_pat
     path.write_text("paths: [")
     with pytest.raises(UsageError):
         permissions.check("read", "other")
+
+
+def test_what_one_scope_denies_for_good_is_not_hidden_by_a_refusal_of_the_other(filing: Filing, tmp_path: Path) -> None:
+    permissions = permissions_of(filing, tmp_path, accept=lambda _: False)
+    path = scope_path(tmp_path)
+    path.write_text("paths: {read: [notes/**]}")
+    assert not permissions.check("read", "secret").is_final
+    path.write_text("paths: {read: [notes/**], deny: [secret]}")
+    with pytest.raises(UsageError):
+        permissions.allow_once("read", "secret")
+    assert permissions.check("read", "secret").is_final

@@ -155,8 +155,9 @@ class Permissions:
         return self.settled(self._verdict(action, target, cwd))
 
     def _verdict(self, action: Action, target: str, cwd: str) -> Verdict:
+        """Of all that hold: what denies for good, else what refuses, else what allows."""
         verdicts = [guard.check(action, target, cwd=cwd) for guard in self.guards()]
-        return next((one for one in verdicts if not one.allowed), verdicts[0])
+        return min(verdicts, key=lambda one: (one.allowed, not one.is_final))
 
     def _compile(self, current: Resolved) -> Guard:
         for known, guard in self._compiled:
