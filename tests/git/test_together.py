@@ -12,11 +12,10 @@ import pytest
 
 import segue
 from segue.git import Repository
+from tests.git.place import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from tests.git.place import Place
 
 PACKAGE = Path(segue.__file__).resolve().parent.parent
 QUICK, LONG = (4, 10), (6, 40)
@@ -83,7 +82,9 @@ def assert_all_are_committed(place: Place, processes: int, count: int, trusted: 
         name, _, number = subject.rpartition(" ")
         ours = {f"conversations/{name}/{number}.json", f"conversations/{name}/plan.md"}
         assert {file for file in changed if file} == ({"by-hand.txt"} if name == "user" else ours)
-    assert place.git("diff", "HEAD", "--stat", "--", "conversations") == ""
+    fresh = Place(place.root, place.environ | {"GIT_INDEX_FILE": str(place.root / ".git" / "fresh")})
+    fresh.git("read-tree", "HEAD")
+    assert fresh.git("status", "--porcelain", "--", *(f"conversations/{name}" for name in names)) == ""
     assert "error" not in place.git("fsck", "--no-progress")
     print(f"{len(said)} of {processes * count} commits beside {len(by_user)} of the user")  # noqa: T201 - shown by -rP
     if (
