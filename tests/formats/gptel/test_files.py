@@ -24,7 +24,7 @@ CORPUS = Path(__file__).parents[2] / "corpus" / "gptel"
 
 texts = st.text(st.characters(codec="utf-8"), max_size=20)
 values: st.SearchStrategy[object] = st.recursive(
-    st.integers() | st.floats(allow_nan=False, allow_infinity=False) | texts | st.sampled_from([True]),
+    st.integers(-(10**17), 10**17) | st.floats(allow_nan=False, allow_infinity=False) | texts | st.sampled_from([True]),
     lambda inner: st.lists(inner, min_size=1, max_size=4),
     max_leaves=8,
 )

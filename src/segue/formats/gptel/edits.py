@@ -165,9 +165,10 @@ def _merged(path: Sequence[Turn], found: list[Piece], base: int | None) -> Itera
         changed = visible[first:last] if tag != "equal" else []
         gone = {at for at in changed if at < (base or 0) or _has_grown(path[at], news)}
         kept = [at for at in range(done, upto) if at not in gone]
-        yield from (path[at] for at in kept if at < limit)
+        place = min([*gone, limit])
+        yield from (path[at] for at in kept if at < place)
         yield from news
-        yield from (path[at] for at in kept if at >= limit)
+        yield from (path[at] for at in kept if at >= place)
         done = upto
     yield from path[done:]
 
