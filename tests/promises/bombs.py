@@ -282,7 +282,7 @@ def look_at_all(home: Path) -> None:
 def fold_many(count: int) -> None:
     """A session of so many decisions, learnings and branches, checked and folded."""
     found = events(count)
-    assert len(check_beginning("s", found[: count + 1]).decisions) == count // 6
+    assert len(check_beginning("s", found[: count + 1]).decisions) == -(-count // 6)
     assert len(fold(found).decisions) == len(fold(found).branches) - 1 == count
 
 
