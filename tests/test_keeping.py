@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -206,5 +207,5 @@ class Keeping(RuleBasedStateMachine):
         return [turn.content.strip() for turn in self.library.load(id).turns]
 
 
-TestKeeping = Keeping.TestCase
+TestKeeping = pytest.mark.timeout(3600)(Keeping.TestCase)
 TestKeeping.settings = settings(stateful_step_count=50)

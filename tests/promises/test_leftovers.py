@@ -50,7 +50,7 @@ def kill_at(at: int, do: Callable[[DyingKernel], object]) -> None:
     assert os.WIFEXITED(status) or os.WTERMSIG(status) == signal.SIGKILL
 
 
-@pytest.mark.parametrize("kills", [60, pytest.param(1500, marks=pytest.mark.long)])
+@pytest.mark.parametrize("kills", [60, pytest.param(1500, marks=[pytest.mark.long, pytest.mark.timeout(1800)])])
 @stores
 def test_after_a_storm_of_kills_and_one_writer_each_nothing_unfinished_is_left(
     tmp_path: Path, make: Callable[..., FileStore], seed: int, kills: int
