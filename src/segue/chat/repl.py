@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from segue.abilities.call import CUT_OFF
@@ -21,7 +23,6 @@ from segue.errors import SegueError
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Sequence
     from datetime import datetime
-    from pathlib import Path
 
     from segue.chat.dialect import Dialect
     from segue.chat.engine import Conversation
@@ -196,7 +197,7 @@ class Chat:
         """Use a file as context, and remember that it was chosen here."""
         self.terminal.note(attach(self.session, path))
         if self._marks is not None:
-            name = str(path.resolve())
+            name = os.path.realpath(path)
             self._marks(self.session).put(_FILE, name, where=name)
 
     def changes(self) -> list[tuple[Attachment, str]]:
@@ -206,7 +207,7 @@ class Chat:
     def _may_look(self, path: Path) -> bool:
         if self._marks is None or self._marks(self.session).has(_FILE, str(path), where=str(path)):
             return True
-        return path.resolve().is_relative_to(self.cwd.resolve())
+        return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.cwd))
 
     def _look_at_what_is_there(self) -> None:
         """Say what has changed since, and offer to ask what a crash left unanswered."""

@@ -12,7 +12,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from segue.git.process import clean_environ, find_git, run
+from segue.git.process import clean_environ, run
+from segue.programs import find_program
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -92,7 +93,7 @@ class Git:
     def _run(self, *arguments: str | bytes, given: bytes | None = None, named: Mapping[str, str]) -> Ended:
         closed: tuple[str | bytes, ...] = () if self.trusted else (*_CLOSED, *self.silenced)
         return run(
-            [find_git(self.environ), *_ALWAYS, *closed, *arguments],
+            [_find_git(self.environ), *_ALWAYS, *closed, *arguments],
             cwd=self.place.root,
             environ={**clean_environ(self.environ), **({} if self.trusted else _OFFLINE), **named},
             timeout_seconds=self.timeout_seconds,
@@ -107,8 +108,15 @@ def make_repository(root: Path, environ: Mapping[str, str], *, timeout_seconds: 
     """
     named = {"GIT_DIR": os.fspath(root / ".git"), "GIT_WORK_TREE": os.fspath(root)}
     return run(
-        [find_git(environ), *_ALWAYS, *_CLOSED, "init", "--quiet", "--template="],
+        [_find_git(environ), *_ALWAYS, *_CLOSED, "init", "--quiet", "--template="],
         cwd=root,
         environ={**clean_environ(environ), **_OFFLINE, **named},
         timeout_seconds=timeout_seconds,
     )
+
+
+def _find_git(environ: Mapping[str, str]) -> str:
+    found = find_program("git", {"PATH": environ.get("PATH", os.defpath)})
+    if found is None:
+        raise FileNotFoundError("git")
+    return found

@@ -6,12 +6,12 @@ import os
 import signal
 import time
 from contextlib import suppress
-from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
 _CHUNK = 1 << 16
 _GRACE_SECONDS = 2.0
@@ -47,15 +47,6 @@ def clean_environ(environ: Mapping[str, str]) -> dict[str, str]:
     """What a user set for all programs, without what was meant for another call of git."""
     kept = {name: value for name, value in environ.items() if not name.startswith("GIT_") or name in _KEPT}
     return kept | _NOBODY_ANSWERS
-
-
-def find_git(environ: Mapping[str, str]) -> str:
-    """Its path. A relative element of the PATH would find a program of the repository. Raises FileNotFoundError."""
-    for folder in environ.get("PATH", os.defpath).split(os.pathsep):
-        found = Path(folder, "git")
-        if found.is_absolute() and found.is_file() and os.access(found, os.X_OK):
-            return str(found)
-    raise FileNotFoundError("git")
 
 
 def run(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import stat
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ LIMIT_BYTES = 1 << 20
 
 def attach(session: LiveSession, path: Path, *, limit_bytes: int = LIMIT_BYTES) -> str:
     """Keep the file with its hash, unless it is kept already as it is; say what was done."""
-    name = str(path.resolve())
+    name = os.path.realpath(path)
     data = read(path, limit_bytes=limit_bytes)
     try:
         is_text = b"\0" not in data and data.decode() is not None

@@ -69,7 +69,7 @@ def _render(session: Session, ending: str) -> str:
 
 def _write(chat: Chat, path: Path, data: bytes) -> bool:
     """All of it under its name, or nothing; what is there is replaced only by a clear yes."""
-    folder = Folder(str(path.parent.resolve()))
+    folder = Folder(os.path.realpath(path.parent))
     try:
         try:
             folder.create(path.name, data)
