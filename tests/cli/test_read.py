@@ -46,7 +46,9 @@ def test_the_last_active_comes_first(cli: Segue, session: str) -> None:
 )
 def test_a_filter_keeps_what_matches(cli: Segue, session: str, filters: tuple[str, str]) -> None:
     long_ago = datetime.now(UTC) - timedelta(days=30)
-    segue.open(cli.store, clock=lambda: long_ago).create(id="old").close()
+    library = segue.open(cli.store, clock=lambda: long_ago)
+    library.create(id="old").close()
+    library.store.mark_changed("old", long_ago)
     cli.ok("complete", session)
     assert cli.ok("list", *filters).splitlines()[0].startswith(f"{session}\t")
     assert ("old" in cli.ok("list", *filters)) == (filters[0] == "--limit")
