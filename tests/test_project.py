@@ -194,8 +194,8 @@ PATH_WRITES = {
 """How many positional arguments the method of a path takes: a durable folder is told a name as well, a text's `replace`
 takes two, a moment's none."""
 WRITING_MODULES = {"fcntl", "tempfile", "shutil", "mmap"}
-WRITING_ROOMS = ("durable", "testing")
-"""`testing` is the second: broken stores and torn files are made there on purpose."""
+WRITING_ROOMS = ("durable", "testing", "sandbox")
+"""In `testing`, broken stores and torn files are made on purpose; `sandbox` makes places for mounts."""
 
 
 def is_in(file: Path, room: str) -> bool:

@@ -13,6 +13,7 @@ SegueError
 ├── StorageError               the operator's problem
 │   ├── DiskFullError
 │   ├── ReadOnlyError
+│   ├── TooLargeError
 │   └── WriterStoppedError
 └── MissingExtraError          install something
 """

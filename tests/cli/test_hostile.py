@@ -60,6 +60,8 @@ CALLS: dict[str, list[tuple[str, ...]]] = {
     "reopen": [("reopen", "evil")],
     "delete": [("delete", ATTACKS[0]), ("delete", "evil", "--yes")],
     "clean": [("clean", "--older-than", "1s", "--dry-run"), ("clean", "--older-than", ATTACKS[0])],
+    "trash": [("trash", "list"), ("trash", "list", "--json"), ("trash", "restore", ATTACKS[0]), ("trash", ATTACKS[1])],
+    "trust": [("trust", "evil"), ("trust", "evil", "--yes"), ("trust", ATTACKS[0])],
     "scope": [("scope", "check", "evil", "--read", ATTACKS[0]), ("scope", "allow", "evil", "--read", ATTACKS[6]),
               ("scope", "check", "evil", "--shell", ATTACKS[3], "--json"), ("scope", "show", "evil"),
               ("scope", ATTACKS[1]), ("scope", "set", "evil", ATTACKS[2]), ("scope", "hook", ATTACKS[0])],

@@ -114,7 +114,6 @@ def test_what_is_no_journal_is_one_line_and_never_hangs(
         ("list", "--status", "asleep"),
         ("list", "extra"),
         ("list", "--nosuch"),
-        ("clean",),
         ("clean", "--older-than", "soon"),
         ("clean", "--older-than", "0d"),
         ("clean", "--older-than", "-3d"),

@@ -25,6 +25,7 @@ def keep(cli: Segue, id: str, *contents: str, title: str = "", ago: int = 1) -> 
     with library.create(agent="offline", id=id, title=title) as live:
         for number, content in enumerate(contents):
             live.add("assistant" if number % 2 else "user", content)
+    library.store.mark_changed(id, moment)
     return id
 
 

@@ -148,6 +148,8 @@ def test_the_root_of_a_repository_means_every_clone_of_it(cli: Segue) -> None:
     for name in ("clone", "moved", "other"):
         config = cli.home / name / ".git" / "config"
         config.parent.mkdir(parents=True)
+        for folder in ("objects", "refs"):
+            config.with_name(folder).mkdir()
         config.with_name("HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
         place = "https://example.org/team/other" if name == "other" else "git@example.org:team/login.git"
         config.write_text(f'[remote "origin"]\n\turl = {place}\n', encoding="utf-8")

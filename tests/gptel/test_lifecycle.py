@@ -482,9 +482,10 @@ def test_a_name_with_half_a_character_does_not_stop_a_session(sessions: Sessions
 
 def test_what_was_created_counts_as_paused_and_is_listed(sessions: Sessions) -> None:
     made = sessions.create("API Integration")
-    (head,) = segue.open(f"gptel:{sessions.root}").list()
+    library = segue.open(f"gptel:{sessions.root}")
+    (head,) = library.list()
     assert (head.id, head.title, head.status) == (made.session_id, "API Integration", "paused")
-    assert head.updated_at - NOW < timedelta(seconds=1)
+    assert library.overview(head.id).updated_at - NOW < timedelta(seconds=1)
 
 
 def test_whoever_else_writes_in_the_session_is_named(sessions: Sessions, spoken: Opened) -> None:

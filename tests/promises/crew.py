@@ -130,6 +130,7 @@ def make_under_umask(root: str, umask: int) -> Answer:
 
 
 def _make(root: str, umask: int, tell: Callable[[str], None]) -> None:
+    b" ".decode("utf-8-sig")  # what a torn line needs, while the interpreter's own files can still be read
     if os.geteuid() == 0:
         os.chown(root, NOBODY, NOBODY)
         os.setgroups([])

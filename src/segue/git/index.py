@@ -40,7 +40,7 @@ class Index:
             with suppress(FileNotFoundError):  # before anything was ever staged
                 at = Path(self.folder.path_of(_INDEX)).stat().st_mtime_ns
                 self.folder.link(_INDEX, name)
-                os.utime(path, ns=(at, at))  # where there are no hard links it is a copy
+                self.folder.kernel.utime(str(path), ns=(at, at))  # where there are no hard links it is a copy
             yield path
         finally:
             self.folder.discard(name)
