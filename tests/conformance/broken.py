@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from segue.durable.folder import Folder
 from segue.durable.lock import WriterLock
+from segue.durable.trash import ShelfTrash
 from segue.errors import Damage, DamagedError, NotFoundError, SegueError
 from segue.formats.journal import BadLineError, Checkpoint, decode_line
 from segue.model import StatusChanged, Turn, Unknown, fold
@@ -267,6 +268,20 @@ class LeavesBlobsBehind(JournalStore):
             self.folder.kernel.rename(moved, blobs.path)
 
 
+class Shredder(ShelfTrash):
+    def put(self, session_id: str, *, revision: str | None = None) -> str:
+        key = super().put(session_id, revision=revision)
+        self.erase(key)
+        return key
+
+
+class ShredsWhatIsTrashed(Faulty):
+    @property
+    def trash(self) -> ShelfTrash | None:
+        self._trash.__class__ = Shredder
+        return self._trash
+
+
 class Case(NamedTuple):
     store: type[JournalStore]
     chapter: str
@@ -300,6 +315,7 @@ CASES = (
     Case(PromisesTooMuch, "Surviving"),
     Case(BelievesItsBlobs, "Blobs"),
     Case(LeavesBlobsBehind, "Blobs"),
+    Case(ShredsWhatIsTrashed, "Trashing"),
 )
 
 

@@ -158,3 +158,13 @@ def test_a_link_that_could_not_be_made_leaves_the_old_one(folder: Folder) -> Non
             else:
                 assert folder.target("current") == "new"
             assert os.listdir(folder.path) == ["current"]
+
+
+def test_two_that_write_one_file_at_once_do_not_meet(tmp_path: Path) -> None:
+    folder = Folder(str(tmp_path))
+    one, first = folder.begin(b"one", "file")
+    other, second = folder.begin(b"other", "file")
+    assert (folder.read(first), folder.read(second)) == (b"one", b"other")
+    for fd, name in ((one, first), (other, second)):
+        folder.close(fd)
+        folder.discard(name)

@@ -16,6 +16,7 @@ from segue.formats.journal import decode_line
 from segue.stores.journal import JournalStore, parser, window
 from segue.stores.journal.parser import Parser
 from segue.testing.power import PowerKernel
+from tests.durable import test_folder
 from tests.promises import test_faults, test_flips, test_golden, test_many_processes, test_power
 from tests.promises.crew import Crew
 from tests.promises.material import CORPUS, lay
@@ -73,11 +74,11 @@ def test_a_folder_that_is_not_synced_is_caught_by_the_power_cut(
     must_catch(request, lambda: test_power.test_a_created_session_survives_with_the_folders_above_it(root, ""))
 
 
-def test_a_fixed_temporary_name_is_caught_by_a_kill_in_creation(
+def test_a_fixed_temporary_name_is_caught_by_two_that_write_at_once(
     root: Path, plant: Callable[..., None], request: pytest.FixtureRequest
 ) -> None:
     plant(os, "urandom", bytes)
-    must_catch(request, lambda: test_power.test_creation_can_be_done_again_after_a_kill(root))
+    must_catch(request, lambda: test_folder.test_two_that_write_one_file_at_once_do_not_meet(root))
 
 
 def test_lines_cut_at_other_separators_are_caught_by_the_golden_journals(

@@ -35,8 +35,9 @@ def exchange(folder: Folder, name: str, data: bytes, aside: str) -> bytes | None
             except FileExistsError:
                 continue
             return None
-        fd, _ = folder.begin(data, name, name=aside)
+        fd, temporary = folder.begin(data, name)
         folder.close(fd)
+        folder.rename(temporary, aside, sync=False)  # whole: what is aside is looked at by whoever comes next
         try:
             _swap(folder, name, aside)
         except FileNotFoundError:  # an editor is between renaming the old one and writing the new one

@@ -151,12 +151,12 @@ class Folder:
         finally:
             self.close(fd)
 
-    def begin(self, data: Data, purpose: str, *, name: str = "") -> tuple[int, str]:
+    def begin(self, data: Data, purpose: str) -> tuple[int, str]:
         """A new temporary file that holds the data durably: its descriptor and name; gone again if anything fails.
 
         `purpose` is the name that it will get.
         """
-        name = name or temporary_for(purpose)
+        name = temporary_for(purpose)
         fd = self.open(name, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL)
         try:
             with self.explaining(name, "write"):

@@ -13,7 +13,7 @@ from segue.durable.snapshot import Snapshot, signature_of
 from segue.errors import DamagedError, DiskFullError, SegueError, UsageError, WriterStoppedError
 from segue.formats.gptel.assembly import without_branch
 from segue.formats.gptel.conversation import Conversation
-from segue.formats.gptel.footer import Upto
+from segue.formats.gptel.footer import Upto, read_page
 from segue.formats.gptel.names import EVENTS, SESSION
 from segue.formats.gptel.settings import variables_of
 from segue.formats.journal import encode_append, encode_event, fingerprint
@@ -99,7 +99,10 @@ class GptelWriter:
         with suppress(SegueError):
             self._tree.sweep(self._events)
             for replaced in list(self._tree.replaced()):
-                self._merge(replaced)
+                if self._is_earlier(replaced):
+                    self._tree.discard(replaced)
+                else:
+                    self._merge(replaced)
             if not self._is_pending and (late := self._tree.late(fold(self._events))):
                 self._behind.update(late)
                 self._catch_up()
@@ -316,6 +319,14 @@ class GptelWriter:
         self._sums[replaced.branch] = ours
         self._tree.discard(replaced)
         return reading.is_changed
+
+    def _is_earlier(self, replaced: Replaced) -> bool:
+        """Whether it is a page that we wrote ourselves before what is there now: then it says nothing new."""
+        page = read_page(replaced.data)
+        if page.mark is None or not page.mark.is_pristine or page.mark.upto > (self._overview.seq, self._edits):
+            return False
+        now = self._tree.find(self._tree.branch(replaced.branch), SESSION)
+        return now is not None and read_page(now).body.startswith(page.body.rstrip(" #\n"))
 
     def _look(self) -> None:
         with suppress(SegueError):
