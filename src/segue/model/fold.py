@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from msgspec.structs import asdict, replace
@@ -130,12 +131,12 @@ class Folding:
         """Add the turns to their branches; a branch whose beginning was lost starts empty."""
         turns, self._turns = self._turns, []
         self._updated_at = max([self._updated_at, *[turn.timestamp for turn in turns]])
-        runs: dict[str, list[Turn]] = {}
-        for turn in turns:
-            runs.setdefault(turn.branch, []).append(turn)
-        for name, run in runs.items():
-            branch = self._branches.get(name) or Branch(name=name, created_at=run[0].timestamp)
-            self._put(replace(branch, own=branch.own + len(run)))
+        counts = Counter([turn.branch for turn in turns])
+        is_known = all(name in self._branches for name in counts)
+        firsts = {} if is_known else {turn.branch: turn.timestamp for turn in reversed(turns)}
+        for name, count in counts.items():
+            branch = self._branches.get(name) or Branch(name=name, created_at=firsts[name])
+            self._put(replace(branch, own=branch.own + count))
 
 
 _LISTS: dict[type[Event], str] = {
