@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from openai.types.chat import ChatCompletionMessageParam
 
     from bench.workload import Workplace
-    from segue.chat.screen import Idle, Suggestion
+    from segue.chat.terminal.contract import Idle, Suggestion
 
 TURNS, LONG, SHORT = 1_000, 10_000, 10
 ALLOWED_NS, GROWTH = 20e6, 1.5
@@ -88,10 +88,10 @@ class _Talk:
     def __init__(self, place: Workplace, url: str) -> None:
         from openai import OpenAI
 
-        from segue.chat.company import Company
+        from segue.chat.agents.resolver import AgentResolver
 
         self._library = segue.open(_session(place, TURNS))
-        self._company = Company(environ={"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "k"})
+        self._company = AgentResolver(environ={"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "k"})
         self._cwd = place.folder
         self._client = OpenAI(base_url=url, api_key="k", max_retries=0, default_headers={"Connection": "close"})
         turns = self._library.load("s").turns
@@ -100,11 +100,11 @@ class _Talk:
 
     def first_characters(self, rounds: int) -> tuple[list[int], list[int]]:
         from segue.chat.dialect import SEGUE
-        from segue.chat.start import come_back, hold
+        from segue.chat.start import resume, run
 
         terminal = _Typist(rounds, self._ask_bare)
-        conversation = come_back(self._library, self._company, "s", agent="openai/m")
-        hold(self._library, conversation, self._company, dialect=SEGUE, terminal=terminal, cwd=self._cwd)
+        conversation = resume(self._library, self._company, "s", agent="openai/m")
+        run(self._library, conversation, self._company, dialect=SEGUE, terminal=terminal, cwd=self._cwd)
         assert len(terminal.times) == len(terminal.bare_times) == rounds
         return terminal.times, terminal.bare_times
 

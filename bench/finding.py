@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 import segue
 from bench.measure import Row, compare, elapsed, in_words, interleaved
 from bench.workload import TURNS_OF_A_SMALL_SESSION, role, text
-from segue.catalog import Catalog, StoreSource
-from segue.catalog.database import NAME
 from segue.durable.folder import Folder
+from segue.index import Index, StoreSource
+from segue.index.database import NAME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,7 +41,7 @@ def measure(place: Workplace) -> list[Row]:
     shutil.rmtree(folder.path, ignore_errors=True)
     sources = [StoreSource(segue.open(f"journal:{root}").store)]
     rows = [_build(folder, root, count)]
-    with Catalog(folder) as catalog:
+    with Index(folder) as catalog:
         again, looked_at, newest, everything = interleaved(
             [
                 lambda: catalog.refresh(sources),
@@ -74,7 +74,7 @@ def _build(folder: Folder, root: Path, count: int) -> Row:
 def build(folder: str, root: str) -> None:
     """Print the nanoseconds that a first index takes, and the kilobytes by which the process grew meanwhile."""
     sources = [StoreSource(segue.open(f"journal:{root}").store)]
-    with Catalog(Folder(folder)) as catalog:
+    with Index(Folder(folder)) as catalog:
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         print(elapsed(lambda: catalog.refresh(sources)), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 
@@ -104,7 +104,7 @@ def _search(place: Workplace, folder: Folder, root: Path, word: str, what: str) 
 
 
 def _found(folder: Folder, word: str) -> list[str]:
-    with Catalog(folder) as catalog:
+    with Index(folder) as catalog:
         return [hit.entry.id for hit in catalog.search(word)]
 
 

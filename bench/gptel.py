@@ -9,7 +9,8 @@ import segue
 from bench.measure import Row, compare, interleaved
 from bench.workload import role, text
 from segue.clock import utc_now
-from segue.gptel import Place, Sessions, is_session_path
+from segue.dialects.gptel.lifecycle import Sessions
+from segue.dialects.gptel.paths import BranchPath, is_session_path
 from segue.model import Turn
 from segue.presets import SHIPPED, load_presets
 
@@ -31,7 +32,7 @@ def measure(place: Workplace) -> list[Row]:
     folder = tempfile.mkdtemp(prefix="gptel-", dir=place.folder)
     journal, gptel = (_long_session(f"{scheme}:{folder}/{scheme}") for scheme in ("journal", "gptel"))
     sessions = Sessions(f"{folder}/gptel", load_presets([SHIPPED]))
-    there = Place(f"{sessions.root}/{_ID}", "main")
+    there = BranchPath(f"{sessions.root}/{_ID}", "main")
 
     with journal.open(_ID) as plain, gptel.open(_ID) as tree:
         appended = interleaved([lambda: _append(plain), lambda: _append(tree)], place.sizes.rounds)

@@ -16,8 +16,8 @@ import msgspec
 import segue
 from bench.measure import Row, compare, elapsed, interleaved
 from bench.workload import texts
-from segue.importing import import_session
-from segue.tools.histories import HISTORIES
+from segue.integrations.histories import HISTORIES
+from segue.transfer.import_sessions import import_session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

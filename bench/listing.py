@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import segue
 from bench.measure import Row, compare, interleaved
-from segue.stores.cortext import CortextStore
+from segue.dialects.cortext.store import CortextStore
 
 if TYPE_CHECKING:
     from pathlib import Path

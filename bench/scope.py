@@ -6,8 +6,8 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from bench.measure import Row, compare, interleaved
-from segue.formats.scope import Scope
-from segue.scope import Guard
+from segue.permissions import Guard
+from segue.permissions.scope import Scope
 
 if TYPE_CHECKING:
     from bench.workload import Workplace

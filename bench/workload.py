@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 import segue
 from segue import Durability
-from segue.formats.cortext import begin, encode_turns
+from segue.dialects.cortext.format import begin, encode_turns
 from segue.model import Metadata, Turn, fold, overview_of
 
 if TYPE_CHECKING:

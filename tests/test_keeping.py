@@ -24,7 +24,7 @@ from segue.testing.harness_soleur import SoleurHarness
 from segue.testing.power import KilledError
 
 if TYPE_CHECKING:
-    from segue.testing.harness_shelf import ShelfHarness
+    from segue.testing.harness_file_store import ShelfHarness
 
 IDS = st.sampled_from(["a", "ab"])
 HARNESSES = (JournalHarness, SoleurHarness, GptelHarness)

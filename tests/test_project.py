@@ -73,7 +73,7 @@ def source_files() -> list[Path]:
 # ── Scripts ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("script", ["segue", "test", "scripts/pin", ".ci/run"])
+@pytest.mark.parametrize("script", ["segue", "test", "scripts/names", "scripts/pin", "scripts/walk", ".ci/run"])
 def test_the_scripts_can_be_executed(script: str) -> None:
     assert os.access(ROOT / script, os.X_OK)
 

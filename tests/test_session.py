@@ -16,7 +16,7 @@ from segue.errors import (
     UsageError,
     WriterStoppedError,
 )
-from segue.model import Title
+from segue.model import TitleChanged
 from segue.store import Durability
 
 if TYPE_CHECKING:
@@ -230,8 +230,8 @@ def test_a_closed_session_takes_nothing_more(lib: Library) -> None:
 
 
 def test_events_made_elsewhere_are_recorded_all_or_none(lib: Library) -> None:
-    title = Title(title="ok", timestamp=datetime(2026, 1, 1, tzinfo=UTC), id="t")
-    bad = Title(title="ok", timestamp="soon", id="v")  # type: ignore[arg-type]
+    title = TitleChanged(title="ok", timestamp=datetime(2026, 1, 1, tzinfo=UTC), id="t")
+    bad = TitleChanged(title="ok", timestamp="soon", id="v")  # type: ignore[arg-type]
     with lib.create(id="x") as session:
         with pytest.raises(UsageError):
             session.record(title, bad)

@@ -26,9 +26,9 @@ from segue.errors import (
 from segue.follow import Follower
 from segue.ids import check_id
 from segue.model import Event, Head, Metadata, Overview, Turn, Unknown, last_activity, own_turns_on
+from segue.registry import open_store
 from segue.session import LiveSession
 from segue.store import FORMAT_VERSION, WAIT_SECONDS, Durability
-from segue.stores import open_store
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable

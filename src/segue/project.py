@@ -18,8 +18,8 @@ from msgspec import Struct
 from segue.clock import utc_now
 from segue.errors import NotFoundError, SegueError
 from segue.git.command import Git
-from segue.git.place import Place, find_place, read_text
-from segue.model import Overrides
+from segue.git.location import RepositoryLocation, find_location, read_text
+from segue.model import OverridesChanged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -47,7 +47,7 @@ def project_of(folder: Path, environ: Mapping[str, str]) -> str:
     """`host/owner/name` of a repository with a remote, `git:COMMIT` of one without, else the folder."""
     place = Path(os.path.realpath(folder))
     for candidate in (place, *place.parents):
-        if (found := find_place(candidate)) is not None:
+        if (found := find_location(candidate)) is not None:
             return _repository_name(found, environ, _MOST_CLONES) or _text(str(candidate))
     return _text(str(place))
 
@@ -92,7 +92,7 @@ def relink(
             values = {**about.overrides, "cwd": cwd, "project": project(Path(cwd))}
             with store.open(session_id, timeout_seconds=0) as writer:
                 mark = os.urandom(8).hex()
-                writer.append(Overrides(values=values, timestamp=clock(), id=mark), fresh=True)
+                writer.append(OverridesChanged(values=values, timestamp=clock(), id=mark), fresh=True)
         except NotFoundError:
             continue  # deleted meanwhile
         except SegueError as error:
@@ -121,22 +121,26 @@ def _is_in(path: str, folder: str) -> bool:
 # ── What git left ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _repository_name(place: Place, environ: Mapping[str, str], clones: int) -> str:
+def _repository_name(place: RepositoryLocation, environ: Mapping[str, str], clones: int) -> str:
     url = _remote(place.common)
     if address := address_of(url):
         return address
     if url and clones:
         source = Path(os.path.realpath(place.root / url.removeprefix("file://")))
-        above = find_place(source) or _bare_place(source)
+        above = find_location(source) or _bare_place(source)
         if above is not None and above.common != place.common:
             return _repository_name(above, environ, clones - 1)
     commit = _first_commit(place, environ)
     return f"git:{commit}" if commit else ""
 
 
-def _bare_place(folder: Path) -> Place | None:
+def _bare_place(folder: Path) -> RepositoryLocation | None:
     """What was cloned from may well have no files; whoever says so is the configuration, and it is only read."""
-    return Place(folder, folder, folder) if (folder / "HEAD").is_file() and (folder / "objects").is_dir() else None
+    return (
+        RepositoryLocation(folder, folder, folder)
+        if (folder / "HEAD").is_file() and (folder / "objects").is_dir()
+        else None
+    )
 
 
 def _remote(common: Path) -> str:
@@ -153,7 +157,7 @@ def _remote(common: Path) -> str:
     return found.get("origin") or next(iter(found.values()), "")
 
 
-def _first_commit(place: Place, environ: Mapping[str, str]) -> str:
+def _first_commit(place: RepositoryLocation, environ: Mapping[str, str]) -> str:
     first = _FIRST_COMMIT.match(read_text(place.common / "logs" / "HEAD").partition("\n")[0])
     if first:
         return first[1]

@@ -11,19 +11,19 @@ from segue.errors import UsageError
 from segue.model import (
     Attachment,
     BranchCreated,
+    BranchSwitched,
     Decision,
     Event,
     Learning,
-    Overrides,
+    OverridesChanged,
     Pattern,
-    Preset,
-    Scope,
+    PresetChosen,
+    ScopeChanged,
     StatusChanged,
-    Summary,
-    Switched,
-    Tags,
+    SummaryWritten,
+    TagsChanged,
     TaskDone,
-    Title,
+    TitleChanged,
     Turn,
     check_transition,
 )
@@ -157,15 +157,15 @@ class LiveSession:
         return self._append(*events, fresh=False)
 
     def rename(self, title: str) -> Receipt:
-        return self._record(Title(title=title, **self._stamp()))
+        return self._record(TitleChanged(title=title, **self._stamp()))
 
     def tag(self, *add: str, remove: Iterable[str] = ()) -> Receipt:
         gone = set(remove)
         tags = tuple(dict.fromkeys([*(tag for tag in self.overview.tags if tag not in gone), *add]))
-        return self._record(Tags(tags=tags, **self._stamp()))
+        return self._record(TagsChanged(tags=tags, **self._stamp()))
 
     def summarize(self, content: str) -> Receipt:
-        return self._record(Summary(content=content, **self._stamp()))
+        return self._record(SummaryWritten(content=content, **self._stamp()))
 
     def decide(self, content: str, *, tags: Iterable[str] = (), source: str = "") -> Receipt:
         return self._record(Decision(content=content, tags=tuple(tags), source=source, **self._stamp()))
@@ -182,14 +182,14 @@ class LiveSession:
         return self._record(Attachment(path=path, hash=name, size_bytes=len(data), **self._stamp()))
 
     def set_scope(self, scope: Mapping[str, object]) -> Receipt:
-        return self._record(Scope(scope=dict(scope), **self._stamp()))
+        return self._record(ScopeChanged(scope=dict(scope), **self._stamp()))
 
     def use_preset(self, name: str, *, hash: str = "") -> Receipt:
-        return self._record(Preset(name=name, hash=hash, **self._stamp()))
+        return self._record(PresetChosen(name=name, hash=hash, **self._stamp()))
 
     def override(self, values: Mapping[str, object]) -> Receipt:
         """Say which settings differ from the preset from now on: these and no others."""
-        return self._record(Overrides(values=dict(values), **self._stamp()))
+        return self._record(OverridesChanged(values=dict(values), **self._stamp()))
 
     def finish_task(self, task_id: str, *, story_id: str | None = None) -> Receipt:
         return self._record(TaskDone(task_id=task_id, story_id=story_id, **self._stamp()))
@@ -208,7 +208,7 @@ class LiveSession:
         """Go on in another branch."""
         self.overview.get_branch(branch)
         if branch != self.branch:
-            self._record(Switched(branch=branch, **self._stamp()))
+            self._record(BranchSwitched(branch=branch, **self._stamp()))
 
     def pause(self) -> None:
         self._become("paused")

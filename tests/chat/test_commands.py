@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from segue.chat.commands import COMMANDS, Called, Command, Said, Table, Unknown, table_of
+from segue.chat.commands import COMMANDS, Called, Command, Table, TypedLine, UnknownCommand, table_of
 from segue.chat.dialect import SEGUE, Dialect
-from tests.chat.company import Desk, Parrot
+from tests.support.conversation import Desk, Parrot
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -84,11 +84,11 @@ def test_every_promised_command_is_in_the_table_with_a_line_of_help(table: Table
     ],
 )
 def test_what_only_looks_like_a_command_is_said(table: Table, line: str) -> None:
-    assert table.parse(line) == Said(line)
+    assert table.parse(line) == TypedLine(line)
 
 
 def test_two_slashes_say_a_text_that_begins_with_one(table: Table) -> None:
-    assert table.parse("//exit is a command") == Said("/exit is a command")
+    assert table.parse("//exit is a command") == TypedLine("/exit is a command")
 
 
 @pytest.mark.parametrize("line", ["/title a  b ", "/TITLE a  b", "  /title  a  b"])
@@ -107,7 +107,7 @@ def test_a_text_of_many_lines_is_an_argument_as_well(table: Table) -> None:
 @pytest.mark.parametrize(("line", "near"), [("/exti", "exit"), ("/histroy 5", "history"), ("/decisons", "decisions")])
 def test_a_slip_of_the_finger_is_not_sent_to_anybody(table: Table, line: str, near: str) -> None:
     found = table.parse(line)
-    assert isinstance(found, Unknown)
+    assert isinstance(found, UnknownCommand)
     assert near in found.near
 
 

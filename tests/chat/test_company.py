@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import segue
-from segue.chat.company import Company, Settings, preset_folders
+from segue.chat.agents.resolver import AgentResolver, ChatSettings, preset_folders
 from segue.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def company(folder: Path, *, keys: bool = True, settings: Settings | None = None) -> Company:
-    return Company(environ=KEYS if keys else {"PATH": ""}, folders=[folder], settings=settings)
+def resolver(folder: Path, *, keys: bool = True, settings: ChatSettings | None = None) -> AgentResolver:
+    return AgentResolver(environ=KEYS if keys else {"PATH": ""}, folders=[folder], settings=settings)
 
 
 def session(*, preset: str = "", **overrides: str) -> LiveSession:
@@ -60,51 +60,54 @@ def session(*, preset: str = "", **overrides: str) -> LiveSession:
     ],
 )
 def test_a_name_and_a_model_say_who_answers_and_why(folder: Path, agent: str, model: str, name: str, why: str) -> None:
-    cast = company(folder).choose(agent, model=model)
-    assert cast.agent.name.startswith(name)
-    assert cast.why == why
+    resolved = resolver(folder).choose(agent, model=model)
+    assert resolved.agent.name.startswith(name)
+    assert resolved.why == why
 
 
 @pytest.mark.parametrize(
     ("settings", "name"),
     [
-        (Settings(agent="offline"), "offline"),
-        (Settings(agent="openai", model="mine"), "openai/mine"),
-        (Settings(model="gpt-x"), "openai/gpt-x"),
-        (Settings(agent="openai/mine", openai_base_url="http://localhost:1/v1"), "openai/mine@http://localhost:1/v1"),
+        (ChatSettings(agent="offline"), "offline"),
+        (ChatSettings(agent="openai", model="mine"), "openai/mine"),
+        (ChatSettings(model="gpt-x"), "openai/gpt-x"),
+        (
+            ChatSettings(agent="openai/mine", openai_base_url="http://localhost:1/v1"),
+            "openai/mine@http://localhost:1/v1",
+        ),
     ],
 )
-def test_the_configuration_says_it_where_the_call_does_not(folder: Path, settings: Settings, name: str) -> None:
-    assert company(folder, settings=settings).choose().agent.name == name
+def test_the_configuration_says_it_where_the_call_does_not(folder: Path, settings: ChatSettings, name: str) -> None:
+    assert resolver(folder, settings=settings).choose().agent.name == name
 
 
 def test_what_was_said_by_name_is_remembered_and_a_preset_is_not_repeated(folder: Path) -> None:
-    here = company(folder)
+    here = resolver(folder)
     assert here.choose("offline").said == {"agent": "offline"}
     assert here.choose("plain").said == {}
     assert here.choose("plain", model="gpt-x").said == {"model": "gpt-x"}
 
 
 def test_another_agent_keeps_the_prompt_of_the_session(folder: Path) -> None:
-    cast = company(folder).recall(session(preset="plain"), "offline")
-    assert cast.preset is not None
-    assert (cast.preset.name, cast.agent.name) == ("plain", "offline")
+    resolved = resolver(folder).recall(session(preset="plain"), "offline")
+    assert resolved.preset is not None
+    assert (resolved.preset.name, resolved.agent.name) == ("plain", "offline")
 
 
 def test_a_session_is_answered_as_it_was(folder: Path) -> None:
-    here = company(folder, settings=Settings(agent="openai"))
+    here = resolver(folder, settings=ChatSettings(agent="openai"))
     assert here.recall(session(agent="openai", model="two")).agent.name == "openai/two"
     assert here.recall(session(preset="opus-reviewer", agent="offline")).agent.name == "offline"
 
 
 def test_a_session_of_another_tool_finds_its_preset_by_the_name_of_its_agent(folder: Path) -> None:
     with segue.open("memory:").create(agent="plain") as live:
-        cast = company(folder).recall(live)
-    assert cast.preset is not None
+        resolved = resolver(folder).recall(live)
+    assert resolved.preset is not None
 
 
 def test_nobody_is_named_twice_and_presets_come_first(folder: Path) -> None:
-    assert company(folder).names() == (
+    assert resolver(folder).names() == (
         *("backed", "house", "opus-reviewer", "plain"),
         *("offline", "anthropic", "openai", "google"),
     )
@@ -112,7 +115,7 @@ def test_nobody_is_named_twice_and_presets_come_first(folder: Path) -> None:
 
 def test_an_unknown_name_lists_presets_and_agents(folder: Path) -> None:
     with pytest.raises(NotFoundError) as caught:
-        company(folder).choose("plian")
+        resolver(folder).choose("plian")
     assert "did you mean plain?" in caught.value.hint
     assert "the presets backed, house, opus-reviewer, plain; the agents offline" in caught.value.hint
 
@@ -121,8 +124,8 @@ def test_a_recorded_command_needs_a_yes() -> None:
     about = session(agent="command:cat")
     here = {"PATH": "/usr/bin:/bin"}
     with pytest.raises(UsageError, match="which was not set here"):
-        Company(environ=here).recall(about)
-    trusting = Company(environ=here, confirm=lambda shown: "agent  the command cat" in shown)
+        AgentResolver(environ=here).recall(about)
+    trusting = AgentResolver(environ=here, confirm=lambda shown: "agent  the command cat" in shown)
     assert trusting.recall(about).agent.name == "cat"
 
 

@@ -9,20 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue.abilities import Call
-from segue.chat.calls import details_of
-from segue.chat.consent import AtTerminal
-from tests.chat.loopback.houses import HOUSES
-from tests.chat.loopback.server import SAFE_SECONDS, Reply, Server
-from tests.cli.running import Segue
-from tests.cli.talking import Seat, preset
+from segue.tools import ToolCall
+from segue.tools.approval import TerminalApprover
+from segue.tools.records import details_of
+from tests.support.chat_cli import Seat, preset
+from tests.support.cli import Segue
+from tests.support.providers.houses import HOUSES
+from tests.support.providers.server import SAFE_SECONDS, Reply, Server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
 OPENAI = HOUSES[1]
-CALL = Call(id="1", name="write_file", arguments={"path": "x", "content": "y"})
+CALL = ToolCall(id="1", name="write_file", arguments={"path": "x", "content": "y"})
 WORDS = ("once", "add", "always", "no", "yes")
 NEARLY = ["a", "o", "y", "al", "addd", "and also look at the tests", "yes please", "onc e", "ONCE", " add "]
 TYPED = st.one_of(
@@ -57,27 +57,27 @@ def meant(line: str, *words: str) -> str:
 
 @given(TYPED)
 def test_only_a_whole_word_allows_anything(line: str) -> None:
-    assert AtTerminal(Answers(line)).widen(CALL, "why", can_add=True) == (
+    assert TerminalApprover(Answers(line)).widen(CALL, "why", can_add=True) == (
         {"once": "once", "add": "add"}.get(meant(line, "once", "add"), "deny")
     )
-    assert AtTerminal(Answers(line)).widen(CALL, "why", can_add=False) == (
+    assert TerminalApprover(Answers(line)).widen(CALL, "why", can_add=False) == (
         {"once": "once"}.get(meant(line, "once"), "deny")
     )
-    assert AtTerminal(Answers(line)).confirm(CALL, "") == meant(line, "once", "always")
-    assert AtTerminal(Answers(line)).grant("the preset", "scope") == (meant(line, "yes") == "yes")
+    assert TerminalApprover(Answers(line)).confirm(CALL, "") == meant(line, "once", "always")
+    assert TerminalApprover(Answers(line)).grant("the preset", "scope") == (meant(line, "yes") == "yes")
 
 
 def test_enter_is_a_no_and_what_is_no_answer_is_asked_about_three_times() -> None:
     entered, puzzled, corrected = Answers("", "once"), Answers("a", "b", "c", "once"), Answers("what?", "once")
-    assert (AtTerminal(entered).confirm(CALL, ""), entered.asked) == ("no", 1)
-    assert (AtTerminal(puzzled).confirm(CALL, ""), puzzled.asked) == ("no", 3)
-    assert (AtTerminal(corrected).confirm(CALL, ""), corrected.asked) == ("once", 2)
+    assert (TerminalApprover(entered).confirm(CALL, ""), entered.asked) == ("no", 1)
+    assert (TerminalApprover(puzzled).confirm(CALL, ""), puzzled.asked) == ("no", 3)
+    assert (TerminalApprover(corrected).confirm(CALL, ""), corrected.asked) == ("once", 2)
 
 
 def test_a_command_is_shown_whole() -> None:
     command = "echo harmless " + "x" * 10_000 + "; rm -rf /"
-    assert details_of(Call(id="1", name="run_shell", arguments={"command": command})).endswith("; rm -rf /")
-    long = details_of(Call(id="1", name="write_file", arguments={"content": "x" * 10_000}))
+    assert details_of(ToolCall(id="1", name="run_shell", arguments={"command": command})).endswith("; rm -rf /")
+    long = details_of(ToolCall(id="1", name="write_file", arguments={"content": "x" * 10_000}))
     assert long.endswith("… (8,000 more characters)")
 
 
@@ -118,20 +118,20 @@ def test_what_was_typed_ahead_does_not_answer_and_waits_for_the_prompt(cli: Segu
     environ = {"OPENAI_API_KEY": "k", "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
     with Server(replies) as server:
         environ["OPENAI_BASE_URL"] = f"{server.url}/v1"
-        with Seat(cli, "chat", "--id", "talk", "--preset", "executor", "--agent", "openai/x", **environ) as person:
-            person.wait_for("executor>")
-            person.enter("Go.")
-            person.wait_for("I look.")
-            person.type(typed)
+        with Seat(cli, "chat", "--id", "talk", "--preset", "executor", "--agent", "openai/x", **environ) as approver:
+            approver.wait_for("executor>")
+            approver.enter("Go.")
+            approver.wait_for("I look.")
+            approver.type(typed)
             go.set()
-            person.wait_for("Allow it all the same?")
-            person.type("no\r")
-            person.wait_for("refused: ")
-            person.wait_for("The end.")
-            person.wait_for("executor>")
+            approver.wait_for("Allow it all the same?")
+            approver.type("no\r")
+            approver.wait_for("refused: ")
+            approver.wait_for("The end.")
+            approver.wait_for("executor>")
             if "\r" not in typed or "\x1b" in typed:
-                person.type(" is still here\r")
-            person.wait_for("Answer 0.")
+                approver.type(" is still here\r")
+            approver.wait_for("Answer 0.")
     turns = cli.library.load("talk").turns
     assert [turn.content.split(":")[0] for turn in turns if turn.role == "tool"] == ["refused"]
     assert cli.library.overview("talk").scope is None
@@ -142,11 +142,11 @@ def test_what_was_typed_ahead_does_not_answer_and_waits_for_the_prompt(cli: Segu
 
 def test_what_was_typed_ahead_does_not_delete(cli: Segue) -> None:
     cli.run("new", "--id", "talk")
-    with Seat(cli, "delete", "talk") as person:
-        person.type("y\ny\n")  # long before anything is asked
-        person.wait_for("[y/N]")
-        person.type("n\n")
-        assert person.end() == 1
+    with Seat(cli, "delete", "talk") as approver:
+        approver.type("y\ny\n")  # long before anything is asked
+        approver.wait_for("[y/N]")
+        approver.type("n\n")
+        assert approver.end() == 1
     assert cli.library.overview("talk").id == "talk"
 
 
@@ -156,13 +156,13 @@ def test_what_was_typed_ahead_does_not_answer_ask(cli: Segue) -> None:
     environ = {"OPENAI_API_KEY": "k", "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
     with Server([reply, OPENAI.answers("The end.")]) as server:
         environ["OPENAI_BASE_URL"] = f"{server.url}/v1"
-        with Seat(cli, "ask", "--agent", "mine", "Why?", **environ) as person:
-            person.wait_for("I look.")
-            person.type("add\nonce\n")
+        with Seat(cli, "ask", "--agent", "mine", "Why?", **environ) as approver:
+            approver.wait_for("I look.")
+            approver.type("add\nonce\n")
             go.set()
-            person.wait_for("Allow it all the same?")
-            person.type("\n")
-            person.wait_for("The end.")
-            assert person.end() == 0
+            approver.wait_for("Allow it all the same?")
+            approver.type("\n")
+            approver.wait_for("The end.")
+            assert approver.end() == 0
     (head,) = cli.library.list()
     assert cli.library.overview(head.id).scope is None

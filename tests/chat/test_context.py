@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from segue.chat.context import Attached, assemble
+from segue.chat.context.sections import Attached, assemble
 from segue.chat.decisions import find_decisions
 
 BUDGET = 1000

@@ -11,11 +11,11 @@ import pytest
 
 import segue
 from segue.chat.agent import AgentError
+from segue.chat.context.tokens import Estimate
+from segue.chat.conversation import Conversation
 from segue.chat.drafts import KEPT_SECONDS, Drafts
-from segue.chat.engine import Conversation
-from segue.chat.tokens import Estimate
-from tests.chat.partner import Partner
-from tests.chat.sitting import CTRL_C, CTRL_D, ENTER, Sitting
+from tests.support.chat_terminal import CTRL_C, CTRL_D, ENTER, Sitting
+from tests.support.scripted_agent import Partner
 
 if TYPE_CHECKING:
     from pathlib import Path

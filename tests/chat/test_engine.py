@@ -14,7 +14,7 @@ from segue.errors import UsageError
 from segue.library import Library
 from segue.presets import Preset
 from segue.stores.journal import JournalStore
-from tests.chat.partner import Partner, last, said, talk
+from tests.support.scripted_agent import Partner, last, said, talk
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -203,7 +203,7 @@ KILLED_IN_MID_ANSWER = """
 import os, signal, sys
 import segue
 from segue.chat.agent import Text
-from segue.chat.engine import Conversation
+from segue.chat.conversation import Conversation
 
 class Deadly:
     name = "deadly"

@@ -11,7 +11,7 @@ from segue.errors import UsageError
 from segue.library import Library
 from segue.presets import Preset
 from segue.stores.journal import JournalStore
-from tests.chat.partner import Partner, last, said, talk
+from tests.support.scripted_agent import Partner, last, said, talk
 
 if TYPE_CHECKING:
     from pathlib import Path

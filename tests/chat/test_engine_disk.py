@@ -15,7 +15,7 @@ from segue.model import Turn
 from segue.session import LiveSession
 from segue.stores.journal import JournalStore
 from segue.testing.failing import FailingKernel, Fault, WatchedKernel
-from tests.chat.partner import Partner, last, said, talk
+from tests.support.scripted_agent import Partner, last, said, talk
 
 if TYPE_CHECKING:
     from collections.abc import Callable

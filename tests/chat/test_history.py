@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from segue.chat.history import HELD_FIRST, HELD_LAST, History
-from segue.chat.tokens import Estimate
-from segue.chat.window import fit
+from segue.chat.context.recent_turns import HELD_FIRST, HELD_LAST, RecentTurns
+from segue.chat.context.tokens import Estimate
+from segue.chat.context.window import fit
 from segue.library import Library
 from segue.store import Durability
 from segue.stores.journal import JournalStore
 from segue.testing.failing import WatchedKernel
-from tests.chat.partner import Partner, talk
+from tests.support.scripted_agent import Partner, talk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,12 +53,12 @@ def test_the_window_is_that_of_the_whole_conversation(library: Library, count: i
     with library.create(id="talk") as session:
         fill(session, count)
         whole = fit(session.turns, budget=BUDGET, counter=Estimate())
-        assert History(session, budget=BUDGET, counter=Estimate()).window(reserved=0) == whole
+        assert RecentTurns(session, budget=BUDGET, counter=Estimate()).window(reserved=0) == whole
 
 
 def test_it_stays_that_of_the_whole_while_the_conversation_grows_and_branches(library: Library) -> None:
     with library.create(id="talk") as session:
-        history = History(session, budget=BUDGET, counter=Estimate())
+        history = RecentTurns(session, budget=BUDGET, counter=Estimate())
         for step in range(60):
             fill(session, (1, 3, 7, 90)[step % 4] if step > 40 else 2)
             match step:
@@ -77,7 +77,7 @@ def test_it_stays_that_of_the_whole_while_the_conversation_grows_and_branches(li
 def test_it_stays_that_of_the_whole_wherever_it_was_opened(library: Library, count: int, size: int) -> None:
     with library.create(id="talk") as session:
         fill(session, count, size)
-        history = History(session, budget=BUDGET, counter=Estimate())
+        history = RecentTurns(session, budget=BUDGET, counter=Estimate())
         for _ in range(30):
             assert history.window(reserved=0) == fit(session.turns, budget=BUDGET, counter=Estimate())
             fill(session, 1, size)
@@ -85,7 +85,7 @@ def test_it_stays_that_of_the_whole_wherever_it_was_opened(library: Library, cou
 
 def test_of_a_long_conversation_only_its_beginning_and_its_end_are_held(library: Library) -> None:
     with library.create(id="talk") as session:
-        history = History(session, budget=BUDGET, counter=Estimate())
+        history = RecentTurns(session, budget=BUDGET, counter=Estimate())
         for _ in range(20):
             fill(session, 30)
             history.window(reserved=0)

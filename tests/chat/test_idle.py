@@ -9,19 +9,19 @@ import pytest
 from msgspec.structs import replace
 
 import segue
+from segue.chat.conversation import Conversation
 from segue.chat.dialect import SEGUE
-from segue.chat.engine import Conversation
 from segue.chat.repl import Chat
-from segue.chat.script import ScriptTerminal
+from segue.chat.terminal.script import ScriptTerminal
 from segue.errors import StorageError
 from segue.model import StatusChanged
-from tests.chat.company import Desk
-from tests.chat.sitting import CTRL_D, ENTER, Sitting
+from tests.support.chat_terminal import CTRL_D, ENTER, Sitting
+from tests.support.conversation import Desk
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from segue.chat.screen import Idle
+    from segue.chat.terminal.contract import Idle
 
 LEFT = "\x1b[D"
 
@@ -47,7 +47,7 @@ def doze(desk: Desk, *lines: str, seconds: float = 300) -> list[str]:
         Conversation(library.create(id="talk"), desk.agent),
         dialect=replace(SEGUE, idle_seconds=seconds),
         terminal=terminal,
-        converse=desk.cast,
+        converse=desk.resolved,
         cwd=desk.root,
     ).run()
     return terminal.told
@@ -100,7 +100,7 @@ def test_a_pause_that_cannot_be_recorded_is_told_and_costs_nothing(desk: Desk) -
         Conversation(session, desk.agent),
         dialect=SEGUE,
         terminal=terminal,
-        converse=desk.cast,
+        converse=desk.resolved,
         cwd=desk.root,
     )
     with pytest.raises(StorageError):

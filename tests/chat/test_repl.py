@@ -11,15 +11,15 @@ import pytest
 
 from segue.chat.agent import AgentError
 from segue.chat.commands.completion import suggestions
+from segue.chat.conversation import Conversation
 from segue.chat.dialect import SEGUE, Dialect
-from segue.chat.engine import Conversation
 from segue.chat.repl import Chat
-from segue.chat.script import ScriptTerminal
+from segue.chat.terminal.script import ScriptTerminal
 from segue.errors import WriterStoppedError
 from segue.library import Library
 from segue.stores.journal import JournalStore
 from segue.testing.failing import WatchedKernel
-from tests.chat.company import Desk, Parrot
+from tests.support.conversation import Desk, Parrot
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,7 +73,7 @@ def test_every_answer_is_on_disk_before_the_next_line_is_read(desk: Desk) -> Non
         Conversation(library.create(id="talk"), desk.agent),
         dialect=SEGUE,
         terminal=ScriptTerminal(Watching(b"one\ntwo\n"), desk.stream(), desk.stream()),
-        converse=desk.cast,
+        converse=desk.resolved,
         cwd=desk.root,
     )
     assert chat.run() == 0
@@ -163,7 +163,7 @@ def test_whatever_breaks_the_conversation_leaves_the_session_interrupted(desk: D
         Conversation(library.create(id="talk"), desk.agent),
         dialect=SEGUE,
         terminal=ScriptTerminal(Gone(), desk.stream(), desk.stream()),
-        converse=desk.cast,
+        converse=desk.resolved,
         cwd=desk.root,
     )
     with pytest.raises(OSError, match="Input/output"):
@@ -271,7 +271,7 @@ def test_commands_ids_and_paths_are_completed(desk: Desk, line: str, found: list
             Conversation(session, desk.agent),
             dialect=SEGUE,
             terminal=ScriptTerminal(BytesIO(), desk.stream(), desk.stream()),
-            converse=desk.cast,
+            converse=desk.resolved,
             agent_names=lambda: ("owl", "parrot"),
             cwd=desk.root,
             home=desk.root / "home",

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from segue.chat.script import ScriptTerminal, continues
-from tests.chat.company import Desk, Parrot
-from tests.chat.sitting import PACKAGE, ROOT
+from segue.chat.terminal.script import ScriptTerminal, continues
+from tests.support.chat_terminal import PACKAGE, ROOT
+from tests.support.conversation import Desk, Parrot
 
 if TYPE_CHECKING:
     from pathlib import Path

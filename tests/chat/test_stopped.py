@@ -11,9 +11,9 @@ import pytest
 from segue.chat.agent import AgentError
 from segue.chat.agents.command import CommandAgent
 from segue.chat.agents.offline import OfflineAgent
-from segue.chat.stopped import LENGTH, LOOKED_AT, is_model, summarise_with
+from segue.chat.model_summary import LENGTH, LOOKED_AT, is_model, summarise_with
 from segue.model import Turn
-from tests.chat.partner import Partner
+from tests.support.scripted_agent import Partner
 
 if TYPE_CHECKING:
     from segue.chat.agent import Agent

@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from segue.chat.terminal.drawing import Canvas, Drawing
-from segue.chat.terminal.markdown import Page
-from segue.chat.terminal.typed import TypedLines
-from segue.chat.typed import KEPT, TypedFile
-from tests.chat.door import MARKDOWN
-from tests.chat.glass import Glass
-from tests.chat.sitting import CTRL_C, CTRL_D, CTRL_R, CTRL_Z, ENTER, PASTE_BEGIN, PASTE_END, TAB, UP, Sitting
+from segue.chat.terminal.input_history import KEPT, InputHistory
+from segue.chat.terminal.markdown import MarkdownPage
+from segue.chat.terminal.prompt_history import PromptHistory
+from tests.support.chat_program import MARKDOWN
+from tests.support.chat_terminal import CTRL_C, CTRL_D, CTRL_R, CTRL_Z, ENTER, PASTE_BEGIN, PASTE_END, TAB, UP, Sitting
+from tests.support.screen import Glass
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,7 +78,7 @@ def test_lines_that_grow_are_drawn_once_and_none_is_lost_from_the_scrollback(
 
 @given(cuts=st.lists(st.integers(0, len(DOCUMENT))))
 def test_markdown_looks_the_same_however_it_was_cut_into_pieces(cuts: list[int]) -> None:
-    whole, pieces = Page(60), Page(60)
+    whole, pieces = MarkdownPage(60), MarkdownPage(60)
     wanted = [*whole.add(DOCUMENT), *whole.end()]
     bounds = [0, *sorted(cuts), len(DOCUMENT)]
     found: list[str] = []
@@ -96,7 +96,7 @@ def test_markdown_looks_the_same_however_it_was_cut_into_pieces(cuts: list[int])
     ).map("".join)
 )
 def test_no_entity_becomes_a_control_sequence(text: str) -> None:
-    page = Page(40)
+    page = MarkdownPage(40)
     shown = COLOUR.sub("", "".join([*page.add(text), *page.end()]))
     assert re.search("[\x00-\x1f\x7f-\x9f\u202a-\u202e]", shown) is None
 
@@ -126,16 +126,16 @@ def test_what_drawing_raises_is_not_swallowed() -> None:
 def test_a_history_is_cut_to_its_newer_half_and_survives_what_is_wrong_in_it(tmp_path: Path) -> None:
     path = tmp_path / "typed"
     path.write_text("".join(f"{json.dumps(f'line {number}')}\n" for number in range(2 * KEPT)) + '7\n"cut of')
-    typed = list(TypedLines(TypedFile(path)).load_history_strings())
+    typed = list(PromptHistory(InputHistory(path)).load_history_strings())
     assert typed[:2] == [f"line {2 * KEPT - 1}", f"line {2 * KEPT - 2}"]
     assert path.read_bytes().count(b"\n") == KEPT
-    TypedLines(TypedFile(path)).store_string("new\nest \ud800")
-    assert next(iter(TypedLines(TypedFile(path)).load_history_strings())) == "new\nest \ud800"
+    PromptHistory(InputHistory(path)).store_string("new\nest \ud800")
+    assert next(iter(PromptHistory(InputHistory(path)).load_history_strings())) == "new\nest \ud800"
 
 
 def test_a_history_that_cannot_be_kept_costs_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    typed = TypedLines(TypedFile(tmp_path / "file" / "history"))
+    typed = PromptHistory(InputHistory(tmp_path / "file" / "history"))
     typed.store_string("lost")
     assert list(typed.load_history_strings()) == []
 

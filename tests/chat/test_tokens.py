@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue.chat.tokens import Estimate, Tokenizer, best_counter
+from segue.chat.context.tokens import Estimate, Tokenizer, best_counter
 
 
 @pytest.mark.parametrize(("text", "tokens"), [("", 0), ("a", 1), ("four", 1), ("fives", 2), ("x" * 4001, 1001)])
@@ -51,7 +51,7 @@ def test_a_text_is_counted_once() -> None:
 def test_without_a_working_tokenizer_the_estimate_is_used(module: str) -> None:
     code = (
         f"import sys; sys.modules['bpe_openai'] = {module}\n"
-        "from segue.chat.tokens import best_counter; print(best_counter().kind)"
+        "from segue.chat.context.tokens import best_counter; print(best_counter().kind)"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("estimate\n", "")
@@ -63,7 +63,7 @@ def test_counting_opens_no_connection() -> None:
         "def refuse(event, _):\n"
         "    if event.startswith('socket.'): raise SystemExit(event)\n"
         "sys.addaudithook(refuse)\n"
-        "from segue.chat.tokens import best_counter; print(best_counter().count('Why does login fail?'))"
+        "from segue.chat.context.tokens import best_counter; print(best_counter().count('Why does login fail?'))"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("5\n", "")

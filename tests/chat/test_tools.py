@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from segue.abilities import Call
-from segue.abilities.call import CUT_OFF, INTERRUPTED, NOT_BEGUN
 from segue.chat.agent import AgentError
-from segue.chat.engine import ROUNDS, Conversation
-from segue.chat.tokens import Estimate
-from segue.chat.window import NO_RESULT
-from segue.chat.working import carry_out
+from segue.chat.context.tokens import Estimate
+from segue.chat.context.window import NO_RESULT
+from segue.chat.conversation import ROUNDS, Conversation
+from segue.chat.tool_loop import carry_out
 from segue.errors import UsageError
-from tests.abilities.workshop import Workshop
-from tests.chat.partner import Partner
+from segue.tools import ToolCall
+from segue.tools.call import CUT_OFF, INTERRUPTED, NOT_BEGUN
+from tests.support.scripted_agent import Partner
+from tests.support.tool_project import Workshop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from segue.model import Turn
 
 
-def calling(name: str, id: str = "c1", /, **arguments: object) -> Call:
-    return Call(id=id, name=name, arguments=arguments)
+def calling(name: str, id: str = "c1", /, **arguments: object) -> ToolCall:
+    return ToolCall(id=id, name=name, arguments=arguments)
 
 
 READ = calling("read_file", path="notes.md")
@@ -47,7 +47,11 @@ def workshop(tmp_path: Path) -> Iterator[Workshop]:
 
 def converse(workshop: Workshop, partner: Partner, *, max_tokens: int = 10_000) -> Conversation:
     return Conversation(
-        workshop.session, partner, max_tokens=max_tokens, counter=Estimate(), bench=workshop.bench(confirm="never")
+        workshop.session,
+        partner,
+        max_tokens=max_tokens,
+        counter=Estimate(),
+        executor=workshop.executor(confirm="never"),
     )
 
 
@@ -55,7 +59,7 @@ def answer(conversation: Conversation, text: str = "Why?") -> tuple[str, list[st
     """What was shown, and what was told."""
     shown: list[str] = []
     told: list[str] = []
-    carry_out(conversation, conversation.ask(text), show=shown.extend, tell=told.append)
+    carry_out(conversation, conversation.ask(text), show=shown.extend, notify=told.append)
     return "".join(shown), told
 
 
@@ -190,7 +194,7 @@ def test_a_call_that_is_stopped_is_recorded_as_interrupted_and_those_behind_it_a
 ) -> None:
     conversation = converse(workshop, Partner((READ, WRITE, SECRET), ("Done.",)))
     with monkeypatch.context() as patched:
-        patched.setattr("segue.abilities.files.WriteFile.run", stop)
+        patched.setattr("segue.tools.files.WriteFile.run", stop)
         with pytest.raises(KeyboardInterrupt):
             answer(conversation)
     assert [content for _, content in roles(workshop)[2:]] == [

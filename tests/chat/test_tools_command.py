@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.chat.loopback.houses import HOUSES
-from tests.chat.loopback.server import SAFE_SECONDS, Server
-from tests.cli.running import Segue
-from tests.cli.talking import Seat, preset, script
+from tests.support.chat_cli import Seat, preset, script
+from tests.support.cli import Segue
+from tests.support.providers.houses import HOUSES
+from tests.support.providers.server import SAFE_SECONDS, Server
 
 if TYPE_CHECKING:
     from segue.model import Turn
-    from tests.chat.loopback.houses import House
-    from tests.chat.loopback.server import Reply
-    from tests.cli.running import Result
+    from tests.support.cli import Result
+    from tests.support.providers.houses import House
+    from tests.support.providers.server import Reply
 
 OPENAI = HOUSES[1]
 DIRECT = {"NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
@@ -173,7 +173,7 @@ def test_the_store_of_gptel_logs_each_call_in_one_piece(cli: Segue) -> None:
 
 
 def test_a_server_from_the_configuration_is_asked_when_the_preset_names_it(cli: Segue) -> None:
-    program = Path(__file__).parents[1] / "abilities" / "mcp_server.py"
+    program = Path(__file__).parents[1] / "tools" / "mcp_server.py"
     config = cli.home / ".config" / "segue" / "config.toml"
     config.parent.mkdir(parents=True)
     config.write_text(f'[mcp.notes]\ncommand = "{sys.executable}"\nargs = ["{program}"]\n')
@@ -196,33 +196,33 @@ def test_a_server_that_is_configured_wrongly_is_told_with_its_file(cli: Segue) -
 
 def test_a_person_confirms_denies_and_allows_once(cli: Segue) -> None:
     replies = [OPENAI.calls(WRITE, OUTSIDE, OUTSIDE), OPENAI.answers("The end.")]
-    with Server(replies) as server, seat(cli, server) as person:
-        person.wait_for("executor>")
-        person.enter("Go.")
-        person.wait_for("content: written")
-        person.wait_for("Do it? (once, always (write_file, in this conversation), no)")
-        person.enter("once")
-        person.wait_for("done: out.md is written: 7 bytes")
-        person.wait_for("no pattern allows reading it")
-        person.wait_for("Allow it all the same? (once, add (to the scope), no)")
-        person.enter("once")
-        person.wait_for("done: ")
-        person.wait_for("Allow it all the same?")
-        person.enter("")
-        person.wait_for("refused: ")
-        person.wait_for("The end.")
+    with Server(replies) as server, seat(cli, server) as approver:
+        approver.wait_for("executor>")
+        approver.enter("Go.")
+        approver.wait_for("content: written")
+        approver.wait_for("Do it? (once, always (write_file, in this conversation), no)")
+        approver.enter("once")
+        approver.wait_for("done: out.md is written: 7 bytes")
+        approver.wait_for("no pattern allows reading it")
+        approver.wait_for("Allow it all the same? (once, add (to the scope), no)")
+        approver.enter("once")
+        approver.wait_for("done: ")
+        approver.wait_for("Allow it all the same?")
+        approver.enter("")
+        approver.wait_for("refused: ")
+        approver.wait_for("The end.")
     hostname = Path("/etc/hostname").read_text(encoding="utf-8")
     assert results(cli)[1:] == [hostname, "refused: it is out of scope: no pattern allows reading it"]
 
 
 def test_what_a_person_adds_to_the_scope_holds_from_then_on(cli: Segue) -> None:
     replies = [OPENAI.calls(OUTSIDE, OUTSIDE), OPENAI.answers("The end.")]
-    with Server(replies) as server, seat(cli, server) as person:
-        person.wait_for("executor>")
-        person.enter("Go.")
-        person.wait_for("add (to the scope), no)")
-        person.enter("add")
-        person.wait_for("The end.")
+    with Server(replies) as server, seat(cli, server) as approver:
+        approver.wait_for("executor>")
+        approver.enter("Go.")
+        approver.wait_for("add (to the scope), no)")
+        approver.enter("add")
+        approver.wait_for("The end.")
     scope = cli.library.overview("talk").scope
     assert scope is not None
     assert scope["paths"]["read"] == ["${project_root}/**", "/etc/hostname"]  # type: ignore[index]
@@ -234,17 +234,17 @@ def test_a_person_is_asked_once_about_the_scope_that_a_project_brings(cli: Segue
     preset(cli.home / ".segue" / "agents", "docs", "You read.", **fields)
     replies = [OPENAI.calls(READ, READ), OPENAI.answers("The end."), OPENAI.calls(READ), OPENAI.answers("Again.")]
     with Server(replies) as server:
-        with seat(cli, server, name="docs") as person:
-            person.wait_for("docs>")
-            person.enter("Go.")
-            person.wait_for("the preset docs comes with this project and asks for this scope:")
-            person.wait_for('- "*.md"')
-            person.wait_for("Give it to this session? (yes, no)")
-            person.enter("yes")
-            person.wait_for("The end.")
-            person.wait_for("docs>")
-            person.type("\x04")
-            assert person.end() == 0
+        with seat(cli, server, name="docs") as approver:
+            approver.wait_for("docs>")
+            approver.enter("Go.")
+            approver.wait_for("the preset docs comes with this project and asks for this scope:")
+            approver.wait_for('- "*.md"')
+            approver.wait_for("Give it to this session? (yes, no)")
+            approver.enter("yes")
+            approver.wait_for("The end.")
+            approver.wait_for("docs>")
+            approver.type("\x04")
+            assert approver.end() == 0
         result = cli.run("resume", "talk", stdin=script("Once more."), **environ_of(OPENAI, server))
     assert result.text.endswith("Again.\n")
     assert results(cli) == ["The token expires."] * 3
@@ -256,15 +256,15 @@ def test_ctrl_c_stops_the_tool_and_the_conversation_goes_on(cli: Segue) -> None:
     preset(cli.home / ".config" / "segue" / "agents", "mine", "You run.", **{**fields, "paths": "{write: [ready]}"})
     command = ("run_shell", {"command": "echo > ready; sleep 1000"})
     replies = [OPENAI.calls(command, command), OPENAI.answers("As you like.")]
-    with Server(replies) as server, seat(cli, server, name="mine") as person:
-        person.wait_for("mine>")
-        person.enter("Go.")
+    with Server(replies) as server, seat(cli, server, name="mine") as approver:
+        approver.wait_for("mine>")
+        approver.enter("Go.")
         (cli.home / "ready").read_text()
-        person.type("\x03")
-        person.wait_for(STOPPED)
-        person.wait_for("mine>")
-        person.enter("/retry")
-        person.wait_for("As you like.")
+        approver.type("\x03")
+        approver.wait_for(STOPPED)
+        approver.wait_for("mine>")
+        approver.enter("/retry")
+        approver.wait_for("As you like.")
     assert [content.partition(":")[0] for content in results(cli)] == ["interrupted", "interrupted"]
 
 
@@ -277,12 +277,12 @@ def resume(cli: Segue, *replies: Reply) -> Result:
 
 
 def test_killed_between_intent_and_effect_the_call_is_unknown_and_not_made(cli: Segue) -> None:
-    with Server([OPENAI.calls(WRITE, words="I write.")]) as server, seat(cli, server) as person:
-        person.wait_for("executor>")
-        person.enter("Go.")
-        person.wait_for("Do it? (once, always")
-        person.process.send_signal(signal.SIGKILL)
-        person.process.wait(SAFE_SECONDS)
+    with Server([OPENAI.calls(WRITE, words="I write.")]) as server, seat(cli, server) as approver:
+        approver.wait_for("executor>")
+        approver.enter("Go.")
+        approver.wait_for("Do it? (once, always")
+        approver.process.send_signal(signal.SIGKILL)
+        approver.process.wait(SAFE_SECONDS)
     assert [(turn.role, turn.content) for turn in turns(cli)] == [("user", "Go."), ("assistant", "I write.")]
     result = resume(cli, OPENAI.answers("I am not sure."))
     assert "write_file(path=out.md, content=written)\n  unknown: it was cut off\n" in result.complaint

@@ -8,34 +8,34 @@ from typing import TYPE_CHECKING
 import pytest
 
 import segue
-from segue.abilities import Call
-from segue.chat.engine import Conversation
-from segue.chat.tokens import Estimate
-from segue.chat.working import carry_out
+from segue.chat.context.tokens import Estimate
+from segue.chat.conversation import Conversation
+from segue.chat.tool_loop import carry_out
 from segue.errors import DiskFullError
 from segue.library import Library
 from segue.stores.journal import JournalStore
-from tests.abilities.workshop import EVERYTHING, Workshop
-from tests.chat.partner import Partner
+from segue.tools import ToolCall
 from tests.chat.test_engine_disk import FillingKernel
+from tests.support.scripted_agent import Partner
+from tests.support.tool_project import EVERYTHING, Workshop
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from segue.model import JsonObject
 
-APPEND = Call(id="c1", name="run_shell", arguments={"command": "echo once >> effect"})
+APPEND = ToolCall(id="c1", name="run_shell", arguments={"command": "echo once >> effect"})
 SCHEMES = ("journal", "memory", "soleur", "cortext", "gptel")
 
 
 def converse(workshop: Workshop, partner: Partner) -> Conversation:
-    return Conversation(workshop.session, partner, counter=Estimate(), bench=workshop.bench())
+    return Conversation(workshop.session, partner, counter=Estimate(), executor=workshop.executor())
 
 
 def finish(conversation: Conversation, *, again: bool = False) -> str:
     shown: list[str] = []
     pieces = conversation.retry() if again else conversation.ask("Go.")
-    carry_out(conversation, pieces, show=shown.extend, tell=lambda _: None)
+    carry_out(conversation, pieces, show=shown.extend, notify=lambda _: None)
     return "".join(shown)
 
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from segue.chat.agent import Message
-from segue.chat.tokens import Estimate
-from segue.chat.window import KEEP_FIRST, KEEP_LAST, NO_RESULT, cost_of, fit, limit_of, marker_of, message_of
+from segue.chat.context.tokens import Estimate
+from segue.chat.context.window import KEEP_FIRST, KEEP_LAST, NO_RESULT, cost_of, fit, limit_of, marker_of, message_of
 from segue.model import JsonObject, Turn
 
 COUNTER = Estimate()

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.running import Segue
+from tests.support.cli import Segue
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,11 +14,11 @@ import pytest
 from segue._version import __version__
 from segue.cli import app as application
 from segue.cli.app import VERBS, run
-from segue.console import exits
+from segue.console import exit_codes
 from segue.errors import SegueError
 
 if TYPE_CHECKING:
-    from tests.cli.running import Segue
+    from tests.support.cli import Segue
 
 CLI = Path(application.__file__).parent
 ROOT = Path(__file__).resolve().parents[2]
@@ -44,14 +44,22 @@ def test_the_version_is_answered_without_importing_anything(cli: Segue, flag: st
 def test_a_verb_imports_only_what_it_uses(cli: Segue) -> None:
     modules = imported(cli, "list")
     others = {f"segue.cli.{verb}" for verb in VERBS} - {"segue.cli.list"}
-    unused = others | {"rich", "asyncio", "subprocess", "textual", "segue.chat", "segue.tui", "segue.stores.memory"}
+    unused = others | {
+        "rich",
+        "asyncio",
+        "subprocess",
+        "textual",
+        "segue.chat",
+        "segue.cli.picker",
+        "segue.stores.memory",
+    }
     assert unused.isdisjoint(modules)
 
 
 def test_help_names_every_verb_and_every_exit_code(cli: Segue) -> None:
     shown = cli.ok("--help")
     assert [verb for verb in VERBS if f"\n  {verb} " not in shown] == []
-    assert [code for code in exits.Exit if f"\n  {code:d} " not in shown] == []
+    assert [code for code in exit_codes.Exit if f"\n  {code:d} " not in shown] == []
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -66,9 +74,9 @@ def test_piped_and_alone_it_prints_help(cli: Segue) -> None:
 
 def test_every_family_of_errors_has_a_code_of_its_own() -> None:
     families = SegueError.__subclasses__()
-    codes = {exits.exit_of(family.__new__(family)) for family in families}
+    codes = {exit_codes.exit_code_of(family.__new__(family)) for family in families}
     assert len(codes) == len(families)
-    assert exits.Exit.UNEXPECTED not in codes
+    assert exit_codes.Exit.UNEXPECTED not in codes
 
 
 def test_only_the_output_module_touches_the_streams() -> None:

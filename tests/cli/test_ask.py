@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.chat.loopback.houses import HOUSES
-from tests.chat.loopback.server import Server
-from tests.cli.talking import BEGINNING, Running, Slow, program, said
+from tests.support.chat_cli import BEGINNING, Running, Slow, program, said
+from tests.support.providers.houses import HOUSES
+from tests.support.providers.server import Server
 
 if TYPE_CHECKING:
-    from tests.cli.running import Result, Segue
+    from tests.support.cli import Result, Segue
 
 ECHO = "command:cat"
 (OPENAI,) = (house for house in HOUSES if house.name == "openai")
@@ -100,7 +100,7 @@ def test_ctrl_c_keeps_what_had_come(cli: Segue) -> None:
         asking.process.stdin.close()
         asking.process.stdin = None
         asking.wait_for(BEGINNING)
-        assert asking.tell(signal.SIGINT) == 130
+        assert asking.notify(signal.SIGINT) == 130
     (id,) = cli.library.store.ids()
     session = cli.library.load(id)
     assert [(turn.content, turn.partial) for turn in session.turns] == [("hello", False), (BEGINNING, True)]

@@ -3,10 +3,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from tests.cli.running import PACKAGE
+from tests.support.cli import PACKAGE
 
 if TYPE_CHECKING:
-    from tests.cli.running import Segue
+    from tests.support.cli import Segue
 
 
 def damage(cli: Segue, session: str) -> None:

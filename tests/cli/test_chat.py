@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.talking import BEGINNING, Running, Seat, Slow, preset, program, said, script
+from tests.support.chat_cli import BEGINNING, Running, Seat, Slow, preset, program, said, script
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.cli.running import Segue
+    from tests.support.cli import Segue
 
 ECHO = "command:cat"
 CTRL_D = "\x04"
@@ -262,7 +262,7 @@ def test_ctrl_c_without_a_person_leaves_cleanly(cli: Segue, slow: Slow) -> None:
     with Running(cli, ["chat", "--id", "talk", "--agent", slow.agent]) as talk:
         talk.type("hello")
         talk.wait_for(BEGINNING)
-        assert talk.tell(signal.SIGINT) == 130
+        assert talk.notify(signal.SIGINT) == 130
     assert said(cli, "talk") == [("user", "hello"), ("assistant", BEGINNING)]
     session = cli.library.load("talk")
     assert (session.status, session.turns[-1].partial) == ("paused", True)
@@ -275,7 +275,7 @@ def test_being_told_to_end_keeps_what_had_come_and_ends_the_command_that_answers
     with Running(cli, ["chat", "--id", "talk", "--agent", slow.agent]) as talk:
         talk.type("hello")
         talk.wait_for(BEGINNING)
-        assert talk.tell(number) == 128 + number
+        assert talk.notify(number) == 128 + number
     session = cli.library.load("talk")
     assert (session.status, session.turns[-1].content, session.turns[-1].partial) == ("interrupted", BEGINNING, True)
     with pytest.raises(OSError, match="No such device"):  # nobody reads it any more

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from tests.cli.running import Segue
+    from tests.support.cli import Segue
 
 
 def complete(cli: Segue, *words: str) -> list[str]:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.person import Person
+from tests.support.pty import Person
 
 if TYPE_CHECKING:
     import random
 
-    from tests.cli.running import Segue
+    from tests.support.cli import Segue
 
 TAB = "\t"
 PIECES = [

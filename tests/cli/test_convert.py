@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import segue
 
 if TYPE_CHECKING:
-    from tests.cli.running import Segue
+    from tests.support.cli import Segue
 
 
 def test_a_session_is_copied_whole_and_the_source_stays(cli: Segue, session: str) -> None:

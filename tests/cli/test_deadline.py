@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from segue.cli.deadline import SECONDS
+from segue.cli._deadline import SECONDS
 
 if TYPE_CHECKING:
-    from tests.cli.running import Segue
+    from tests.support.cli import Segue
 
 PROGRAM = """
 import os, signal, sys
-from segue.cli.deadline import answer_within
+from segue.cli._deadline import answer_within
 
 def run():
     {body}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from tests.cli.running import Segue
+    from tests.support.cli import Segue
 
 ODD = "\x1b[31m \u202e \u2028 \x9b \ud800 \U000e0041 \0 é 日本"
 

@@ -14,13 +14,13 @@ import pytest
 
 import segue
 from segue.chat.drafts import Drafts
-from segue.chat.typed import TypedFile
+from segue.chat.terminal.input_history import InputHistory
 from segue.durable.kernel import KERNEL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tests.cli.running import Segue
+    from tests.support.cli import Segue
 
 ID, OTHER = "login-bug", "holidays"
 SECRET = "xyzzyplugh"  # noqa: S105 - a word that stands nowhere else
@@ -41,7 +41,7 @@ def machine(cli: Segue) -> Segue:
             draft = Drafts(state / "drafts").begin(overview)
             draft.add(f"{word} came half-way")
             draft.close()
-        TypedFile(state / "history.jsonl").add(f"/note {word}", id)
+        InputHistory(state / "history.jsonl").add(f"/note {word}", id)
         with (state / "history.jsonl").open("a") as file:  # as older versions wrote it
             file.write(json.dumps(f"What is {word}?") + "\n")
     journal = cli.root / f"{ID}.jsonl"
@@ -73,7 +73,10 @@ def test_the_machine_remembers_it_in_many_places(machine: Segue) -> None:
 def test_what_is_deleted_for_good_is_nowhere_any_more(machine: Segue) -> None:
     machine.ok("delete", ID, "--for-good", "--yes")
     assert mentions(machine.home) == []
-    assert list(TypedFile(state_folder(machine) / "history.jsonl").texts()) == ["What is harmless?", "/note harmless"]
+    assert list(InputHistory(state_folder(machine) / "history.jsonl").texts()) == [
+        "What is harmless?",
+        "/note harmless",
+    ]
     assert len(list((state_folder(machine) / "drafts").iterdir())) == 1
     assert "harmless" in machine.ok("search", "harmless")
     assert machine.library.load(OTHER).turns

@@ -12,9 +12,9 @@ import pytest
 
 if TYPE_CHECKING:
     from segue.model import JsonObject
-    from tests.cli.running import Segue
+    from tests.support.cli import Segue
 
-SCRIPTED = Path(__file__).resolve().parents[1] / "dialects" / "cortext" / "scripted_tool.py"
+SCRIPTED = Path(__file__).resolve().parents[1] / "support" / "scripted_tool.py"
 CALL: JsonObject = {"type": "tool_call", "id": "1", "name": "grep", "arguments": {"words": "token"}}
 
 

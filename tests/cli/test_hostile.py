@@ -13,7 +13,7 @@ import segue
 from segue.cli.app import VERBS
 
 if TYPE_CHECKING:
-    from tests.cli.running import Segue
+    from tests.support.cli import Segue
 
 ATTACKS = (
     "\x1b]52;c;cm0gLXJmIH4=\x07 clipboard",

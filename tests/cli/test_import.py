@@ -10,11 +10,11 @@ import sys
 from typing import TYPE_CHECKING
 
 from segue.cli.import_ import TOOLS
-from segue.tools.histories import HISTORIES
-from tests.tools.household import CLAUDE, PLACES, move_in
+from segue.integrations.histories import HISTORIES
+from tests.support.tool_homes import CLAUDE, PLACES, move_in
 
 if TYPE_CHECKING:
-    from tests.cli.running import Segue
+    from tests.support.cli import Segue
 
 OLD = (1_700_000_000, 1_700_000_000)
 NAME = f"claude-{CLAUDE}"

@@ -14,14 +14,14 @@ import pytest
 
 import segue
 from tests.cli.test_hostile import ATTACKS, obeyed
-from tests.person import Person
-from tests.tools.household import CLAUDE, CODEX, PLACES, move_in, snapshot
+from tests.support.pty import Person
+from tests.support.tool_homes import CLAUDE, CODEX, PLACES, move_in, snapshot
 
 if TYPE_CHECKING:
     from segue.library import Library
-    from tests.cli.running import Result, Segue
+    from tests.support.cli import Result, Segue
 
-SCRIPTED = Path(__file__).resolve().parents[1] / "dialects" / "cortext" / "scripted_tool.py"
+SCRIPTED = Path(__file__).resolve().parents[1] / "support" / "scripted_tool.py"
 OWN = "0b1ec7ed-0000-4000-8000-000000000001"
 AT = "2026-01-05T09:30:00.000Z"
 

@@ -16,7 +16,7 @@ from segue.formats.transcript import json_document, plain
 from segue.model import Turn
 
 if TYPE_CHECKING:
-    from tests.cli.running import Segue
+    from tests.support.cli import Segue
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 WAYS = (

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from tests.cli.running import Segue
+    from tests.support.cli import Segue
 
 READERS = [("show",), ("show", "--last", "1"), ("tail",), ("branches",), ("export",), ("fork",), ("rename", "--", "x")]
 ODD_IDS = [

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from segue.console.moments import ago, parse_age, parse_since
+from segue.console.durations import ago, parse_age, parse_since
 from segue.errors import UsageError
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)

@@ -10,7 +10,7 @@ import pytest
 import segue
 
 if TYPE_CHECKING:
-    from tests.cli.running import Segue
+    from tests.support.cli import Segue
 
 
 def status(cli: Segue, session: str) -> str:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 import segue
-from tests.cli.talking import BEGINNING, Running, Seat, Slow, preset, program, said, script
+from tests.support.chat_cli import BEGINNING, Running, Seat, Slow, preset, program, said, script
 
 if TYPE_CHECKING:
-    from tests.cli.running import Segue
+    from tests.support.cli import Segue
 
 ECHO = "command:cat"
 CTRL_C = "\x03"
@@ -280,7 +280,7 @@ def test_after_a_kill_in_mid_answer_nothing_is_lost_nothing_invented_and_the_que
         (cli.home / "whole").unlink()
         talk.type("second")
         talk.wait_for(BEGINNING)
-        assert talk.tell(signal.SIGKILL) == -signal.SIGKILL
+        assert talk.notify(signal.SIGKILL) == -signal.SIGKILL
     slow.let_go()
     before = [("user", "first"), ("assistant", "The whole answer."), ("user", "second")]
     assert said(cli, "talk") == before

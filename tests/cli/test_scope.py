@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from tests.cli.running import Segue
+    from tests.support.cli import Segue
 
 HOOK_CALL = {"tool_name": "Read", "tool_input": {"file_path": "/etc/passwd"}, "cwd": "/"}
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, TypedDict
 import pytest
 
 import segue
-from segue.catalog import Catalog
 from segue.durable.folder import Folder
+from segue.index import Index
 from segue.project import origin_of
-from tests.person import Person
+from tests.support.pty import Person
 
 if TYPE_CHECKING:
-    from tests.cli.running import Segue
+    from tests.support.cli import Segue
 
 CORPUS = Path(__file__).resolve().parents[1] / "corpus"
 
@@ -179,7 +179,7 @@ def test_what_verbs_write_is_in_the_index_before_anybody_asks(cli: Segue, sessio
     cli.ok("rename", session, "Another title")
     cli.ok("new", "--id", "second")
     cli.ok("delete", session, "--yes")
-    with Catalog(Folder(str(catalog(cli).parent))) as known:
+    with Index(Folder(str(catalog(cli).parent))) as known:
         assert [entry.id for entry in known.entries()] == ["second"]
 
 

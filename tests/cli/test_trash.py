@@ -12,7 +12,7 @@ import pytest
 import segue
 
 if TYPE_CHECKING:
-    from tests.cli.running import Segue
+    from tests.support.cli import Segue
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.talking import Seat, preset, program, script
+from tests.support.chat_cli import Seat, preset, program, script
 
 if TYPE_CHECKING:
-    from tests.cli.running import Segue
+    from tests.support.cli import Segue
 
 WIDE = {"paths": {"read": ["/**"]}, "shell_commands": {"allow": ["*"]}}
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from segue.durable.folder import Folder
 from segue.durable.lock import WriterLock
-from segue.durable.trash import ShelfTrash
+from segue.durable.trash import FileTrash
 from segue.errors import Damage, DamagedError, NotFoundError, SegueError
 from segue.formats.journal import BadLineError, Checkpoint, decode_line
 from segue.model import StatusChanged, Turn, Unknown, fold
@@ -268,7 +268,7 @@ class LeavesBlobsBehind(JournalStore):
             self.folder.kernel.rename(moved, blobs.path)
 
 
-class Shredder(ShelfTrash):
+class Shredder(FileTrash):
     def put(self, session_id: str, *, revision: str | None = None) -> str:
         key = super().put(session_id, revision=revision)
         self.erase(key)
@@ -277,7 +277,7 @@ class Shredder(ShelfTrash):
 
 class ShredsWhatIsTrashed(Faulty):
     @property
-    def trash(self) -> ShelfTrash | None:
+    def trash(self) -> FileTrash | None:
         self._trash.__class__ = Shredder
         return self._trash
 

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import fields
 
 from segue.model import EVENT_TYPES, Metadata, Unknown
-from segue.stores import SCHEMES
+from segue.registry import SCHEMES
 from segue.testing.conformance import CHAPTERS, Conformance
 from segue.testing.events import every_kind
 

@@ -26,4 +26,4 @@ def test_the_words_of_the_partner_come_with_the_package() -> None:
 
 
 def test_the_types_of_conversations_come_with_the_package() -> None:
-    assert len(list((ROOT / "src" / "segue" / "workspace" / "types").glob("*.md"))) == 6
+    assert len(list((ROOT / "src" / "segue" / "dialects" / "cortext" / "types").glob("*.md"))) == 6

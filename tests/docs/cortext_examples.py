@@ -9,8 +9,8 @@ import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from segue.formats.cortext import HIDDEN, place_of
-from segue.stores.cortext import CortextStore
+from segue.dialects.cortext.format import HIDDEN, place_of
+from segue.dialects.cortext.store import CortextStore
 from tests.docs.journal_examples import LOGIN_BUG, metadata
 from tests.docs.pages import ROOT
 

@@ -10,8 +10,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from segue.model import Learning, Metadata, Overrides, TaskDone
-from segue.stores.ralph import RalphStore
+from segue.dialects.ralph.store import RalphStore
+from segue.model import Learning, Metadata, OverridesChanged, TaskDone
 from tests.docs.pages import ROOT
 
 PAGE = ROOT / "docs" / "formats" / "ralph.md"
@@ -36,7 +36,7 @@ def written(root: Path) -> str:
     )
     learned = "Tokens last an hour"
     with RalphStore(str(root)).create("s1", [first]) as writer:
-        writer.append(Overrides(values={"story": "1"}, timestamp=_at(1), id="e02"))
+        writer.append(OverridesChanged(values={"story": "1"}, timestamp=_at(1), id="e02"))
         writer.append(TaskDone(task_id="1.1", story_id="1", timestamp=_at(2), id="e03"))
         writer.append(Learning(description=learned, task_id="1.1", story_id="1", timestamp=_at(3), id="e04"))
     return (root / "s1.json").read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from segue.stores.soleur import SoleurStore
+from segue.dialects.soleur.store import SoleurStore
 from tests.docs.journal_examples import LOGIN_BUG, metadata
 from tests.docs.pages import ROOT
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from segue.console.exits import MEANINGS
+from segue.console.exit_codes import MEANINGS
 from tests.docs.pages import HOW_TO, README, ROOT, Command, commands, environment, missing_lines, name_of
 
 if TYPE_CHECKING:

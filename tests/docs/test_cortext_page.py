@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import segue
-from segue.formats.cortext.document import CONFIG, TOP
-from segue.formats.cortext.lines import SHOWN
+from segue.dialects.cortext.format.document import CONFIG, TOP
+from segue.dialects.cortext.format.lines import SHOWN
 from tests.docs.cortext_examples import PAGE, refreshed, written
 from tests.docs.pages import blocks
 from tests.docs.readers import branch_out, told_by_reader, told_by_segue

@@ -6,10 +6,10 @@ import re
 from typing import TYPE_CHECKING
 
 import segue
-from segue.formats.gptel import names
-from segue.formats.gptel.conversation import shown
-from segue.formats.gptel.settings import BOUNDS, PRESET, VARIABLES
-from segue.stores.gptel import GptelStore
+from segue.dialects.gptel.format import names
+from segue.dialects.gptel.format.conversation import shown
+from segue.dialects.gptel.format.settings import BOUNDS, PRESET, VARIABLES
+from segue.dialects.gptel.store import GptelStore
 from tests.docs.journal_examples import LOGIN_BUG, metadata
 from tests.docs.pages import ROOT, blocks
 from tests.docs.readers import ODD, told_by_reader

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from segue.formats.ralph.document import LEARNING, PATTERN, TOP
-from segue.stores.ralph.claims import Claim
+from segue.dialects.ralph.format.document import LEARNING, PATTERN, TOP
+from segue.dialects.ralph.store.claims import Claim
 from tests.docs.pages import blocks
 from tests.docs.ralph_examples import PAGE, refreshed, written
 from tests.docs.readers import branch_out, told_by_reader, told_by_segue

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import segue
-from segue.formats.soleur.assembly import OTHER_ROLES
-from segue.formats.soleur.document import DECISION, MESSAGE, TOP
+from segue.dialects.soleur.format.document import DECISION, MESSAGE, TOP
+from segue.formats.records import ROLE_SYNONYMS
 from tests.docs.pages import blocks
 from tests.docs.readers import branch_out, told_by_reader, told_by_segue
 from tests.docs.soleur_examples import PAGE, refreshed, written
@@ -46,7 +46,7 @@ def test_the_page_names_every_field_of_ours(tmp_path: Path) -> None:
 
 
 def test_the_page_names_every_other_role() -> None:
-    assert all(f"`{role}`" in section("What others write") for role in OTHER_ROLES)
+    assert all(f"`{role}`" in section("What others write") for role in ROLE_SYNONYMS)
 
 
 def test_the_sum_on_the_page_has_the_form_of_a_real_one() -> None:

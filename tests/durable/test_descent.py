@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from segue.durable.descent import Entry, descend
+from segue.durable.descent import DirectoryEntry, descend
 from segue.durable.kernel import Kernel
 from segue.errors import StorageError
 
@@ -32,7 +32,7 @@ def test_a_folder_that_is_moved_away_is_still_the_one_that_is_held(tmp_path: Pat
         assert held.write("file", b"data") is False
         assert held.write("file", b"more") is True
         assert held.read("file", size_bytes=10) == (b"more", 4)
-        assert held.entries() == [Entry("file", "file", 4)]
+        assert held.entries() == [DirectoryEntry("file", "file", 4)]
     assert (tmp_path / "b" / "file").read_bytes() == b"more"
     assert list((tmp_path / "a").iterdir()) == []
 

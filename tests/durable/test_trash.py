@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from segue.store import Store
-    from segue.testing.harness_shelf import ShelfHarness
+    from segue.testing.harness_file_store import ShelfHarness
 
 ID, OTHER = "login-bug", "login-bug-2"
 SECRET = b"xyzzyplugh"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from segue.formats.gptel.lisp import Pair, Symbol
+from segue.dialects.gptel.format.lisp import Pair, Symbol
 
 if TYPE_CHECKING:
     import random

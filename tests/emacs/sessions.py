@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import segue
-from segue.formats.gptel.conversation import block_of, shown
+from segue.dialects.gptel.format.conversation import block_of, shown
 from segue.model import Turn
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from segue.formats.gptel.footer import read_page
-from segue.formats.gptel.lisp import BadLispError, Pair, printed, read
+from segue.dialects.gptel.format.footer import read_page
+from segue.dialects.gptel.format.lisp import BadLispError, Pair, printed, read
 from tests.emacs.hostile import CANARY, VARIABLES, hostile, plain
 from tests.emacs.test_emacs import LISP, emacs, load_path
 

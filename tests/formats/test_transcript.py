@@ -15,7 +15,7 @@ from segue.formats.transcript import (
     plain,
     read_markdown,
 )
-from segue.model import BranchCreated, Decision, Metadata, Session, Title, Turn, Unknown, fold, overview_of
+from segue.model import BranchCreated, Decision, Metadata, Session, TitleChanged, Turn, Unknown, fold, overview_of
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 
@@ -31,7 +31,7 @@ def conversation() -> Session:
             Metadata(
                 session_id="s", agent="qa", created_at=NOW, status="paused", id="m", seq=1, extra={"colour": "blue"}
             ),
-            Title(title="Login\nbug", timestamp=NOW, id="e2", seq=2),
+            TitleChanged(title="Login\nbug", timestamp=NOW, id="e2", seq=2),
             turn("first", seq=3, tokens=3),
             turn("second", seq=4, role="tool", parts=({"text": "```"},), native={"a": [1]}, extra={"mood": "good"}),
             BranchCreated(name="other", parent="main", at=1, timestamp=NOW, switch=False, id="b", seq=5),

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.git.place import Place
+from tests.support.git_repository import Place
 
 if TYPE_CHECKING:
     from pathlib import Path

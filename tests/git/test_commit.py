@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from segue.git import find_repository
-from tests.git.place import OUR_FILES, Place
+from tests.support.git_repository import OUR_FILES, Place
 
 # ── What is committed ────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from segue.git import Git, command, find_place, find_programs, find_repository, make_repository
+from segue.git import Git, command, find_location, find_programs, find_repository, make_repository
 from segue.project import project_of
-from tests.git.hostile import Stranger
+from tests.support.hostile_repository import Stranger
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -184,7 +184,7 @@ def test_each_protection_is_needed(
 def test_files_that_look_like_a_repository_are_none(stranger: Stranger, tmp_path: Path) -> None:
     stranger.make(tmp_path / "workspace", random.Random(2), everything=True, layout="tracked")
     assert (tmp_path / "workspace" / "HEAD").exists()
-    assert find_place(tmp_path / "workspace") is None
+    assert find_location(tmp_path / "workspace") is None
     assert find_repository(tmp_path / "workspace", environ=stranger.environ) is None
 
 
@@ -240,7 +240,7 @@ def test_a_new_repository_has_no_hooks_of_a_template(stranger: Stranger, tmp_pat
     (tmp_path / ".gitconfig").write_text(f"[init]\n\ttemplateDir = {stranger.folder}/template\n", encoding="utf-8")
     environ = stranger.environ | {"GIT_TEMPLATE_DIR": str(stranger.folder / "template")}
     assert make_repository(root, environ, timeout_seconds=60).code == 0
-    assert find_place(root) is not None
+    assert find_location(root) is not None
     assert not (root / ".git" / "hooks").exists()
     assert stranger.canaries == []
 

@@ -21,4 +21,4 @@ def test_nothing_that_was_said_is_lost_when_a_program_ends_between_two_looks(
     ended = process.run(argv, cwd=tmp_path, environ={}, timeout_seconds=60)
     if left_behind:
         process.run(["/bin/sh", "-c", "kill $(cat left)"], cwd=tmp_path, environ={}, timeout_seconds=60)
-    assert ended == process.Ended(0, b"said\n", "told\n")
+    assert ended == process.GitResult(0, b"said\n", "told\n")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from segue.git import find_repository
-from tests.git.place import OUR_FILES, Place
+from tests.support.git_repository import OUR_FILES, Place
 
 if TYPE_CHECKING:
     from segue.git import Repository

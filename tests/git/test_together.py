@@ -12,7 +12,7 @@ import pytest
 
 import segue
 from segue.git import Repository
-from tests.git.place import Place
+from tests.support.git_repository import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,13 +9,13 @@ from segue.errors import ConflictError, InvalidIdError, NotFoundError, SegueErro
 from segue.model import (
     Attachment,
     BranchCreated,
+    BranchSwitched,
     Decision,
     Event,
     Metadata,
-    Overrides,
+    OverridesChanged,
     StatusChanged,
-    Switched,
-    Tags,
+    TagsChanged,
     Turn,
     Unknown,
     begin,
@@ -60,16 +60,16 @@ BAD: list[tuple[Event, type[SegueError]]] = [
     (replace(TURN, extra={"role": "x"}), UsageError),
     (replace(TURN, extra={"sum": "x"}), UsageError),
     (StatusChanged(status="asleep", timestamp=NOW, id="a"), UsageError),  # type: ignore[arg-type]
-    (Tags(tags=("a", 1), timestamp=NOW, id="a"), UsageError),  # type: ignore[arg-type]
+    (TagsChanged(tags=("a", 1), timestamp=NOW, id="a"), UsageError),  # type: ignore[arg-type]
     (Decision(content=1.5, timestamp=NOW, id="a"), UsageError),  # type: ignore[arg-type]
-    (Overrides(values={"x": object()}, timestamp=NOW, id="a"), UsageError),
+    (OverridesChanged(values={"x": object()}, timestamp=NOW, id="a"), UsageError),
     (Attachment(path="x", hash="y", size_bytes=-1, timestamp=NOW, id="a"), UsageError),
     (BranchCreated(name="main", parent="main", at=0, timestamp=NOW, id="a"), ConflictError),
     (BranchCreated(name="../x", parent="main", at=0, timestamp=NOW, id="a"), InvalidIdError),
     (BranchCreated(name="b", parent="main", at=1, timestamp=NOW, id="a"), UsageError),
     (BranchCreated(name="b", parent="main", at=-1, timestamp=NOW, id="a"), UsageError),
     (BranchCreated(name="b", parent="c", at=0, timestamp=NOW, id="a"), NotFoundError),
-    (Switched(branch="b", timestamp=NOW, id="a"), NotFoundError),
+    (BranchSwitched(branch="b", timestamp=NOW, id="a"), NotFoundError),
     (Unknown(type="turn", data={}, id="a"), UsageError),
     (Unknown(type="checkpoint", data={}, id="a"), UsageError),
     (Unknown(type="x", data={"seq": 1}, id="a"), UsageError),

@@ -10,12 +10,12 @@ from msgspec.structs import replace
 from segue.errors import NotFoundError, UsageError
 from segue.model import (
     BranchCreated,
+    BranchSwitched,
     Event,
     Metadata,
     StatusChanged,
-    Switched,
-    Tags,
-    Title,
+    TagsChanged,
+    TitleChanged,
     Turn,
     Unknown,
     apply,
@@ -49,8 +49,8 @@ def contents(events: list[Event], name: str) -> list[str]:
 
 
 def test_a_session_is_the_fold_of_its_events() -> None:
-    title = Title(title="Login", timestamp=NOW, id="t")
-    tags = Tags(tags=("a", "b"), timestamp=NOW, id="g")
+    title = TitleChanged(title="Login", timestamp=NOW, id="t")
+    tags = TagsChanged(tags=("a", "b"), timestamp=NOW, id="g")
     paused = StatusChanged(status="paused", timestamp=NOW, id="p")
     session = fold(numbered(turn("one"), title, tags, turn("two"), paused))
     assert [item.content for item in session.turns] == ["one", "two"]
@@ -77,7 +77,7 @@ def test_a_fork_may_stay_where_it_is() -> None:
 
 
 def test_switching_changes_the_active_branch_and_nothing_else() -> None:
-    events = numbered(turn("1"), branch("b", "main", 1), Switched(branch="main", timestamp=NOW, id="s"))
+    events = numbered(turn("1"), branch("b", "main", 1), BranchSwitched(branch="main", timestamp=NOW, id="s"))
     assert fold(events).branch == "main"
 
 
@@ -86,7 +86,7 @@ def test_turns_of_a_branch_whose_beginning_was_lost_are_still_there() -> None:
 
 
 def test_a_switch_to_a_lost_branch_is_no_switch() -> None:
-    assert fold(numbered(turn("1"), Switched(branch="lost", timestamp=NOW, id="s"))).branch == "main"
+    assert fold(numbered(turn("1"), BranchSwitched(branch="lost", timestamp=NOW, id="s"))).branch == "main"
 
 
 def test_the_last_activity_is_the_latest_time_however_the_clock_jumped() -> None:
@@ -122,7 +122,7 @@ def test_folding_at_once_and_one_by_one_agree(steps: list[str]) -> None:
             case "fork":
                 events.append(branch(f"f{at}", "main", 0))
             case "title":
-                events.append(Title(title=str(at), timestamp=NOW, id=str(at)))
+                events.append(TitleChanged(title=str(at), timestamp=NOW, id=str(at)))
             case "unknown":
                 events.append(Unknown(type="x", data={}, id=str(at)))
             case name:

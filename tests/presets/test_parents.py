@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from segue.permissions import load_profile
 from segue.presets import DEFAULT, SHIPPED, Preset, Presets, load_presets
-from segue.scope import load_profile
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import segue
-from segue.catalog import Catalog
 from segue.errors import SegueError
-from segue.importing import import_session
+from segue.index import Index
+from segue.integrations.histories import HISTORIES, integration_sources
 from segue.model import check_beginning, fold
-from segue.tools.histories import HISTORIES, tool_sources
-from tests.promises.long_lists import events
+from segue.transfer.import_sessions import import_session
+from tests.support.long_lists import events
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -267,8 +267,8 @@ def bound() -> None:
 def look_at_all(home: Path) -> None:
     """As `segue list`, `segue search` and `segue import` do; says which sessions can be read, a line each."""
     environ = {"PWD": str(home)}
-    with Catalog(None) as catalog:
-        catalog.refresh(tool_sources(home, environ), words=True)
+    with Index(None) as catalog:
+        catalog.refresh(integration_sources(home, environ), words=True)
         sound = {(entry.tool, entry.id) for entry in catalog.entries() if not entry.damage}
         catalog.search("hello")
     for history in HISTORIES.values():

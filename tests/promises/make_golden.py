@@ -10,19 +10,19 @@ from tempfile import TemporaryDirectory
 
 from segue.model import (
     BranchCreated,
+    BranchSwitched,
     Decision,
     JsonObject,
     Learning,
     StatusChanged,
-    Switched,
-    Tags,
+    TagsChanged,
     TaskDone,
-    Title,
+    TitleChanged,
     Turn,
     Unknown,
 )
 from segue.stores.journal import JournalStore
-from tests.promises.material import ODD_TEXT, START, metadata, turn
+from tests.support.journals import ODD_TEXT, START, metadata, turn
 
 NAMES = ("small", "branches", "newer")
 """What Segue wrote; `aurora` was typed by hand."""
@@ -50,8 +50,8 @@ def _branches(store: JournalStore) -> None:
     later = START + timedelta(minutes=1)
     with store.create("branches", [metadata("branches"), turn(1, "Why does login fail?"), turn(2)]) as writer:
         writer.append(
-            Title(title="Login — bug", timestamp=later, id="title-1"),
-            Tags(tags=("a", "b"), timestamp=later, id="tags-1"),
+            TitleChanged(title="Login — bug", timestamp=later, id="title-1"),
+            TagsChanged(tags=("a", "b"), timestamp=later, id="tags-1"),
         )
         writer.append(turn(3, ODD_TEXT))
         writer.append(BranchCreated(name="other-idea", parent="main", at=1, timestamp=later, id="b-1"))
@@ -60,7 +60,7 @@ def _branches(store: JournalStore) -> None:
         writer.append(Learning(description="tokens expire", task_id="1.1", timestamp=later, id="l-1"))
         for number in range(7, 10):
             writer.append(turn(number, f"{number} " + "word " * 20, branch="other-idea"))
-        writer.append(Switched(branch="main", timestamp=later, id="w-1"), turn(20))
+        writer.append(BranchSwitched(branch="main", timestamp=later, id="w-1"), turn(20))
         writer.append(TaskDone(task_id="1.10", timestamp=later, id="k-1"))
         writer.append(StatusChanged(status="paused", timestamp=later, id="s-1"))
         writer.append(StatusChanged(status="active", timestamp=later, id="s-2"), turn(21))

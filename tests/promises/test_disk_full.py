@@ -14,8 +14,8 @@ import pytest
 
 from segue.errors import DiskFullError
 from segue.stores.journal import JournalStore
-from tests.promises.material import CORPUS, goes_on, lay, metadata, snapshot, temporaries, turn
-from tests.promises.mounts import small_disk
+from tests.support.journals import CORPUS, goes_on, lay, metadata, snapshot, temporaries, turn
+from tests.support.mounts import small_disk
 
 SIZE_BYTES = 256 * 1024
 LIMIT_BYTES = 64 * 1024

@@ -13,9 +13,9 @@ from segue.model import Head
 from segue.store import Examination
 from segue.stores.journal import JournalStore
 from segue.testing.failing import SHORT, FailingKernel, Fault, WatchedKernel
-from tests.promises.failures import attempt, each_fault
-from tests.promises.material import descriptors, goes_on, metadata, snapshot, temporaries, turn
-from tests.promises.operations import BLOB, BLOB_NAME, FIRST, OTHERS, READING, WRITING, copy, create, prepare
+from tests.support.faults import attempt, each_fault
+from tests.support.journal_operations import BLOB, BLOB_NAME, FIRST, OTHERS, READING, WRITING, copy, create, prepare
+from tests.support.journals import descriptors, goes_on, metadata, snapshot, temporaries, turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,7 +9,7 @@ import pytest
 
 from segue.errors import DamagedError, SegueError
 from segue.stores.journal import JournalStore
-from tests.promises.material import CORPUS, goes_on, held_by, ids_of, lay, snapshot
+from tests.support.journals import CORPUS, goes_on, held_by, ids_of, lay, snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -9,7 +9,7 @@ import pytest
 from segue.model import Turn, Unknown
 from segue.stores.journal import JournalStore
 from tests.promises.make_golden import NAMES, make
-from tests.promises.material import CORPUS, ODD_TEXT, lay
+from tests.support.journals import CORPUS, ODD_TEXT, lay
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,9 +11,9 @@ import pytest
 from segue.errors import InvalidIdError, SegueError, SessionExistsError
 from segue.stores.journal import JournalStore
 from segue.testing.failing import WatchedKernel
-from tests.promises.crew import Crew
-from tests.promises.material import CORPUS, metadata, snapshot
-from tests.promises.operations import BLOB, BLOB_NAME, OTHERS, WRITING, prepare
+from tests.support.journal_operations import BLOB, BLOB_NAME, OTHERS, WRITING, prepare
+from tests.support.journals import CORPUS, metadata, snapshot
+from tests.support.processes import Crew
 
 if TYPE_CHECKING:
     from collections.abc import Callable

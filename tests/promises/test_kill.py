@@ -10,9 +10,9 @@ import pytest
 
 from segue.stores.journal import JournalStore
 from segue.testing.failing import WatchedKernel
-from tests.promises.crew import Crew
-from tests.promises.material import goes_on, metadata
-from tests.promises.operations import BLOB, BLOB_NAME, FIRST, OTHERS, WRITING, copy, create, prepare
+from tests.support.journal_operations import BLOB, BLOB_NAME, FIRST, OTHERS, WRITING, copy, create, prepare
+from tests.support.journals import goes_on, metadata
+from tests.support.processes import Crew
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from segue.stores.cortext import CortextStore
-from segue.stores.gptel import GptelStore
+from segue.dialects.cortext.store import CortextStore
+from segue.dialects.gptel.store import GptelStore
+from segue.dialects.ralph.store import RalphStore
+from segue.dialects.soleur.store import SoleurStore
 from segue.stores.journal import JournalStore
-from segue.stores.ralph import RalphStore
-from segue.stores.soleur import SoleurStore
 from segue.testing.failing import DyingKernel
-from tests.promises.material import metadata, temporaries, turn
+from tests.support.journals import metadata, temporaries, turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,15 +10,15 @@ import pytest
 
 import segue
 from segue.stores.journal import JournalStore
-from tests.promises.crew import Crew
-from tests.promises.material import goes_on, metadata
+from tests.support.journals import goes_on, metadata
+from tests.support.processes import Crew
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from segue.store import Owner
-    from tests.promises.rivals import Outcome
+    from tests.support.contention import Outcome
 
 PROCESSES = 8
 ROUNDS = pytest.mark.parametrize("rounds", [40, pytest.param(1000, marks=pytest.mark.long)])

@@ -20,9 +20,9 @@ import pytest
 
 import segue
 from segue.cli.app import run
-from segue.console.exits import Exit
+from segue.console.exit_codes import Exit
 from tests.promises.mutations import mutate, mutate_database, replace_file
-from tests.tools.household import PLACES, move_in
+from tests.support.tool_homes import PLACES, move_in
 
 if TYPE_CHECKING:
     import random

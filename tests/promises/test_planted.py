@@ -18,15 +18,15 @@ from segue.stores.journal.parser import Parser
 from segue.testing.power import PowerKernel
 from tests.durable import test_folder
 from tests.promises import test_faults, test_flips, test_golden, test_many_processes, test_power
-from tests.promises.crew import Crew
-from tests.promises.material import CORPUS, lay
-from tests.promises.operations import prepare
+from tests.support.journal_operations import prepare
+from tests.support.journals import CORPUS, lay
+from tests.support.processes import Crew
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from segue.formats.journal import Line
+    from segue.formats.journal import JournalLine
 
 CAUGHT = (AssertionError, OSError, SegueError, pytest.fail.Exception)
 """A proof fails by its claim, or by an error that no proof allows."""
@@ -119,7 +119,7 @@ def test_half_an_append_left_behind_is_caught_by_the_short_write(
 def test_checksums_that_nobody_checks_are_caught_by_the_flips(
     root: Path, plant: Callable[..., None], request: pytest.FixtureRequest
 ) -> None:
-    def trust(line: bytes) -> Line:
+    def trust(line: bytes) -> JournalLine:
         body, found, mark = re.sub(rb',"sum":"[0-9a-f]{8}(\+?)"\}$', rb"\n\1", line).partition(b"\n")
         return decode_line(b'%b,"sum":"%08x%b"}' % (body, crc32(body), mark) if found else line)
 

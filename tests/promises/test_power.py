@@ -10,8 +10,8 @@ import pytest
 from segue.errors import SegueError
 from segue.stores.journal import JournalStore
 from segue.testing.power import Disk, KilledError, PowerKernel
-from tests.promises.material import goes_on, metadata, turn
-from tests.promises.operations import BLOB, BLOB_NAME, FIRST, OTHERS, WRITING, copy, create, prepare
+from tests.support.journal_operations import BLOB, BLOB_NAME, FIRST, OTHERS, WRITING, copy, create, prepare
+from tests.support.journals import goes_on, metadata, turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -10,9 +10,9 @@ import segue
 from segue.errors import NotFoundError, ReadOnlyError
 from segue.stores.journal import JournalStore
 from segue.testing.failing import ReadOnlyKernel
-from tests.promises.material import metadata, snapshot
-from tests.promises.mounts import make_read_only, small_disk
-from tests.promises.operations import BLOB, BLOB_NAME, OTHERS, READING, prepare
+from tests.support.journal_operations import BLOB, BLOB_NAME, OTHERS, READING, prepare
+from tests.support.journals import metadata, snapshot
+from tests.support.mounts import make_read_only, small_disk
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,7 +14,7 @@ import pytest
 from segue.errors import DamagedError, SegueError
 from segue.stores.journal import JournalStore
 from segue.testing.failing import FailingKernel, Fault, WatchedKernel
-from tests.promises.material import CORPUS, complete_at_each_byte, goes_on, lay, snapshot, temporaries
+from tests.support.journals import CORPUS, complete_at_each_byte, goes_on, lay, snapshot, temporaries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

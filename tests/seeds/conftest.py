@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.dialects.machine import Machine
+from tests.support.machine import Machine
 
 if TYPE_CHECKING:
     from pathlib import Path

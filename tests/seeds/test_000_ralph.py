@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from segue.dialects.ralph.words import VERBS
-from tests.dialects.ralph.project import Project
+from segue.dialects.ralph.arguments import VERBS
+from tests.support.ralph_project import Project
 
 if TYPE_CHECKING:
     from pathlib import Path

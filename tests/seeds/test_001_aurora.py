@@ -11,7 +11,7 @@ import pytest
 from segue.ids import is_id
 
 if TYPE_CHECKING:
-    from tests.dialects.machine import Machine
+    from tests.support.machine import Machine
 
 TURNS = (("user", "Why does login fail?"), ("assistant", "The token expires."))
 

@@ -11,15 +11,17 @@ from pathlib import Path
 
 import pytest
 
-import segue.gptel
-from segue.formats.gptel import names
-from segue.formats.gptel.lisp import printed
-from segue.formats.scope import read_scope
+import segue.dialects.gptel
+from segue.dialects.gptel import paths
+from segue.dialects.gptel.branch_files import find_metadata, find_scope
+from segue.dialects.gptel.format import names
+from segue.dialects.gptel.format.lisp import printed
+from segue.dialects.gptel.lifecycle import Sessions
+from segue.dialects.gptel.open_branches import OpenBranch, OpenBranches
 from segue.formats.yaml import load_yaml
-from segue.gptel import Entry, Registry, Sessions, place
-from segue.gptel.reading import find_metadata, find_scope
+from segue.permissions.scope import read_scope
 from segue.presets import SHIPPED, load_presets
-from tests.gptel.keeping import LEGACY, SAID, Keeper, footer, say
+from tests.support.gptel import LEGACY, SAID, Keeper, footer, say
 
 ABOUT = 'session_id: {id}\ncreated: "2026-01-02T03:04:05Z"\nupdated: "2026-01-02T03:04:05Z"\n'
 
@@ -108,7 +110,7 @@ def test_activities_integrated_session_creation(keeper: Keeper) -> None:
     assert re.fullmatch(r"planning-\d{14}", str(made["session_id"]))
     assert fields(activity / "session" / "branches" / "main" / "metadata.yml")["session_id"] == made["session_id"]
     sessions = Sessions(str(keeper.sessions), load_presets([SHIPPED]))
-    opened = sessions.open(place.Place(str(activity / "session"), ""))
+    opened = sessions.open(paths.BranchPath(str(activity / "session"), ""))
     assert sessions.registry.find(opened.session_id, "main") is not None
     branch = keeper.gptel("branch", activity, "other")
     assert branch["session_id"] == made["session_id"]
@@ -186,7 +188,7 @@ def test_fast_guard_for_non_session_files(keeper: Keeper) -> None:
     # Neither a look at the disk nor an import: the text of the path is all there is to see.
     code = """
 import sys
-from segue.gptel import is_session_path
+from segue.dialects.gptel.paths import is_session_path
 seen = []
 sys.addaudithook(lambda event, _: seen.append(event))
 found = [is_session_path(path) for path in ("/a/notes.md", "/a/session.md", "/a/branches/main/session.org", "")]
@@ -241,11 +243,11 @@ def test_save_with_no_changes_from_preset(keeper: Keeper) -> None:
 
 
 def test_registry_lookup_performance(tmp_path: Path) -> None:
-    registry = Registry()
+    registry = OpenBranches()
     for number in range(1000):
         folder = f"{tmp_path}/s{number}"
         registry.enter(
-            Entry(
+            OpenBranch(
                 session_id=f"s{number}",
                 session_dir=folder,
                 branch_name="main",
@@ -266,8 +268,8 @@ def test_registry_lookup_performance(tmp_path: Path) -> None:
 def test_filesystem_as_source_of_truth(keeper: Keeper) -> None:
     sessions = Sessions(str(keeper.sessions), load_presets([SHIPPED]))
     made = sessions.create("API Integration")
-    there = place.Place(made.session_dir, "main")
-    scope = Path(place.scope_file(made.branch_dir))
+    there = paths.BranchPath(made.session_dir, "main")
+    scope = Path(paths.scope_file(made.branch_dir))
     scope.write_text("paths: {read: [/elsewhere]}\n")
     opened = sessions.open(there)
     assert opened.scope is not None
@@ -310,20 +312,20 @@ def test_fallback_to_scope_plan_yml(keeper: Keeper) -> None:
 
 
 def test_computing_scope_file_path() -> None:
-    assert place.branches_dir("/s") == "/s/branches"
-    assert place.branch_dir("/s", "main") == "/s/branches/main"
-    assert place.context_file("/s/branches/main") == "/s/branches/main/session.md"
-    assert place.scope_file("/s/branches/main") == "/s/branches/main/scope.yml"
+    assert paths.branches_dir("/s") == "/s/branches"
+    assert paths.branch_dir("/s", "main") == "/s/branches/main"
+    assert paths.context_file("/s/branches/main") == "/s/branches/main/session.md"
+    assert paths.scope_file("/s/branches/main") == "/s/branches/main/scope.yml"
 
 
 def test_computing_metadata_file_path() -> None:
-    assert place.metadata_file("/s/branches/main") == "/s/branches/main/metadata.yml"
-    assert place.branch_metadata_file("/s/branches/main") == "/s/branches/main/branch-metadata.yml"
+    assert paths.metadata_file("/s/branches/main") == "/s/branches/main/metadata.yml"
+    assert paths.branch_metadata_file("/s/branches/main") == "/s/branches/main/branch-metadata.yml"
 
 
 def test_file_name_constants() -> None:
     literals = [f'"{name}"' for name in (names.SESSION, names.SCOPE, names.METADATA, names.BRANCH_METADATA)]
-    room = Path(segue.gptel.__file__).parent
+    room = Path(segue.dialects.gptel.__file__).parent
     store = room.parent / "stores" / "gptel"
     for file in (*room.glob("*.py"), *store.glob("*.py")):
         assert not any(literal in file.read_text() for literal in literals), file

@@ -10,7 +10,7 @@ from uuid import UUID
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.dialects.machine import Machine
+    from tests.support.machine import Machine
 
 README = "# Login\n\nTokens live for an hour.\n"
 

@@ -4,8 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.loopback.model import Model
-from tests.tools.machine import Machine
+from tests.support.tool_project import Workshop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -13,13 +12,7 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def model() -> Iterator[Model]:
-    with Model() as found:
-        yield found
-
-
-@pytest.fixture
-def machine(tmp_path: Path, model: Model, request: pytest.FixtureRequest) -> Machine:
-    """For the tool that the file is named after: `test_real_<tool>.py`."""
-    name = request.path.stem.removeprefix("test_real_")
-    return Machine(tmp_path, request.config.getoption("--real-tools"), model, name)
+def workshop(tmp_path: Path) -> Iterator[Workshop]:
+    found = Workshop(tmp_path)
+    yield found
+    found.session.close()

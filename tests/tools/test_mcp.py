@@ -1,175 +1,136 @@
+"""The tools of a real MCP server, started and asked through the official library."""
+
 from __future__ import annotations
 
-import json
 import os
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from segue.tools.mcp import McpServers, mcp_servers
+from segue.errors import UsageError
+from segue.tools import ToolResult
+from segue.tools.mcp import McpServer, McpServers, server_of
+from segue.tools.tool import Tool
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
-SECRET = "sk-very-secret"  # noqa: S105 - what must not come out
-SERVER = {"command": "npx", "args": [SECRET], "env": {"TOKEN": SECRET}, "url": f"https://{SECRET}@example.org"}
+    from segue.tools.executor import ToolExecutor
+    from tests.support.tool_project import Workshop
 
-
-class Machine:
-    def __init__(self, path: Path) -> None:
-        self.root, self.home = path / "workspace", path / "home"
-        self.environ: dict[str, str] = {}
-        self.root.mkdir()
-        self.home.mkdir()
-
-    def write(self, path: Path, content: object) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        text = content if isinstance(content, str) else json.dumps(content)
-        path.write_text(text, encoding="utf-8")
-
-    def ask(self, tool: str) -> McpServers:
-        return mcp_servers(tool, self.root, self.home, self.environ)
+PROGRAM = Path(__file__).with_name("mcp_server.py")
+NOTES = McpServer(command=sys.executable, args=(str(PROGRAM),), env={"GREETING": "hello"})
+ALL = ["mcp__notes__add", "mcp__notes__count_all", "mcp__notes__end", "mcp__notes__environment", "mcp__notes__hang"]
 
 
 @pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    return Machine(tmp_path)
+def servers(workshop: Workshop) -> Iterator[McpServers]:
+    found = McpServers({"notes": NOTES, "broken": McpServer(command="/nonexistent")}, cwd=str(workshop.project))
+    yield found
+    found.close()
 
 
-TOOLS = ["claude", "codex", "gemini", "opencode", "segue"]
+def bench_of(workshop: Workshop, servers: McpServers, *, timeout_seconds: float = 20.0) -> ToolExecutor:
+    abilities = [found for found in servers.abilities(["mcp__notes"]) if isinstance(found, Tool)]
+    return workshop.executor(*abilities, timeout_seconds=timeout_seconds, confirm="changes")
 
 
-@pytest.mark.parametrize("tool", TOOLS)
-def test_where_nothing_is_configured_there_is_nothing(machine: Machine, tool: str) -> None:
-    assert machine.ask(tool) == ((), ())
+def names(servers: McpServers, *wanted: str) -> list[str]:
+    return sorted(found if isinstance(found, str) else found.offer.name for found in servers.abilities(wanted))
 
 
-@pytest.mark.parametrize("tool", TOOLS)
-def test_the_servers_of_the_workspace_are_there_for_every_tool(machine: Machine, tool: str) -> None:
-    machine.write(machine.root / ".workspace" / "mcp.json", {"mcpServers": {"notes": SERVER}})
-    assert machine.ask(tool).names == ("notes",)
+def test_a_preset_names_all_tools_of_a_server_or_some(servers: McpServers) -> None:
+    assert names(servers, "mcp__notes") == ALL
+    assert names(servers, "mcp__notes__add", "read_file") == ["mcp__notes__add"]
+    assert names(servers, "mcp__notes__*n*") == [name for name in ALL if "n" in name.removeprefix("mcp__notes__")]
 
 
-def test_claude_has_those_of_the_user_of_the_project_and_of_the_user_for_the_project(machine: Machine) -> None:
-    projects = {
-        str(machine.root): {
-            "mcpServers": {"local": SERVER},
-            "disabledMcpjsonServers": ["unwanted"],
-            "disabledMcpServers": ["tired"],
-        },
-        "/elsewhere": {"mcpServers": {"foreign": SERVER}},
-    }
-    own = {"mcpServers": {"user": SERVER, "tired": SERVER}, "projects": projects}
-    machine.write(machine.home / ".claude.json", own)
-    machine.write(machine.root / ".mcp.json", {"mcpServers": {"shared": SERVER, "unwanted": SERVER}})
-    assert machine.ask("claude").names == ("local", "shared", "user")
+def test_what_cannot_be_had_is_told_and_costs_only_itself(servers: McpServers) -> None:
+    found = names(servers, "mcp__notes__add", "mcp__broken", "mcp__other__x")
+    assert found[0] == "mcp__notes__add"
+    assert found[1].startswith("the MCP server broken is not there: ")
+    assert found[2] == "the preset asks for the MCP server other, which your configuration does not name"
 
 
-def test_gemini_has_those_of_the_user_and_of_the_project_with_comments_in_the_files(machine: Machine) -> None:
-    machine.write(machine.home / ".gemini" / "settings.json", {"mcpServers": {"user": SERVER, "old": SERVER}})
-    machine.write(
-        machine.root / ".gemini" / "settings.json",
-        '{ // "mcpServers": {"no": {}}\n "mcpServers": {"project": {"url": "https://a/*b*/"}, /* , */ },\n'
-        ' "mcp": {"excluded": ["old",]}, }',
-    )
-    assert machine.ask("gemini") == (("project", "user"), ())
+def test_a_tool_is_offered_with_its_schema(servers: McpServers) -> None:
+    (add,) = servers.abilities(["mcp__notes__add"])
+    assert isinstance(add, Tool)
+    assert add.offer.description == "Add a note."
+    assert add.offer.parameters["required"] == ["text"]
+    assert add.changes
 
 
-def test_opencode_has_those_of_both_versions_and_the_project_may_switch_one_off(machine: Machine) -> None:
-    machine.write(machine.home / ".config" / "opencode" / "opencode.jsonc", {"mcp": {"user": SERVER, "off": SERVER}})
-    machine.write(machine.root / "opencode.json", {"mcp": {"off": {"enabled": False}, "servers": {"type": "local"}}})
-    machine.write(machine.root / ".opencode" / "opencode.json", {"mcp": {"servers": {"new": SERVER}}})
-    assert machine.ask("opencode").names == ("new", "servers", "user")
+def test_a_call_needs_a_yes_or_the_scope(workshop: Workshop, servers: McpServers) -> None:
+    executor = bench_of(workshop, servers)
+    refused = workshop.do("mcp__notes__add", executor, text="one")
+    assert refused.content == "refused: it is out of scope: mcp_tools does not name mcp__notes__add"
+    workshop.somebody.widens = "once"
+    assert workshop.do("mcp__notes__add", executor, text="one") == ToolResult(content="noted: one")
+    workshop.allow(mcp_tools=["mcp__notes__*"])
+    workshop.somebody.asked.clear()
+    assert workshop.do("mcp__notes__count_all", executor).content == "1"
+    assert workshop.somebody.asked == []
+    assert workshop.do("mcp__notes__add", executor, text="two").status == "done"
+    assert workshop.somebody.asked == ["confirm mcp__notes__add"]
+    assert (workshop.project / "notes.txt").read_text() == "one\ntwo\n"
 
 
-def test_codex_has_those_of_a_project_only_if_it_trusts_it(machine: Machine) -> None:
-    machine.write(machine.home / ".codex" / "config.toml", "[mcp_servers.user]\n[mcp_servers.off]\nenabled = false\n")
-    machine.write(machine.root / ".codex" / "config.toml", "[mcp_servers.project]\n")
-    assert machine.ask("codex").names == ("user",)
-    trusted = f'[mcp_servers.user]\n[projects."{machine.root}"]\ntrust_level = "trusted"\n'
-    machine.write(machine.home / ".codex" / "config.toml", trusted)
-    assert machine.ask("codex").names == ("project", "user")
+@pytest.mark.parametrize("field", ["mcp__notes__add", {"allow": ["*"]}, [1, None]])
+def test_a_scope_that_names_tools_in_another_way_allows_none(
+    workshop: Workshop, servers: McpServers, field: object
+) -> None:
+    workshop.allow(mcp_tools=field)
+    assert workshop.do("mcp__notes__add", bench_of(workshop, servers), text="one").status == "refused"
+
+
+def test_what_the_server_refuses_is_told(workshop: Workshop, servers: McpServers) -> None:
+    workshop.allow(mcp_tools=["*"])
+    outcome = workshop.do("mcp__notes__add", bench_of(workshop, servers), wrong="x")
+    assert outcome.status == "failed"
+    assert "text" in outcome.content
+
+
+def test_a_server_gets_what_the_configuration_gives_it_and_no_key(
+    workshop: Workshop, servers: McpServers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
+    workshop.allow(mcp_tools=["*"])
+    found = workshop.do("mcp__notes__environment", bench_of(workshop, servers)).content.split()
+    assert "GREETING" in found
+    assert "OPENAI_API_KEY" not in found
+
+
+def test_a_server_that_does_not_answer_is_given_up(workshop: Workshop, servers: McpServers) -> None:
+    os.mkfifo(workshop.project / "held")
+    workshop.allow(mcp_tools=["*"])
+    outcome = workshop.do("mcp__notes__hang", bench_of(workshop, servers, timeout_seconds=0.5))
+    assert outcome == ToolResult(status="failed", content="no answer within 0.5 seconds")
+    os.close(os.open(workshop.project / "held", os.O_RDWR))
+
+
+def test_a_server_that_dies_is_told_and_ends_nothing_else(workshop: Workshop, servers: McpServers) -> None:
+    workshop.allow(mcp_tools=["*"])
+    executor = bench_of(workshop, servers)
+    assert workshop.do("mcp__notes__end", executor).status == "failed"
+    assert workshop.do("mcp__notes__add", executor, text="one").status == "failed"
 
 
 @pytest.mark.parametrize(
-    ("tool", "variable", "name", "content"),
+    ("name", "table", "why"),
     [
-        ("claude", "CLAUDE_CONFIG_DIR", ".claude.json", {"mcpServers": {"moved": {}}}),
-        ("codex", "CODEX_HOME", "config.toml", "[mcp_servers.moved]\n"),
-        ("gemini", "GEMINI_CLI_HOME", ".gemini/settings.json", {"mcpServers": {"moved": {}}}),
-        ("opencode", "XDG_CONFIG_HOME", "opencode/opencode.json", {"mcp": {"moved": {}}}),
+        ("notes", {}, "a command or a url, and one of them only"),
+        ("notes", {"command": "x", "url": "http://y"}, "a command or a url, and one of them only"),
+        ("notes", {"command": ["x"]}, "Expected `str`, got `array`"),
+        ("notes", {"comand": "x"}, "unknown field `comand`"),
+        ("notes", "x", "Expected `object`"),
+        ("no__tes", {"command": "x"}, "letters, digits and dashes"),
+        ("no tes", {"command": "x"}, "letters, digits and dashes"),
     ],
 )
-def test_a_tool_may_keep_its_files_elsewhere(
-    machine: Machine, tool: str, variable: str, name: str, content: object
-) -> None:
-    elsewhere = machine.home / "elsewhere"
-    machine.write(elsewhere / name, content)
-    assert machine.ask(tool).names == ()
-    machine.environ[variable] = str(elsewhere)
-    assert machine.ask(tool).names == ("moved",)
-
-
-def test_opencode_may_be_given_a_file(machine: Machine, tmp_path: Path) -> None:
-    machine.write(tmp_path / "mine.json", {"mcp": {"given": {}}})
-    machine.environ["OPENCODE_CONFIG"] = str(tmp_path / "mine.json")
-    assert machine.ask("opencode").names == ("given",)
-
-
-@pytest.mark.parametrize(
-    ("content", "told"),
-    [
-        (f'{{\n"mcpServers": {{\n"a": {SECRET}', "{} line 3: it is not JSON"),
-        (f'{{ // one\n/* two\nthree */ "{SECRET}": }}', "{} line 3: it is not JSON"),
-        ("[" * 100_000, "{}: it holds more than can be read"),
-        (f'{{"{SECRET}": {"9" * 5000}}}', "{}: it holds more than can be read"),
-    ],
-)
-def test_a_file_that_cannot_be_read_costs_itself_and_is_told_with_its_place(
-    machine: Machine, content: str, told: str
-) -> None:
-    path = machine.root / ".mcp.json"
-    machine.write(path, content)
-    machine.write(machine.home / ".claude.json", {"mcpServers": {"user": SERVER}})
-    names, problems = machine.ask("claude")
-    assert names == ("user",)
-    assert [str(problem) for problem in problems] == [told.format(path)]
-
-
-def test_broken_toml_bytes_folders_and_pipes_are_told(machine: Machine) -> None:
-    codex = machine.home / ".codex" / "config.toml"
-    machine.write(codex, f'[mcp_servers.a]\ntoken = "{SECRET}\n')
-    assert [str(one) for one in machine.ask("codex").problems] == [f"{codex} line 2: it is not TOML"]
-    shared = machine.root / ".mcp.json"
-    shared.write_bytes(b'{\n"\xff": 1}')
-    assert [str(one) for one in machine.ask("claude").problems] == [f"{shared} line 2: it is not UTF-8"]
-    shared.unlink()
-    shared.mkdir()
-    assert [one.place for one in machine.ask("claude").problems] == [str(shared)]
-    shared.rmdir()
-    os.mkfifo(shared)
-    assert [one.reason for one in machine.ask("claude").problems] == ["it is no regular file"]
-
-
-@pytest.mark.parametrize("content", [[], {"mcpServers": []}, {"mcpServers": {"a": None}}, "null", '"mcpServers"', {}])
-def test_other_shapes_are_taken_as_they_come(machine: Machine, content: object) -> None:
-    machine.write(machine.root / ".mcp.json", content)
-    machine.write(machine.home / ".claude.json", {"projects": []})
-    names, problems = machine.ask("claude")
-    assert names == (("a",) if isinstance(content, dict) and content.get("mcpServers") else ())
-    assert problems == ()
-
-
-@pytest.mark.parametrize("tool", TOOLS)
-def test_no_secret_comes_out(machine: Machine, tool: str) -> None:
-    for name in (".mcp.json", ".gemini/settings.json", "opencode.json", ".workspace/mcp.json"):
-        machine.write(machine.root / name, {"mcpServers": {"a": SERVER}, "mcp": {"a": SERVER}, "key": SECRET})
-    machine.write(machine.home / ".claude.json", f'{{"oauth": "{SECRET}", ')
-    machine.write(machine.home / ".codex" / "config.toml", f'[mcp_servers.a.env]\nTOKEN = "{SECRET}"\nx = {SECRET}')
-    assert SECRET not in repr(machine.ask(tool))
-
-
-def test_a_file_may_be_a_link(machine: Machine, tmp_path: Path) -> None:
-    machine.write(tmp_path / "dotfiles" / "claude.json", {"mcpServers": {"linked": SERVER}})
-    (machine.home / ".claude.json").symlink_to(tmp_path / "dotfiles" / "claude.json")
-    assert machine.ask("claude").names == ("linked",)
+def test_a_server_that_is_configured_wrongly_is_named_with_the_reason(name: str, table: object, why: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        server_of(name, table)
+    assert why in str(caught.value)
+    assert caught.value.hint

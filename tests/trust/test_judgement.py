@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import segue
-from segue.chat.agents import Spec, parse_spec
-from segue.chat.company import Company, Settings
-from segue.chat.start import converse
+from segue.chat.agents import AgentSpec, parse_spec
+from segue.chat.agents.resolver import AgentResolver, ChatSettings
+from segue.chat.start import attach
 from segue.durable.folder import Folder
 from segue.errors import SegueError, UsageError
 from segue.formats.terminal import one_line, printable
-from segue.scope import Permissions
+from segue.permissions import Permissions
 from segue.trust import Trust
 
 if TYPE_CHECKING:
@@ -36,9 +36,11 @@ def live(**overrides: object) -> LiveSession:
     return session
 
 
-def company(tmp_path: Path, *, confirm: Callable[[str], bool] = lambda _: False, agent: str = "anthropic") -> Company:
+def resolver(
+    tmp_path: Path, *, confirm: Callable[[str], bool] = lambda _: False, agent: str = "anthropic"
+) -> AgentResolver:
     trust = Trust(Folder(str(tmp_path / "trust")))
-    return Company(environ=KEYS, settings=Settings(agent=agent), confirm=confirm, trust=trust)
+    return AgentResolver(environ=KEYS, settings=ChatSettings(agent=agent), confirm=confirm, trust=trust)
 
 
 def never(_shown: str) -> bool:
@@ -80,14 +82,14 @@ def test_without_a_yes_only_what_is_usual_here_answers(overrides: dict[str, obje
         return False
 
     with TemporaryDirectory() as folder:
-        here = company(Path(folder), confirm=confirm, agent=agent)
+        here = resolver(Path(folder), confirm=confirm, agent=agent)
         try:
-            cast = here.recall(live(**overrides))
+            resolved = here.recall(live(**overrides))
         except SegueError:
             return
         usual = here.choose().spec
-        assert cast.spec.kind == "offline" or cast.spec.reach == usual.reach
-        assert not cast.spec.base_url
+        assert resolved.spec.kind == "offline" or resolved.spec.reach == usual.reach
+        assert not resolved.spec.base_url
         assert shown == []
 
 
@@ -102,16 +104,16 @@ def test_what_a_person_is_shown_is_what_runs_and_cannot_pretend_to_be_a_line_of_
         return True
 
     with TemporaryDirectory() as folder:
-        here = company(Path(folder), confirm=confirm, agent="offline")
+        here = resolver(Path(folder), confirm=confirm, agent="offline")
         try:
-            cast = here.recall(live(**overrides))
+            resolved = here.recall(live(**overrides))
         except SegueError:
             return
         for text in shown:
             head, *lines = text.split("\n")
             assert head == "This session was not set up by you on this machine. It asks for:"
             assert [line[:9] for line in lines] == ["  agent  "]
-            assert one_line(cast.spec.base_url) in text
+            assert one_line(resolved.spec.base_url) in text
             assert printable(text) == text
 
 
@@ -145,14 +147,14 @@ def test_what_a_session_says_is_asked_once_and_again_when_it_changes(
 ) -> None:
     session = live(**overrides)
     with pytest.raises(UsageError, match="which was not set here"):
-        company(tmp_path).recall(session)
-    company(tmp_path, confirm=lambda _: True).recall(session)
-    company(tmp_path, confirm=never).recall(session)
+        resolver(tmp_path).recall(session)
+    resolver(tmp_path, confirm=lambda _: True).recall(session)
+    resolver(tmp_path, confirm=never).recall(session)
     session.override({"agent": "command:cat other"})
     with pytest.raises(UsageError, match="which was not set here"):
-        company(tmp_path).recall(session)
+        resolver(tmp_path).recall(session)
     session.override(overrides)
-    company(tmp_path, confirm=never).recall(session)
+    resolver(tmp_path, confirm=never).recall(session)
 
 
 def test_a_copy_elsewhere_is_asked_about_again(tmp_path: Path) -> None:
@@ -160,21 +162,21 @@ def test_a_copy_elsewhere_is_asked_about_again(tmp_path: Path) -> None:
         with segue.open(f"journal:{tmp_path / name}").create(id="same") as session:
             session.override({"agent": "command:cat"})
     first, second = (segue.open(f"journal:{tmp_path / name}").open("same") for name in ("one", "two"))
-    company(tmp_path, confirm=lambda _: True).recall(first)
+    resolver(tmp_path, confirm=lambda _: True).recall(first)
     with pytest.raises(UsageError):
-        company(tmp_path).recall(second)
+        resolver(tmp_path).recall(second)
 
 
 def test_another_model_of_the_usual_house_needs_no_question(tmp_path: Path) -> None:
-    assert company(tmp_path, confirm=never).recall(live(model="opus")).spec.kind == "anthropic"
-    assert company(tmp_path, confirm=never).recall(live(agent="anthropic/x")).spec.model == "x"
-    assert company(tmp_path, confirm=never).recall(live(agent="offline")).spec == Spec(kind="offline")
-    assert company(tmp_path, confirm=never).recall(live()).spec.kind == "anthropic"
+    assert resolver(tmp_path, confirm=never).recall(live(model="opus")).spec.kind == "anthropic"
+    assert resolver(tmp_path, confirm=never).recall(live(agent="anthropic/x")).spec.model == "x"
+    assert resolver(tmp_path, confirm=never).recall(live(agent="offline")).spec == AgentSpec(kind="offline")
+    assert resolver(tmp_path, confirm=never).recall(live()).spec.kind == "anthropic"
 
 
 def test_where_a_server_passes_words_on_the_model_is_asked_about(tmp_path: Path) -> None:
-    settings = Settings(agent="openai/mine", openai_base_url="http://router.example/v1")
-    here = Company(environ=KEYS, settings=settings, trust=Trust(Folder(str(tmp_path / "trust"))))
+    settings = ChatSettings(agent="openai/mine", openai_base_url="http://router.example/v1")
+    here = AgentResolver(environ=KEYS, settings=settings, trust=Trust(Folder(str(tmp_path / "trust"))))
     assert here.recall(live(model="mine")).spec.model == "mine"
     with pytest.raises(UsageError, match="openai/theirs"):
         here.recall(live(model="theirs"))
@@ -182,18 +184,18 @@ def test_where_a_server_passes_words_on_the_model_is_asked_about(tmp_path: Path)
 
 def test_whoever_is_named_now_is_not_asked_about_nor_when_one_comes_back(tmp_path: Path) -> None:
     session = live(agent="command:evil")
-    converse(company(tmp_path, confirm=never), session, "command:cat")
+    attach(resolver(tmp_path, confirm=never), session, "command:cat")
     session.override({"agent": "command:cat"})
-    assert company(tmp_path, confirm=never).recall(session).spec.argv == ("cat",)
-    assert company(tmp_path, confirm=never).recall(live(agent="command:evil"), "offline").spec.kind == "offline"
+    assert resolver(tmp_path, confirm=never).recall(session).spec.argv == ("cat",)
+    assert resolver(tmp_path, confirm=never).recall(live(agent="command:evil"), "offline").spec.kind == "offline"
 
 
 def test_another_model_lets_no_strangers_agent_in(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not set here"):
-        company(tmp_path).recall(live(agent=f"openai/m@{EVIL}"), model="gpt-4")
+        resolver(tmp_path).recall(live(agent=f"openai/m@{EVIL}"), model="gpt-4")
     session = live(agent=f"openai/m@{EVIL}")
-    company(tmp_path, confirm=lambda _: True).recall(session)
-    assert company(tmp_path, confirm=never).recall(session, model="x").spec.base_url == EVIL
+    resolver(tmp_path, confirm=lambda _: True).recall(session)
+    assert resolver(tmp_path, confirm=never).recall(session, model="x").spec.base_url == EVIL
 
 
 # ── Scopes ───────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Self
 import pytest
 
 import segue
-from tests.cli.running import PACKAGE
+from tests.support.cli import PACKAGE
 
 if TYPE_CHECKING:
     import random

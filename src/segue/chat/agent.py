@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from msgspec import Struct
 
-from segue.abilities import Call, Offer
 from segue.errors import SegueError
 from segue.model import JsonObject
+from segue.tools import ToolCall, ToolSpec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,11 +33,11 @@ class Request(Struct, frozen=True, kw_only=True):
     model: str = ""
     """Empty for the agent's own choice."""
     temperature: float | None = None
-    tools: tuple[Offer, ...] = ()
+    tools: tuple[ToolSpec, ...] = ()
     """What the agent may ask for; those that know of no tools pass over it."""
 
 
-class Text(Struct, frozen=True):
+class TextDelta(Struct, frozen=True):
     """A piece of the answer, as it streams."""
 
     text: str
@@ -52,7 +52,7 @@ class Usage(Struct, frozen=True, kw_only=True):
     """The model that really answered."""
 
 
-Piece = Text | Usage | Call
+Piece = TextDelta | Usage | ToolCall
 """Calls come behind the text, and only of an answer that came whole."""
 
 

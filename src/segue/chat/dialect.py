@@ -7,7 +7,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from segue.chat.commands.table import Command
-from segue.chat.engine import Conversation
+from segue.chat.conversation import Conversation
 from segue.model import Status
 
 

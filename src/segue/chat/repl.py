@@ -7,26 +7,26 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from segue.abilities.call import CUT_OFF
 from segue.chat.agent import AgentError
-from segue.chat.calls import line_of
-from segue.chat.commands import Called, Leave, Said, Unknown, table_of
+from segue.chat.commands import Called, Leave, TypedLine, UnknownCommand, table_of
 from segue.chat.commands.attachments import attach, changes
 from segue.chat.commands.completion import suggestions
-from segue.chat.commands.going import preview
-from segue.chat.screen import Idle
+from segue.chat.commands.session import preview
 from segue.chat.stopping import stopping_only
-from segue.chat.working import carry_out
+from segue.chat.terminal.contract import Idle
+from segue.chat.tool_loop import carry_out
 from segue.clock import utc_now
 from segue.errors import SegueError
+from segue.tools.call import CUT_OFF
+from segue.tools.records import line_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Sequence
     from datetime import datetime
 
+    from segue.chat.conversation import Conversation
     from segue.chat.dialect import Dialect
-    from segue.chat.engine import Conversation
-    from segue.chat.screen import Suggestion, Terminal
+    from segue.chat.terminal.contract import Suggestion, Terminal
     from segue.library import Library
     from segue.model import Attachment, Status
     from segue.session import LiveSession
@@ -238,11 +238,11 @@ class Chat:
         if not line.strip():
             return None
         match self.table.parse(line):
-            case Said(text):
+            case TypedLine(text):
                 self._try(lambda: self._answer(lambda: self.conversation.ask(text)))
             case Called(command, argument):
                 return self._try(lambda: command.run(self, argument))
-            case Unknown(name, near):
+            case UnknownCommand(name, near):
                 meant = f"did you mean {' or '.join(f'/{one}' for one in near)}?" if near else "/help lists all;"
                 self._fail(f"there is no command /{name}", f"{meant} //{name} says it as text")
         return None
@@ -274,7 +274,7 @@ class Chat:
         while True:
             try:
                 with stopping_only(lambda: self.conversation.is_streaming):
-                    carry_out(self.conversation, ask(), show=self._show, tell=self.terminal.note)
+                    carry_out(self.conversation, ask(), show=self._show, notify=self.terminal.note)
             except KeyboardInterrupt:
                 self._say_what_is_kept()
                 if not self.terminal.is_interactive:

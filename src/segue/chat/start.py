@@ -10,23 +10,23 @@ from contextlib import closing, suppress
 from threading import Thread
 from typing import TYPE_CHECKING
 
-from segue.chat.calls import text_of
-from segue.chat.engine import Conversation
+from segue.chat.conversation import Conversation
 from segue.chat.hangup import ending_in_order
 from segue.chat.repl import Chat
 from segue.chat.summary import shortened, summarize
 from segue.errors import DamagedError, NotFoundError
 from segue.presets import drift
 from segue.presets.drift import normalise
+from segue.tools.records import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
     from pathlib import Path
 
     from segue.chat.agent import Agent
-    from segue.chat.company import Cast, Company
+    from segue.chat.agents.resolver import AgentResolver, ResolvedAgent
     from segue.chat.dialect import Dialect
-    from segue.chat.screen import Terminal
+    from segue.chat.terminal.contract import Terminal
     from segue.library import Library
     from segue.model import JsonObject, Turn
     from segue.session import LiveSession
@@ -39,10 +39,10 @@ _SHOWN_LINES, _SHOWN_LENGTH = 12, 1200
 """Of a turn that is shown again: enough to remember it by."""
 
 
-def begin(
+def start(
     library: Library,
-    company: Company,
-    cast: Cast,
+    resolver: AgentResolver,
+    resolved: ResolvedAgent,
     *,
     title: str = "",
     tags: Iterable[str] = (),
@@ -54,14 +54,14 @@ def begin(
     One without a name, a title or tags is not kept if nothing comes of it.
     """
     tags = tuple(tags)
-    session = library.create(agent=cast.label, title=title, tags=tags, id=id, extra=extra)
-    conversation = _open(session, company, cast, record=True)
+    session = library.create(agent=resolved.label, title=title, tags=tags, id=id, extra=extra)
+    conversation = _open(session, resolver, resolved, record=True)
     conversation.began = None if id or title or tags else session.overview
     return conversation
 
 
-def come_back(
-    library: Library, company: Company, id: str, *, agent: str = "", model: str = "", override: bool = False
+def resume(
+    library: Library, resolver: AgentResolver, id: str, *, agent: str = "", model: str = "", override: bool = False
 ) -> Conversation:
     """The conversation of a session that exists, made active: a completed one only with `override`.
 
@@ -70,23 +70,23 @@ def come_back(
     """
     session = library.open(id, timeout_seconds=_PATIENCE_SECONDS)
     try:
-        cast = company.recall(session, agent, model=model)
+        resolved = resolver.recall(session, agent, model=model)
         session.resume(override=override)
     except BaseException:
         session.release()
         raise
-    return _open(session, company, cast, record=bool(agent or model))
+    return _open(session, resolver, resolved, record=bool(agent or model))
 
 
-def converse(company: Company, session: LiveSession, agent: str = "", model: str = "") -> Conversation:
+def attach(resolver: AgentResolver, session: LiveSession, agent: str = "", model: str = "") -> Conversation:
     """A conversation in a session at hand, with whoever is named or else with who answered there; records nothing.
 
     Whoever is named is the choice of this user, who is not asked about it when the session is gone on with.
     """
-    cast = company.recall(session, agent, model=model)
+    resolved = resolver.recall(session, agent, model=model)
     if agent or model:
-        company.vouch(session, cast)
-    return _conversation(session, company, cast)
+        resolver.vouch(session, resolved)
+    return _conversation(session, resolver, resolved)
 
 
 def find_drift(conversation: Conversation) -> str | None:
@@ -102,7 +102,7 @@ def find_drift(conversation: Conversation) -> str | None:
     return drift(recorded.hash, before, preset)
 
 
-def look_back(session: LiveSession, terminal: Terminal, *, when: str, was: str, count: int = LAST_TURNS) -> None:
+def show_recap(session: LiveSession, terminal: Terminal, *, when: str, was: str, count: int = LAST_TURNS) -> None:
     """Show the last turns, and say where the conversation stopped, when, and how: `was` is its status then."""
     about = session.overview
     turns = session.tail(max(count, LAST_TURNS))
@@ -123,10 +123,10 @@ def look_back(session: LiveSession, terminal: Terminal, *, when: str, was: str, 
         terminal.note(f"Where it stopped: {stopped}")
 
 
-def hold(
+def run(
     library: Library,
     conversation: Conversation,
-    company: Company,
+    resolver: AgentResolver,
     *,
     dialect: Dialect,
     terminal: Terminal,
@@ -139,15 +139,15 @@ def hold(
         conversation,
         dialect=dialect,
         terminal=terminal,
-        converse=lambda session, agent, model: converse(company, session, agent, model),
-        agent_names=company.names,
+        converse=lambda session, agent, model: attach(resolver, session, agent, model),
+        agent_names=resolver.names,
         cwd=cwd,
         home=home,
-        marks=company.marks_of,
+        marks=resolver.marks_of,
     )
     if terminal.is_interactive:
         Thread(target=_prepare, args=(conversation.agent,), daemon=True).start()
-    with ending_in_order(), closing(company):
+    with ending_in_order(), closing(resolver):
         return chat.run()
 
 
@@ -169,45 +169,45 @@ def _prepare(agent: Agent) -> None:
             prepare()
 
 
-def _open(session: LiveSession, company: Company, cast: Cast, *, record: bool) -> Conversation:
+def _open(session: LiveSession, resolver: AgentResolver, resolved: ResolvedAgent, *, record: bool) -> Conversation:
     try:
-        conversation = _conversation(session, company, cast)
+        conversation = _conversation(session, resolver, resolved)
         if record:
-            _record(session, cast)
-            company.vouch(session, cast)
+            _record(session, resolved)
+            resolver.vouch(session, resolved)
     except BaseException:
         session.release()
         raise
     return conversation
 
 
-def _conversation(session: LiveSession, company: Company, cast: Cast) -> Conversation:
-    kind = _Titled if company.titles else Conversation
-    if cast.note:
-        company.tell(f"{cast.agent.name} answers: {cast.note}")
-    preset, recorded = cast.preset, session.overview.preset
+def _conversation(session: LiveSession, resolver: AgentResolver, resolved: ResolvedAgent) -> Conversation:
+    kind = _Titled if resolver.titles else Conversation
+    if resolved.note:
+        resolver.notify(f"{resolved.agent.name} answers: {resolved.note}")
+    preset, recorded = resolved.preset, session.overview.preset
     if preset is not None and (recorded is None or recorded.hash != preset.hash):
         # Its name is the hash that the session is going to refer to, so that a later change can be shown.
         session.put_blob(normalise(preset.system_prompt).encode("utf-8", "surrogatepass"))
     conversation = kind(
         session,
-        cast.agent,
+        resolved.agent,
         preset=preset,
-        max_tokens=company.settings.max_tokens,
-        drafts=company.drafts,
-        bench=company.bench(session, cast),
+        max_tokens=resolver.settings.max_tokens,
+        drafts=resolver.drafts,
+        executor=resolver.executor(session, resolved),
     )
-    conversation.said = cast.said
+    conversation.said = resolved.said
     return conversation
 
 
-def _record(session: LiveSession, cast: Cast) -> None:
-    about, preset = session.overview, cast.preset
+def _record(session: LiveSession, resolved: ResolvedAgent) -> None:
+    about, preset = session.overview, resolved.preset
     if preset is not None and (about.preset is None or about.preset.name != preset.name):  # a new hash is for who asks
         session.use_preset(preset.name, hash=preset.hash)
     others = {name: value for name, value in about.overrides.items() if name not in {"agent", "model"}}
-    if about.overrides != others | cast.said:
-        session.override(others | cast.said)
+    if about.overrides != others | resolved.said:
+        session.override(others | resolved.said)
 
 
 def _show(turn: Turn, terminal: Terminal) -> None:

@@ -14,7 +14,7 @@ def main() -> NoReturn:
 
 def _run(args: list[str]) -> int:
     if args[:2] == ["scope", "hook"]:
-        from segue.cli.deadline import SECONDS, answer_within
+        from segue.cli._deadline import SECONDS, answer_within
 
         return answer_within(SECONDS, lambda: _perform(args))
     return _perform(args)

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from segue.cli import options
-from segue.cli.change import report, writing
-from segue.console import output
-from segue.durable.kernel import explain
+from segue.cli._change import report, writing
+from segue.console import options, output
+from segue.durable.kernel import storage_error
 from segue.errors import ConflictError, SegueError, UsageError
 
 if TYPE_CHECKING:
@@ -145,4 +144,4 @@ def _pieces() -> Iterator[bytes]:
         while piece := os.read(sys.stdin.fileno(), _PIECE):  # what is there, without waiting for more
             yield piece
     except OSError as error:
-        raise explain(error, "standard input", "read") from None
+        raise storage_error(error, "standard input", "read") from None

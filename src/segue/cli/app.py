@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from segue.console import exits, output
+from segue.console import exit_codes, output
 from segue.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ SECTIONS = {
     "Shell": ("completion",),
 }
 VERBS = tuple(verb for verbs in SECTIONS.values() for verb in verbs)
+_ELSEWHERE = {"gptel": "segue.dialects.gptel.cli"}
 COMPLETE_VARIABLE = "_SEGUE_COMPLETE"
 _ENVIRONMENT = (
     ("SEGUE_STORE", "the store, unless --store names another"),
@@ -36,9 +37,9 @@ _ENVIRONMENT = (
 )
 
 
-def file_of(verb: str) -> str:
-    """The module of a verb: Python has words of its own."""
-    return f"{verb}_" if iskeyword(verb) else verb
+def module_of(verb: str) -> str:
+    """The module of a verb; an underscore follows a name that Python reserves."""
+    return _ELSEWHERE.get(verb) or f"segue.cli.{verb}{'_' if iskeyword(verb) else ''}"
 
 
 class Verbs(click.Group):
@@ -50,7 +51,7 @@ class Verbs(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in VERBS:
             return None
-        command: click.Command = import_module(f"segue.cli.{file_of(cmd_name)}").command
+        command: click.Command = import_module(module_of(cmd_name)).command
         return command
 
     def resolve_command(
@@ -75,7 +76,7 @@ class Verbs(click.Group):
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
         with formatter.section("Exit codes"):
-            formatter.write_dl([(f"{code:d}", meaning) for code, meaning in exits.MEANINGS.items()])
+            formatter.write_dl([(f"{code:d}", meaning) for code, meaning in exit_codes.MEANINGS.items()])
         with formatter.section("Environment"):
             formatter.write_dl(_ENVIRONMENT)
 
@@ -98,12 +99,12 @@ def app(ctx: click.Context, version: bool) -> int:
 
         output.line(f"segue {__version__}")
     elif ctx.invoked_subcommand is None:
-        if output.to_person():
-            from segue.cli.welcome import welcome
+        if output.stdout_is_tty():
+            from segue.cli._welcome import welcome
 
             return welcome()
         output.text(ctx.get_help())
-    return exits.Exit.DONE
+    return exit_codes.Exit.DONE
 
 
 def run(args: Sequence[str]) -> int:
@@ -118,11 +119,11 @@ def run(args: Sequence[str]) -> int:
             return answer(app, instruction)
         return invoke(words)
     except BaseException as error:  # noqa: BLE001 - the last stop of every error
-        return exits.report(error, as_json=as_json)
+        return exit_codes.report(error, as_json=as_json)
 
 
 def invoke(words: list[str]) -> int:
     """The same for a verb that goes on with another; errors are left to the first."""
     with app.make_context("segue", words) as ctx:
         code = app.invoke(ctx)
-    return code if isinstance(code, int) else exits.Exit.DONE
+    return code if isinstance(code, int) else exit_codes.Exit.DONE

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from segue.cli import options
-from segue.console import output
+from segue.console import options, output
 from segue.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
 
-    from segue.chat.engine import Conversation
+    from segue.chat.conversation import Conversation
     from segue.library import Library
 
 _STDIN = "standard input"
@@ -50,25 +49,29 @@ def command(
     Standard input that is no terminal is attached as context; without QUESTION it is the question. The question and the
     answer are recorded, so that segue resume can go on from there.
     """
-    from segue.chat.consent import AtTerminal, trusting
-    from segue.chat.start import begin, come_back
-    from segue.cli.settings import here, open_company
+    from segue.chat.start import resume, start
+    from segue.console.settings import here, open_agents
+    from segue.dialects.cortext.slash_commands import preset_by_type
     from segue.project import origin_of
+    from segue.tools.approval import TerminalApprover, trust_prompt
 
     given = _read_stdin()
     if question is None:
         question, given = given.strip(), ""
     if not question.strip():
         raise UsageError("there is no question", hint="give QUESTION, or standard input")
-    company = open_company(
-        confirm=trusting(_Beside()),
-        tell=output.warn,
-        person=AtTerminal(_Beside(), yes=yes),
+    resolver = open_agents(
+        brings=preset_by_type(here),
+        confirm=trust_prompt(_Beside()),
+        notify=output.warn,
+        approver=TerminalApprover(_Beside(), yes=yes),
     )
     if id is None:
-        conversation = begin(library, company, company.choose(agent, model=model), extra=origin_of(here(), os.environ))
+        conversation = start(
+            library, resolver, resolver.choose(agent, model=model), extra=origin_of(here(), os.environ)
+        )
     else:
-        conversation = come_back(library, company, library.resolve(id), agent=agent, model=model)
+        conversation = resume(library, resolver, library.resolve(id), agent=agent, model=model)
     session = conversation.session
     output.warn(f"session {session.id}")
     try:
@@ -81,7 +84,7 @@ def command(
             _take(conversation, question, show=True)
     finally:
         session.close()
-        company.close()
+        resolver.close()
 
 
 class _Beside:
@@ -89,10 +92,10 @@ class _Beside:
 
     @property
     def is_interactive(self) -> bool:
-        return output.can_ask()
+        return output.stdin_is_tty()
 
     def note(self, text: str) -> None:
-        output.complain(text)
+        output.write_stderr(text)
 
     def answer(self, question: str) -> str | None:
         return output.question_now(f"{question} ")
@@ -106,21 +109,21 @@ def _take(conversation: Conversation, question: str, *, show: bool = False) -> N
     """The whole answer; Ctrl-C keeps what had come of it."""
     from segue.chat.hangup import ending_in_order
     from segue.chat.stopping import stopping_only
-    from segue.chat.working import carry_out
+    from segue.chat.tool_loop import carry_out
 
     def take(pieces: Iterable[str]) -> None:
         ended = True
         try:
             for piece in pieces:
                 if show:
-                    output.exact(piece)
+                    output.write_raw(piece)
                     ended = piece.endswith("\n")
         finally:
             if not ended:
-                output.exact("\n")
+                output.write_raw("\n")
 
     with ending_in_order(), stopping_only(lambda: conversation.is_streaming):
-        carry_out(conversation, conversation.ask(question), show=take, tell=output.warn)
+        carry_out(conversation, conversation.ask(question), show=take, notify=output.warn)
 
 
 def _facts(conversation: Conversation) -> dict[str, object]:
@@ -139,7 +142,7 @@ def _read_stdin() -> str:
     """All of standard input, if it is no terminal."""
     from segue.chat.commands.attachments import LIMIT_BYTES
 
-    if sys.stdin is None or output.can_ask():
+    if sys.stdin is None or output.stdin_is_tty():
         return ""
     data = b""
     for piece in _pieces():

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from segue.cli import options
-from segue.console import output
+from segue.console import options, output
 
 if TYPE_CHECKING:
     from segue.library import Library
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 @options.as_json
 def command(*, library: Library, id: str, as_json: bool) -> None:
     """Show the branches of a session; a star marks the active one."""
-    from segue.cli.view import moment_words
+    from segue.console.durations import moment_words
     from segue.formats.transcript import iso
 
     session = library.overview(id)

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from segue.cli import options
-from segue.console import output
+from segue.console import options, output
 
 if TYPE_CHECKING:
-    from segue.chat.company import Company
+    from segue.chat.agents.resolver import AgentResolver
     from segue.chat.dialect import Dialect
     from segue.library import Library
 
@@ -51,35 +50,38 @@ def command(
 
     Without a terminal, lines are read as if typed, answers go to standard output and everything else to standard error.
     """
-    from segue.chat.consent import AtTerminal, trusting
-    from segue.chat.start import begin, hold
-    from segue.cli.settings import here, history_path, open_company
+    from segue.chat.start import run, start
+    from segue.console.settings import here, history_path, open_agents
+    from segue.dialects.cortext.slash_commands import preset_by_type
     from segue.project import origin_of
+    from segue.tools.approval import TerminalApprover, trust_prompt
 
     terminal = output.conversation(history_path())
-    company = open_company(
-        confirm=trusting(terminal),
-        tell=terminal.note,
-        person=AtTerminal(terminal, yes=yes),
+    resolver = open_agents(
+        brings=preset_by_type(here),
+        confirm=trust_prompt(terminal),
+        notify=terminal.note,
+        approver=TerminalApprover(terminal, yes=yes),
     )
-    cast = company.choose(agent, preset=preset, model=model)
+    resolved = resolver.choose(agent, preset=preset, model=model)
     began = origin_of(here(), os.environ)
-    conversation = begin(library, company, cast, title=title, tags=tags, id=id, extra=began)
-    return hold(library, conversation, company, dialect=dialect(library, company), terminal=terminal, cwd=here())
+    conversation = start(library, resolver, resolved, title=title, tags=tags, id=id, extra=began)
+    return run(library, conversation, resolver, dialect=dialect(library, resolver), terminal=terminal, cwd=here())
 
 
-def dialect(library: Library, company: Company) -> Dialect:
+def dialect(library: Library, resolver: AgentResolver) -> Dialect:
     """As it is configured. Its farewell names the store, where the call did: it is needed to come back."""
     from msgspec.structs import replace
 
     from segue.chat.dialect import SEGUE
-    from segue.chat.workspace import workspace_commands
-    from segue.cli.settings import find_conversations
+    from segue.console.settings import here
+    from segue.dialects.cortext.opening import find_conversations
+    from segue.dialects.cortext.slash_commands import workspace_commands
 
     found = replace(
         SEGUE,
-        idle_seconds=company.settings.idle_minutes * 60,
-        extra=workspace_commands(lambda: find_conversations(company.tell)),
+        idle_seconds=resolver.settings.idle_minutes * 60,
+        extra=workspace_commands(lambda: find_conversations(here(), notify=resolver.notify)),
     )
     context = click.get_current_context()
     if context.get_parameter_source("library") is not click.core.ParameterSource.COMMANDLINE:

@@ -4,12 +4,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from segue.cli import options
-from segue.cli.finding import choices, ids_in
+from segue.cli._finding import choices, ids_in
 from segue.cli.trash import KEPT_DAYS, count, erase, expired, line_of, show, size
-from segue.console import output
-from segue.console.exits import Exit
-from segue.console.moments import parse_age
+from segue.console import options, output
+from segue.console.durations import parse_age
+from segue.console.exit_codes import Exit
 from segue.errors import UsageError
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ def _find(library: Library, older_than: str, given: dict[str, str | None]) -> Cl
 
 
 def _is_wanted(found: Cleaned, old: Sequence[Trashed], library: Library, *, yes: bool) -> bool:
-    if not yes and output.can_ask():
+    if not yes and output.stdin_is_tty():
         _preview(found, old, library)
     return output.confirm(_question(found, old, library), yes=yes)
 

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import click
 from click.shell_completion import BashComplete, FishComplete, ZshComplete
 
-from segue.cli import options
-from segue.console import output
-from segue.console.exits import Exit
+from segue.console import options, output
+from segue.console.exit_codes import Exit
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem, ShellComplete

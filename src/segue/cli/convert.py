@@ -4,13 +4,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from segue.cli import options
-from segue.console import exits, output
+from segue.console import exit_codes, options, output
 from segue.errors import UsageError
 
 if TYPE_CHECKING:
-    from segue.convert import Converted, Unconverted
     from segue.library import Library
+    from segue.transfer.convert import Converted, Unconverted
 
 
 @options.verb(
@@ -29,7 +28,7 @@ def command(*, library: Library, id: str, url: str, everything: bool, as_json: b
     Again, it adds what is new since, and completes what was cut short. What could not be carried is said, or that
     nothing was lost. With --json a line a session.
     """
-    from segue.convert import Unconverted, copy_all
+    from segue.transfer.convert import Unconverted, copy_all
 
     if bool(id) == everything:
         raise UsageError("say which session, or --all", hint=f"as in: segue convert --all --to {url}")
@@ -40,14 +39,14 @@ def command(*, library: Library, id: str, url: str, everything: bool, as_json: b
         if target.store.url == library.store.url:
             raise UsageError(f"{url} is the store that the sessions are in", hint="name another one")
         ids = sorted(library.store.ids()) if everything else [library.resolve(id)]
-        code, added, losses = exits.Exit.DONE, 0, 0
+        code, added, losses = exit_codes.Exit.DONE, 0, 0
         for number, found in enumerate(copy_all(library.store, target.store, ids), start=1):
             output.progress("" if number == len(ids) else f"{number:,} of {len(ids):,} sessions")
             if isinstance(found, Unconverted):
                 if not everything:
                     raise found.error
                 output.warn(f"session {found.session_id}: {found.error}")
-                code = exits.exit_of(found.error)
+                code = exit_codes.exit_code_of(found.error)
             else:
                 added += bool(found.added)
                 losses += len(found.losses)
@@ -61,7 +60,7 @@ def command(*, library: Library, id: str, url: str, everything: bool, as_json: b
 
 
 def _show(found: Converted | Unconverted, *, as_json: bool) -> None:
-    from segue.convert import Unconverted
+    from segue.transfer.convert import Unconverted
 
     if isinstance(found, Unconverted):
         if as_json:

@@ -4,9 +4,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from segue.cli import options
-from segue.console import output
-from segue.console.exits import Exit
+from segue.console import options, output
+from segue.console.exit_codes import Exit
 from segue.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:

@@ -4,14 +4,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from segue.cli import options
-from segue.console import output
+from segue.console import options, output
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from segue.console.output import Line
-    from segue.formats.lineage import Parting
+    from segue.formats.branch_tree import BranchDiff
     from segue.library import Library
 
 
@@ -23,10 +22,10 @@ if TYPE_CHECKING:
 @options.as_json
 def command(*, library: Library, id: str, left: str, right: str, as_json: bool) -> None:
     """Show where two branches part, and what each says from there on."""
-    from segue.formats.lineage import part
+    from segue.formats.branch_tree import diff_branches
     from segue.formats.transcript import plain
 
-    parting = part(library.load(id), left, right)
+    parting = diff_branches(library.load(id), left, right)
     if as_json:
         output.data(
             {
@@ -39,9 +38,9 @@ def command(*, library: Library, id: str, left: str, right: str, as_json: bool) 
         output.page(_lines(parting, left, right))
 
 
-def _lines(parting: Parting, left: str, right: str) -> Iterator[Line]:
-    from segue.cli.view import turn_lines
-    from segue.formats.lineage import first_words
+def _lines(parting: BranchDiff, left: str, right: str) -> Iterator[Line]:
+    from segue.cli._view import turn_lines
+    from segue.formats.branch_tree import first_words
     from segue.formats.terminal import one_line
 
     count = len(parting.shared)

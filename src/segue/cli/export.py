@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from segue.cli import options
-from segue.cli.kept import readable, tell_damages
-from segue.console import output
+from segue.cli._external import readable, tell_damages
+from segue.console import options, output
 from segue.errors import ConflictError, UsageError
 
 if TYPE_CHECKING:
@@ -74,7 +73,7 @@ def _rendered(session: StreamedSession, format: str, branch: str | None) -> Iter
 def _save(path: str, data: Iterable[bytes], *, force: bool) -> None:
     """All of it under its name, or nothing."""
     from segue.durable.folder import Folder
-    from segue.durable.kernel import explain
+    from segue.durable.kernel import storage_error
 
     place, name = os.path.split(path)
     folder = Folder(os.path.realpath(place or "."))
@@ -88,4 +87,4 @@ def _save(path: str, data: Iterable[bytes], *, force: bool) -> None:
     except FileExistsError:
         raise ConflictError(f"{path} exists already", hint="--force replaces it") from None
     except OSError as error:
-        raise explain(error, path, "write") from None
+        raise storage_error(error, path, "write") from None

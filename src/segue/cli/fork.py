@@ -4,9 +4,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from segue.cli import options
-from segue.cli.change import writing
-from segue.console import output
+from segue.cli._change import writing
+from segue.console import options, output
 
 if TYPE_CHECKING:
     from segue.library import Library

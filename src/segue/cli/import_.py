@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from segue.cli import options
-from segue.console import exits, output
+from segue.console import exit_codes, options, output
 from segue.errors import UsageError
 
 if TYPE_CHECKING:
-    from segue.importing import Failed, Imported
     from segue.library import Library
+    from segue.transfer.import_sessions import FailedImport, Imported
 
 TOOLS = ("claude", "codex", "gemini", "opencode", "pi", "llm", "aider")
 
@@ -34,18 +33,18 @@ def command(*, library: Library, tool: str, id: str, everything: bool, as_json: 
     TOOL is claude, codex, gemini, opencode, pi, llm or aider. ID is the tool's own name of a session, or its beginning.
     The tool's files are only read. With --json a line a session.
     """
-    from segue.importing import Watch, import_session
-    from segue.tools.histories import HISTORIES, find_kept
+    from segue.integrations.histories import HISTORIES, find_external
+    from segue.transfer.import_sessions import ImportWatch, import_session
 
     if bool(id) == everything:
         raise UsageError("say which session, or --all", hint=f"as in: segue import {tool} --all")
     history, home = HISTORIES[tool], Path.home()
     if id:
-        kept = find_kept(history, id, home, os.environ)
+        kept = find_external(history, id, home, os.environ)
         show(import_session(history, kept, library.store), as_json=as_json)
-        return exits.Exit.DONE
-    code, count = exits.Exit.DONE, 0
-    for found in Watch([history], library.store, home=home, environ=os.environ).poll():
+        return exit_codes.Exit.DONE
+    code, count = exit_codes.Exit.DONE, 0
+    for found in ImportWatch([history], library.store, home=home, environ=os.environ).poll():
         count += 1
         code = show(found, as_json=as_json) or code
     if not count:
@@ -53,14 +52,14 @@ def command(*, library: Library, tool: str, id: str, everything: bool, as_json: 
     return code
 
 
-def show(found: Imported | Failed, *, as_json: bool) -> exits.Exit:
+def show(found: Imported | FailedImport, *, as_json: bool) -> exit_codes.Exit:
     """A line for what became of a session; beside it, whatever could not be read."""
-    from segue.importing import Failed
+    from segue.transfer.import_sessions import FailedImport
 
-    if isinstance(found, Failed):
+    if isinstance(found, FailedImport):
         what = f"{found.tool} session {found.native_id}" if found.native_id else found.tool
         output.warn(f"{what}: {found.error}")
-        return exits.exit_of(found.error)
+        return exit_codes.exit_code_of(found.error)
     for damage in found.damages:
         output.warn(f"{damage.place}: {damage.reason}")
     if as_json:
@@ -73,4 +72,4 @@ def show(found: Imported | Failed, *, as_json: bool) -> exits.Exit:
         turns = f"{found.turns} {'turn' if found.turns == 1 else 'turns'}" if found.turns else "nothing new"
         waits = "; an answer that is being written waits" if found.is_growing else ""
         output.line(f"{found.session_id}: {turns}{waits}")
-    return exits.Exit.DONE
+    return exit_codes.Exit.DONE

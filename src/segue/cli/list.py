@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from segue.cli import options
-from segue.cli.finding import filters, find_places, open_catalog, plain_entry, wanted
-from segue.console import output
+from segue.cli._finding import filters, find_sources, open_index, plain_entry, wanted
+from segue.console import options, output
 
 if TYPE_CHECKING:
     from segue.library import Library
@@ -32,13 +31,13 @@ def command(*, library: Library, limit: int | None, pick: bool, as_json: bool, *
     and status, and where it is if several places were looked into. Without --store those are the usual store, the
     stores in your configuration, and the AI tools of this machine.
     """
-    places = find_places(library)
+    places = find_sources(library)
     chosen = wanted(places, given)
     if pick:
-        from segue.cli.picking import pick as open_picker
+        from segue.cli._picking import pick as open_picker
 
         return open_picker(places, chosen)
-    with open_catalog(places, words=False) as catalog:
+    with open_index(places, words=False) as catalog:
         entries = catalog.entries(chosen, limit=limit)
     if as_json:
         output.data([plain_entry(entry) for entry in entries])
@@ -48,7 +47,7 @@ def command(*, library: Library, limit: int | None, pick: bool, as_json: bool, *
         what = "no session matches" if filtered else f"there are no sessions in {' or '.join(places.names)}"
         output.warn(f"{what}; {'segue list shows all' if filtered else 'segue new starts one'}")
         return None
-    from segue.cli.view import show_entries
+    from segue.cli._view import show_entries
 
     show_entries(entries, with_places=len(places.sources) > 1)
     for entry in entries:

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from segue.cli import options
-from segue.console import output
+from segue.console import options, output
 
 if TYPE_CHECKING:
     from segue.library import Library
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 @options.as_json
 def command(*, library: Library, agent: str, title: str, tags: tuple[str, ...], id: str | None, as_json: bool) -> None:
     """Start a session and print its id."""
-    from segue.cli.settings import here
+    from segue.console.settings import here
     from segue.project import origin_of
 
     began = origin_of(here(), os.environ)

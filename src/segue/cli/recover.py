@@ -2,9 +2,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from segue.cli import options
-from segue.console import output
-from segue.console.exits import Exit
+from segue.console import options, output
+from segue.console.exit_codes import Exit
 
 if TYPE_CHECKING:
     from segue.library import Library

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from segue.cli import options
-from segue.console import exits, output
+from segue.console import exit_codes, options, output
 from segue.errors import UsageError
 
 if TYPE_CHECKING:
@@ -32,17 +31,17 @@ def command(*, library: Library, old: str, new: str, as_json: bool) -> int:
         raise UsageError(f"{new} is no folder", hint="say where the folder is now")
     if before == now:
         raise UsageError(f"{old} and {new} are the same folder", hint="say where it was, then where it is now")
-    code, count = exits.Exit.DONE, 0
+    code, count = exit_codes.Exit.DONE, 0
     for found in relink(library.store, before, now, lambda folder: project_of(folder, os.environ)):
         if found.error is not None:
             output.warn(f"session {found.session_id} stays as it is: {found.error}")
-            code = exits.exit_of(found.error)
+            code = exit_codes.exit_code_of(found.error)
             continue
         count += 1
         if as_json:
             output.data_line({"id": found.session_id, "folder": found.cwd})
         else:
             output.line(f"{found.session_id}: {found.cwd}")
-    if not count and code == exits.Exit.DONE:
+    if not count and code == exit_codes.Exit.DONE:
         output.warn(f"no session of {library.store.url} belongs to {before}; segue list --project {old} shows some")
     return code

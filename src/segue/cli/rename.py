@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from segue.cli import options
-from segue.cli.change import report, writing
+from segue.cli._change import report, writing
+from segue.console import options
 
 if TYPE_CHECKING:
     from segue.library import Library

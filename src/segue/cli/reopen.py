@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from segue.cli import options
-from segue.cli.change import report, writing
+from segue.cli._change import report, writing
+from segue.console import options
 from segue.errors import UsageError
 
 if TYPE_CHECKING:

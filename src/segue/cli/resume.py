@@ -5,15 +5,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from segue.cli import options
-from segue.console import output
-from segue.console.exits import Exit
+from segue.console import options, output
+from segue.console.exit_codes import Exit
 from segue.errors import AmbiguousIdError, InvalidIdError, NotFoundError, SegueError, SessionLockedError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from segue.cli.kept import KeptSession
+    from segue.cli._external import ExternalMatch
     from segue.library import Library
     from segue.model import Head
 
@@ -74,32 +73,34 @@ def command(
     any other command, which is told in words. What could not be carried is said. What is said there comes back when the
     tool ends, or with the next resume.
     """
-    from segue.chat.consent import AtTerminal, trusting
-    from segue.chat.start import come_back, find_drift, hold, look_back
+    from segue.chat.start import find_drift, resume, run, show_recap
+    from segue.cli._external import bring_in
+    from segue.cli._handover import catch_up, import_from_tool, resume_in_tool, resume_native
     from segue.cli.chat import dialect
-    from segue.cli.handing import catch_up, go_on_in, go_on_there, take_from
-    from segue.cli.kept import bring_in
-    from segue.cli.settings import here, history_path, open_company
-    from segue.console.moments import ago
-    from segue.tools import TOOLS
+    from segue.console.durations import ago
+    from segue.console.settings import here, history_path, open_agents
+    from segue.dialects.cortext.slash_commands import preset_by_type
+    from segue.integrations import INTEGRATIONS
+    from segue.tools.approval import TerminalApprover, trust_prompt
 
     _refuse_clashes(last=last, words=words, ways=(tool, back, agent))
     kept = None if back else _kept(library, words)
-    if kept is not None and not agent and tool in {"", kept.tool} and kept.tool in TOOLS:
-        return go_on_there(kept, model=model, printed=printed)
+    if kept is not None and not agent and tool in {"", kept.tool} and kept.tool in INTEGRATIONS:
+        return resume_native(kept, model=model, printed=printed)
     if printed and not tool:
         raise UsageError("--print prints the command of a tool", hint="say which one by --with")
     name = bring_in(library, kept) if kept is not None else _find(library, words, last=last)
     if name is None:
         return Exit.DECLINED
     if back:
-        take_from(library, name, back)
+        import_from_tool(library, name, back)
         return Exit.DONE
     terminal = output.conversation(history_path())
-    company = open_company(
-        confirm=trusting(terminal),
-        tell=terminal.note,
-        person=AtTerminal(terminal, yes=yes),
+    resolver = open_agents(
+        brings=preset_by_type(here),
+        confirm=trust_prompt(terminal),
+        notify=terminal.note,
+        approver=TerminalApprover(terminal, yes=yes),
     )
     if (owner := library.store.owner(name)) is not None:  # before anybody is asked anything
         raise SessionLockedError(name, pid=owner.pid, host=owner.host, since=owner.since)
@@ -109,17 +110,17 @@ def command(
         output.warn(f"session {name} stays as it is")
         return Exit.DECLINED
     if tool:
-        return go_on_in(library, name, tool, model=model, printed=printed, override=is_over)
+        return resume_in_tool(library, name, tool, model=model, printed=printed, override=is_over)
     catch_up(library, name)
-    conversation = come_back(library, company, name, agent=agent, model=model, override=is_over)
+    conversation = resume(library, resolver, name, agent=agent, model=model, override=is_over)
     try:
-        look_back(conversation.session, terminal, when=ago(before.updated_at, datetime.now(UTC)), was=before.status)
+        show_recap(conversation.session, terminal, when=ago(before.updated_at, datetime.now(UTC)), was=before.status)
         if changed := find_drift(conversation):
             terminal.note(changed)
     except BaseException:
         conversation.session.release()
         raise
-    return hold(library, conversation, company, dialect=dialect(library, company), terminal=terminal, cwd=here())
+    return run(library, conversation, resolver, dialect=dialect(library, resolver), terminal=terminal, cwd=here())
 
 
 def _refuse_clashes(*, last: bool, words: Sequence[str], ways: Sequence[str]) -> None:
@@ -141,9 +142,9 @@ def _last(library: Library) -> str:
     raise _nothing(library)
 
 
-def _kept(library: Library, words: Sequence[str]) -> KeptSession | None:
+def _kept(library: Library, words: Sequence[str]) -> ExternalMatch | None:
     """The session that a tool keeps under this id; what the store has comes first."""
-    from segue.cli.kept import find_kept
+    from segue.cli._external import find_external_match
 
     if len(words) != 1:
         return None
@@ -152,7 +153,7 @@ def _kept(library: Library, words: Sequence[str]) -> KeptSession | None:
     except AmbiguousIdError:
         return None
     except (InvalidIdError, NotFoundError):
-        return find_kept(words[0], shortest=_SHORTEST)
+        return find_external_match(words[0], shortest=_SHORTEST)
     return None
 
 
@@ -199,8 +200,8 @@ def _chosen(heads: Sequence[Head], words: Sequence[str]) -> str | None:
         return heads[0].id
     lines = [f"  {number:>2}  {_line(head)}" for number, head in enumerate(heads[:_OFFERED], 1)]
     more = [f"      and {len(heads) - _OFFERED} more; segue list shows all"] if len(heads) > _OFFERED else []
-    output.complain("\n".join([*lines, *more]))
-    if not output.can_ask():
+    output.write_stderr("\n".join([*lines, *more]))
+    if not output.stdin_is_tty():
         what = f"{len(heads)} sessions match {' '.join(words)!r}" if words else f"there are {len(heads)} sessions"
         raise NotFoundError(what, hint="say one of these ids, or --last")
     while answer := output.question("Which one? (a number; Enter for none) "):
@@ -210,7 +211,7 @@ def _chosen(heads: Sequence[Head], words: Sequence[str]) -> str | None:
 
 
 def _line(head: Head) -> str:
-    from segue.console.moments import ago
+    from segue.console.durations import ago
     from segue.formats.terminal import one_line
 
     facts = [head.title or "(no title)", f"{head.turn_count} turns", ago(head.updated_at, datetime.now(UTC))]

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from segue.cli import options
-from segue.cli.group import Group
-from segue.console import output
-from segue.console.exits import Exit
+from segue.console import options, output
+from segue.console.exit_codes import Exit
+from segue.console.group import Group
 from segue.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
     from segue.library import Library
     from segue.model import JsonObject
-    from segue.scope import Action, Permissions, Resolved, Verdict
+    from segue.permissions import Action, Permissions, Resolved, Verdict
 
 F = TypeVar("F", bound="Callable[..., object]")
 
@@ -95,7 +94,7 @@ def check(
 @options.as_json
 def show(*, library: Library, id: str, project: Path | None, profile: str, trusts: bool, as_json: bool) -> None:
     """Print the scope of a session, and where it comes from."""
-    from segue.formats.scope import fields_of, write_scope
+    from segue.permissions.scope import fields_of, write_scope
 
     permissions = _permissions(library, id, project, profile, trusts=trusts)
     current = permissions.current()
@@ -151,7 +150,7 @@ def allow(
 @options.library
 def set_(*, library: Library, id: str, file: str) -> None:
     """Make a YAML file the scope of a session; - reads it from stdin."""
-    from segue.scope.profile import SIZE_BYTES, decoded, read_scope_text
+    from segue.permissions.profiles import SIZE_BYTES, decoded, read_scope_text
 
     path = "stdin" if file == "-" else file
     data = sys.stdin.buffer.read(SIZE_BYTES + 1) if file == "-" else _read(file, SIZE_BYTES)
@@ -173,7 +172,7 @@ def hook(*, library: Library, id: str, grant: bool, project: Path | None, profil
     What is out of scope is denied. What is in scope is left to Claude Code's own rules, which --grant skips. Tools that
     no scope knows of are asked about. If anything goes wrong here, the answer is no.
     """
-    from segue.scope.hook import SIZE_BYTES, answer_call, refuse
+    from segue.permissions.hook import SIZE_BYTES, answer_call, refuse
 
     try:
         root = project or Path(os.environ.get("CLAUDE_PROJECT_DIR") or _here())
@@ -202,16 +201,16 @@ def _one(read: str | None, write: str | None, shell: str | None) -> tuple[Action
 def _permissions(library: Library, id: str, project: Path | None, profile: str, *, trusts: bool = False) -> Permissions:
     from platformdirs import user_state_path
 
-    from segue.cli.settings import config_path, own_presets, project_root, protected_places
-    from segue.console.places import trust_folder
-    from segue.scope import DENY_ALL, Permissions, own_scope, resolve_scope
+    from segue.console.paths import trust_folder
+    from segue.console.settings import config_path, own_presets, project_root, protected_places
+    from segue.permissions import DENY_ALL, Permissions, own_scope, resolve_scope
     from segue.trust import Trust
 
     name = library.resolve(id)
     root = Path(project).absolute() if project is not None else project_root(Path(_here()))
 
     def fallback() -> Resolved:
-        from segue.chat.company import preset_folders
+        from segue.chat.agents.resolver import preset_folders
         from segue.presets import load_presets
 
         folders = [config_path().parent / "scopes"]
@@ -251,13 +250,13 @@ def _tell_of_strange(permissions: Permissions) -> None:
 
 
 def _here() -> str:
-    from segue.cli.settings import here
+    from segue.console.settings import here
 
     return str(here())
 
 
 def _read(file: str, size_bytes: int) -> bytes:
-    from segue.durable.reading import UnusableFileError, read_small
+    from segue.durable.small_file import UnusableFileError, read_small
 
     try:
         return read_small(file, size_bytes=size_bytes)

@@ -4,15 +4,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from segue.cli import options
-from segue.cli.finding import filters, find_places, open_catalog, plain_entry, wanted
-from segue.console import output
+from segue.cli._finding import filters, find_sources, open_index, plain_entry, wanted
+from segue.console import options, output
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from segue.catalog import Hit
     from segue.console.output import Line
+    from segue.index import SearchHit
     from segue.library import Library
 
 
@@ -40,13 +39,13 @@ def command(
     best match comes first. On a terminal the words are marked; elsewhere a line a session, with tabs between id, what
     was found, branch, number of places, title, last activity, store and text.
     """
-    places = find_places(library)
+    places = find_sources(library)
     chosen, text = wanted(places, given), " ".join(words)
     if pick:
-        from segue.cli.picking import pick as open_picker
+        from segue.cli._picking import pick as open_picker
 
         return open_picker(places, chosen, text)
-    with open_catalog(places, words=True) as catalog:
+    with open_index(places, words=True) as catalog:
         hits = catalog.search(text, chosen, limit=limit)
     if as_json:
         output.data([_plain(hit) for hit in hits])
@@ -57,12 +56,13 @@ def command(
     return None
 
 
-def _lines(hits: list[Hit], *, with_places: bool) -> Iterator[Line]:
-    from segue.cli.view import moment_words, place_of
+def _lines(hits: list[SearchHit], *, with_places: bool) -> Iterator[Line]:
+    from segue.cli._view import place_of
+    from segue.console.durations import moment_words
     from segue.formats.terminal import one_line
 
     when = moment_words()
-    if not output.to_person():
+    if not output.stdout_is_tty():
         for hit in hits:
             entry = hit.entry
             place = "".join(text for text, _ in hit.snippet)
@@ -94,7 +94,7 @@ def flat(text: str) -> str:
     return one_line(text.replace("\n", " ").replace("\t", " "))
 
 
-def _plain(hit: Hit) -> dict[str, object]:
+def _plain(hit: SearchHit) -> dict[str, object]:
     return plain_entry(hit.entry) | {
         "found": {
             "kind": hit.kind,

@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from segue.cli import options
-from segue.cli.kept import readable, tell_damages
-from segue.console import output
-from segue.console.exits import Exit
+from segue.cli._external import readable, tell_damages
+from segue.console import options, output
+from segue.console.exit_codes import Exit
 from segue.errors import DamagedError, UsageError
 
 if TYPE_CHECKING:
@@ -68,7 +67,7 @@ def _show_all(
     as_json: bool,
 ) -> None:
     """Turn by turn: it may be larger than memory."""
-    from segue.cli.view import head_lines, turn_lines
+    from segue.cli._view import head_lines, turn_lines
     from segue.formats.transcript import json_pieces, markdown_pieces
 
     shown = branch or about.branch
@@ -100,7 +99,7 @@ def _show_damaged(
 
 def _show_some(about: Overview, turns: tuple[Turn, ...], branch: str | None, *, markdown: bool, as_json: bool) -> None:
     """The last turns, numbered as in the whole."""
-    from segue.cli.view import head_lines, turn_lines
+    from segue.cli._view import head_lines, turn_lines
     from segue.formats.transcript import markdown_turns, plain
     from segue.model import head_of
 

@@ -4,8 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from segue.cli import options
-from segue.console import output
+from segue.console import options, output
 
 if TYPE_CHECKING:
     from segue.library import Library
@@ -47,6 +46,6 @@ def _show(event: Event, *, as_json: bool) -> None:
 
         output.data_line(plain(event))
     elif isinstance(event, Turn):
-        from segue.cli.view import turn_lines
+        from segue.cli._view import turn_lines
 
         output.lines(turn_lines([event], first=None, branch=MAIN))

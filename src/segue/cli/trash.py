@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from segue.cli import options
-from segue.cli.group import Group
-from segue.console import output
-from segue.console.exits import Exit
-from segue.console.moments import parse_age
+from segue.console import options, output
+from segue.console.durations import parse_age
+from segue.console.exit_codes import Exit
+from segue.console.group import Group
 from segue.errors import NotFoundError, SegueError
 from segue.formats.terminal import one_line
 
@@ -34,7 +33,7 @@ _KILO = 1024
 @options.as_json
 def list_(*, library: Library, as_json: bool) -> None:
     """Show what is in the trash, the last deleted first."""
-    from segue.cli.view import moment_words
+    from segue.console.durations import moment_words
     from segue.formats.transcript import iso, plain
 
     entries = library.trashed()
@@ -99,7 +98,7 @@ def empty(*, library: Library, older_than: str, yes: bool, as_json: bool) -> int
     """Delete what is in the trash for good, after asking."""
     entries = _older_than(library, parse_age(older_than)) if older_than else library.trashed()
     if entries:
-        if not yes and output.can_ask():
+        if not yes and output.stdin_is_tty():
             show(f"{count(entries)}, {size(entries)}:", [entry.head for entry in entries])
         if not output.confirm(f"Delete {count(entries)} in the trash for good?", yes=yes):
             output.warn("nothing was deleted")
@@ -146,7 +145,7 @@ def show(title: str, heads: Sequence[Head]) -> None:
     lines = [title, *(f"  {line_of(head)}" for head in heads[:_SHOWN])]
     if len(heads) > _SHOWN:
         lines.append(f"  and {len(heads) - _SHOWN} more")
-    output.complain("\n".join(lines))
+    output.write_stderr("\n".join(lines))
 
 
 def count(things: Sequence[object]) -> str:

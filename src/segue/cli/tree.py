@@ -2,12 +2,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from segue.cli import options
-from segue.console import output
+from segue.console import options, output
 
 if TYPE_CHECKING:
     from segue.console.output import Line
-    from segue.formats.lineage import Twig
+    from segue.formats.branch_tree import BranchNode
     from segue.library import Library
     from segue.model import Session
 
@@ -18,11 +17,11 @@ if TYPE_CHECKING:
 @options.as_json
 def command(*, library: Library, id: str, as_json: bool) -> None:
     """Draw the branches of a session: which grew from which, and how each begins; a star marks the active one."""
-    from segue.formats.lineage import first_words, grow
+    from segue.formats.branch_tree import build_tree, first_words
     from segue.formats.transcript import iso
 
     session = library.load(id)
-    twigs = list(grow(session))
+    twigs = list(build_tree(session))
     if as_json:
         output.data(
             [
@@ -44,8 +43,8 @@ def command(*, library: Library, id: str, as_json: bool) -> None:
     output.page(_line(session, twig, width) for twig in twigs)
 
 
-def _line(session: Session, twig: Twig, width: int) -> Line:
-    from segue.formats.lineage import first_words
+def _line(session: Session, twig: BranchNode, width: int) -> Line:
+    from segue.formats.branch_tree import first_words
     from segue.formats.terminal import one_line
 
     branch = twig.branch

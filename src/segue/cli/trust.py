@@ -2,9 +2,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from segue.cli import options
-from segue.console import output
-from segue.console.exits import Exit
+from segue.console import options, output
+from segue.console.exit_codes import Exit
 
 if TYPE_CHECKING:
     from segue.library import Library
@@ -30,18 +29,19 @@ def command(*, library: Library, id: str, yes: bool) -> int:
     Who answers, with which tools and in which scope: what you set on this machine holds, and all else that a session
     says holds only when you have agreed to it. It is asked for again if it changes, or if the session lies elsewhere.
     """
-    from segue.chat.demands import shown
-    from segue.cli.settings import open_company
+    from segue.console.settings import here, open_agents
+    from segue.dialects.cortext.slash_commands import preset_by_type
+    from segue.tools.demands import shown
 
-    company = open_company(confirm=lambda _: False, tell=output.warn)
+    resolver = open_agents(brings=preset_by_type(here), confirm=lambda _: False, notify=output.warn)
     name = library.resolve(id)
     session = _Read(library.store, name, library.overview(name))
-    missing = company.demands(session)
+    missing = resolver.demands(session)
     if missing:
-        output.complain(shown(missing))
+        output.write_stderr(shown(missing))
         if not output.confirm("Is that what you want?", yes=yes):
             output.warn("nothing is agreed to")
             return Exit.DECLINED
-    company.agree(session)
+    resolver.agree(session)
     output.note(f"{name} may go on as it says" if missing else f"{name} asks for nothing that is not yours")
     return Exit.DONE

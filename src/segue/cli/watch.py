@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from segue.cli import options
 from segue.cli.import_ import TOOLS, show
-from segue.console import output
+from segue.console import options, output
 
 if TYPE_CHECKING:
     from segue.library import Library
@@ -32,16 +31,16 @@ def command(*, library: Library, tools: tuple[str, ...], every: float, as_json: 
 
     Of all tools, or of those named. What a tool deletes later stays in the store. With --json a line a session.
     """
-    from segue.importing import Failed, Watch
-    from segue.tools.histories import HISTORIES
+    from segue.integrations.histories import HISTORIES
+    from segue.transfer.import_sessions import FailedImport, ImportWatch
 
     histories = [HISTORIES[name] for name in dict.fromkeys(tools or TOOLS)]
-    watch = Watch(histories, library.store, home=Path.home(), environ=os.environ)
+    watch = ImportWatch(histories, library.store, home=Path.home(), environ=os.environ)
     output.note(f"copying into {library.store.url}; Ctrl-C ends it")
     told: set[str] = set()
     while True:
         for found in watch.poll():
-            if isinstance(found, Failed):
+            if isinstance(found, FailedImport):
                 key = f"{found.native_id}: {found.error}"
                 is_news = key not in told
                 told.add(key)

@@ -39,7 +39,7 @@ def absolute_path(path: str) -> str:
 
 def perform(app: click.Command, name: str, words: Sequence[str]) -> int:
     """Let a command answer, and give the code to end with; no exception escapes."""
-    from segue.console import exits, output
+    from segue.console import exit_codes, output
 
     given = list(words)
     as_json = "--json" in (given[: given.index("--")] if "--" in given else given)
@@ -47,9 +47,9 @@ def perform(app: click.Command, name: str, words: Sequence[str]) -> int:
         output.prepare(name)
         with app.make_context(name, given) as ctx:
             code = app.invoke(ctx)
-        return code if isinstance(code, int) else exits.Exit.DONE
+        return code if isinstance(code, int) else exit_codes.Exit.DONE
     except BaseException as error:  # noqa: BLE001 - the last stop of every error
-        return exits.report(error, as_json=as_json)
+        return exit_codes.report(error, as_json=as_json)
 
 
 def _answer(name: str, run: Callable[[list[str]], int], args: list[str]) -> int:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from segue.chat.screen import Terminal
+    from segue.chat.terminal.contract import Terminal
 
 Span = str | tuple[str, str]
 """Text, or a style and text; the style is a word of `_STYLES`."""
@@ -48,7 +48,7 @@ def is_terminal(stream: TextIO | None) -> bool:
     return stream is not None and not stream.closed and stream.isatty()
 
 
-def to_person() -> bool:
+def stdout_is_tty() -> bool:
     """Whether somebody reads the output as it comes."""
     return is_terminal(sys.stdout)
 
@@ -66,14 +66,14 @@ def text(content: str) -> None:
     _write(_ended(printable(content)))
 
 
-def exact(content: str) -> None:
+def write_raw(content: str) -> None:
     """What a file or a pipe must get to the letter. A terminal gets it made printable all the same."""
     pieces((content,), exactly=True)
 
 
 def pieces(content: Iterable[str], *, exactly: bool = False) -> None:
     """Text as it comes, made printable; or to the letter, as `exact`."""
-    _write_all(content if exactly and not to_person() else map(printable, content))
+    _write_all(content if exactly and not stdout_is_tty() else map(printable, content))
 
 
 def data(value: object) -> None:
@@ -111,7 +111,7 @@ def error_data(value: object) -> None:
     _write_beside(dumps(value) + "\n")
 
 
-def complain(content: str) -> None:
+def write_stderr(content: str) -> None:
     """Many lines beside the output."""
     _write_beside(_ended(printable(content)))
 
@@ -131,7 +131,7 @@ def confirm(question: str, *, yes: bool) -> bool:
     return question_now(f"{question} [y/N] ").lower() in {"y", "yes"}
 
 
-def can_ask() -> bool:
+def stdin_is_tty() -> bool:
     """Whether there is somebody to answer."""
     return is_terminal(sys.stdin)
 
@@ -161,7 +161,7 @@ def question_now(text: str) -> str:
 
 def conversation(history: Path | None = None) -> Terminal:
     """Where a conversation is held: at a person's terminal, or line by line in plain text."""
-    from segue.chat.screen import open_terminal
+    from segue.chat.terminal.contract import open_terminal
 
     if sys.stdout is None or sys.stderr is None:
         raise StorageError("cannot write the output: it is closed", hint="redirect it to a file, or to /dev/null")
@@ -172,7 +172,7 @@ def conversation(history: Path | None = None) -> Terminal:
 
 def page(content: Iterable[Line]) -> None:
     """Lines through the pager on a terminal, plainly elsewhere."""
-    if not to_person():
+    if not stdout_is_tty():
         lines(content)
         return
     from segue.console.pager import send, shows_colour
@@ -184,7 +184,7 @@ def page(content: Iterable[Line]) -> None:
 
 def table(titles: Sequence[str], rows: Sequence[Sequence[Span]], *, stretch: int, optional: Sequence[int] = ()) -> None:
     """Columns on a terminal, where `stretch` takes what room there is and `optional` ones go first; tabs elsewhere."""
-    if not to_person():
+    if not stdout_is_tty():
         lines(["\t".join(one_line(_text(cell)) for cell in row)] for row in rows)  # type: ignore[misc]  # a list will do
         return
     from segue.console.columns import fit
@@ -208,7 +208,7 @@ def _show_log() -> None:
 
     class Beside(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            complain(self.format(record))
+            write_stderr(self.format(record))
 
     log = logging.getLogger("segue")
     log.setLevel(logging.DEBUG)

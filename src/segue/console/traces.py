@@ -5,11 +5,9 @@ In this order, since what is left after a crash is then found by the session tha
 
 from __future__ import annotations
 
-from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from segue.console.places import cache_folder, conversation_folders
+from segue.console.paths import cache_folder, conversation_folders
 from segue.errors import SegueError
 
 if TYPE_CHECKING:
@@ -17,23 +15,22 @@ if TYPE_CHECKING:
 
 
 def forget(library: Library, id: str) -> None:
-    """The index, half answers, what was typed, and the copy of a session in its project."""
+    """The index, half answers and what was typed."""
     from segue.chat.drafts import Drafts
-    from segue.chat.typed import TypedFile
+    from segue.chat.terminal.input_history import InputHistory
 
     folders = [folder for folder in conversation_folders() if folder.is_dir()]
-    histories = [TypedFile(folder / "history.jsonl") for folder in folders]
+    histories = [InputHistory(folder / "history.jsonl") for folder in folders]
     if any(history.exists() for history in histories):
         said = _said(library, id)
         for history in histories:
             history.forget(id, said)
     for folder in folders:
         Drafts(folder / "drafts").forget(id)
-    _forget_copy(library, id)
     if library.store.capabilities.shared and cache_folder().exists():
-        from segue.catalog import Catalog
+        from segue.index import Index
 
-        with Catalog(cache_folder()) as catalog:
+        with Index(cache_folder()) as catalog:
             catalog.erase(library.store.url, id)
 
 
@@ -47,13 +44,3 @@ def _said(library: Library, id: str) -> frozenset[str]:
         return frozenset()
     turns = [turn for own in session.own_turns.values() for turn in own] if session is not None else []
     return frozenset(turn.content for turn in turns if isinstance(turn, Turn) and turn.role == "user")
-
-
-def _forget_copy(library: Library, id: str) -> None:
-    """Ralph keeps one in the project, since its own place is a temporary one."""
-    from segue.loop.copies import discard_copy
-
-    with suppress(SegueError, OSError):
-        project = library.store.overview(id).extra.get("project")
-        if isinstance(project, str) and Path(project).is_absolute():
-            discard_copy(project, id)

@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from segue.durable.folder import TEMPORARY
-from segue.durable.kernel import KERNEL, explain
+from segue.durable.kernel import KERNEL, storage_error
 from segue.errors import StorageError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _STEP = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os
 _ANYBODY = 0o666  # of a new file, less what the umask takes away
 
 
-class Entry(NamedTuple):
+class DirectoryEntry(NamedTuple):
     name: str
     kind: Literal["file", "folder", "link", "other"]
     size_bytes: int
@@ -40,7 +40,7 @@ class HeldFolder:
         self._descriptor = descriptor
         self._kernel = kernel
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[DirectoryEntry]:
         """What is in it, by name."""
         with self._explaining("", "list"), self._readable() as descriptor, os.scandir(descriptor) as found:
             return sorted(_entry(one) for one in found)
@@ -161,7 +161,7 @@ class HeldFolder:
         try:
             yield
         except OSError as error:
-            raise explain(error, f"{self.path}/{name}" if name else self.path or "/", doing) from None
+            raise storage_error(error, f"{self.path}/{name}" if name else self.path or "/", doing) from None
 
 
 @contextmanager
@@ -177,12 +177,12 @@ def descend(path: str, *, make: bool = False, kernel: Kernel = KERNEL) -> Iterat
         yield folder
 
 
-def _entry(found: os.DirEntry[str]) -> Entry:
+def _entry(found: os.DirEntry[str]) -> DirectoryEntry:
     if found.is_symlink():
-        return Entry(found.name, "link", 0)
+        return DirectoryEntry(found.name, "link", 0)
     if found.is_dir(follow_symlinks=False):
-        return Entry(found.name, "folder", 0)
+        return DirectoryEntry(found.name, "folder", 0)
     with suppress(FileNotFoundError):
         if found.is_file(follow_symlinks=False):
-            return Entry(found.name, "file", found.stat(follow_symlinks=False).st_size)
-    return Entry(found.name, "other", 0)
+            return DirectoryEntry(found.name, "file", found.stat(follow_symlinks=False).st_size)
+    return DirectoryEntry(found.name, "other", 0)

@@ -7,7 +7,7 @@ import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from segue.durable.kernel import explain
+from segue.durable.kernel import storage_error
 from segue.durable.lock import WriterLock
 from segue.durable.snapshot import signature_of
 from segue.errors import ConflictError
@@ -42,7 +42,7 @@ def edit(folder: Folder, name: str, change: Callable[[bytes], bytes], *, locks: 
             if _put(folder, name, new, before):
                 return True
     except FileNotFoundError as error:  # the folder is gone, or the file this very moment
-        raise explain(error, folder.path_of(name), "change") from error
+        raise storage_error(error, folder.path_of(name), "change") from error
     finally:
         lock.release()
     raise ConflictError(f"{folder.path_of(name)} keeps being changed by another program", hint="try again")

@@ -12,7 +12,7 @@ import stat
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from segue.durable.kernel import KERNEL, Kernel, explain
+from segue.durable.kernel import KERNEL, Kernel, storage_error
 from segue.errors import StorageError, UsageError
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Folder:
         except (FileNotFoundError, NotADirectoryError):
             return False
         except OSError as error:
-            raise explain(error, self.path, "look at") from error
+            raise storage_error(error, self.path, "look at") from error
 
     def make(self) -> None:
         """Create it, and what is missing above it, durably."""
@@ -122,7 +122,7 @@ class Folder:
         except FileNotFoundError:
             return
         except OSError as error:
-            raise explain(error, self.path, "list") from error
+            raise storage_error(error, self.path, "list") from error
         with entries:
             yield from entries
 
@@ -299,7 +299,7 @@ class Folder:
         except (FileNotFoundError, FileExistsError):
             raise
         except OSError as error:
-            raise explain(error, f"{self.path}/{name}" if name else self.path, doing) from error
+            raise storage_error(error, f"{self.path}/{name}" if name else self.path, doing) from error
 
     def _refuse_links(self) -> None:
         """A link in the place of a folder of ours would lead out of the root."""

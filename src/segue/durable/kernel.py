@@ -155,7 +155,7 @@ _MEANING = {
 }
 
 
-def explain(error: OSError, path: str, doing: str) -> StorageError:
+def storage_error(error: OSError, path: str, doing: str) -> StorageError:
     """The typed error for what the system said: what happened, where, what to do next."""
     number = error.errno if error.errno is not None else 0
     kind, meaning, hint = _MEANING.get(

@@ -8,7 +8,7 @@ import weakref
 from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
-from segue.durable.kernel import Kernel, explain
+from segue.durable.kernel import Kernel, storage_error
 from segue.errors import ConflictError, DiskFullError, StorageError, WriterStoppedError
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Log:
                 pieces.append(piece)
                 start += len(piece)
         except OSError as error:
-            raise explain(error, self.path, "read") from error
+            raise storage_error(error, self.path, "read") from error
         return b"".join(pieces)
 
     def truncate(self, size: int) -> None:
@@ -88,7 +88,7 @@ class Log:
             self._kernel.ftruncate(self.fd, size)
             self._kernel.fdatasync(self.fd)
         except OSError as error:
-            raise explain(error, self.path, "truncate") from error
+            raise storage_error(error, self.path, "truncate") from error
         self.size = size
 
     def close(self, why: str = "it is closed") -> None:
@@ -107,7 +107,7 @@ class Log:
         is_undone = self._take_back()
         if is_written:
             return self._unsynced(error)
-        reason = explain(error, self.path, "append to")
+        reason = storage_error(error, self.path, "append to")
         if is_undone and isinstance(reason, DiskFullError):
             self._stopped = ""
         return reason
@@ -128,7 +128,7 @@ class Log:
         # A second sync would report success for pages the kernel has given up on: stop for good.
         self.stop("a sync failed")
         hint = "check the disk, then open the session again; whatever was acknowledged is there"
-        reason = explain(error, self.path, "sync")
+        reason = storage_error(error, self.path, "sync")
         return WriterStoppedError(str(reason), hint=hint, path=self.path, errno=error.errno)
 
     def _take_back(self) -> bool:

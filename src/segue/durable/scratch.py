@@ -8,7 +8,7 @@ import tempfile
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from segue.durable.kernel import explain
+from segue.durable.kernel import storage_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ def scratch_folder() -> Iterator[str]:
     try:
         path = os.path.realpath(tempfile.mkdtemp(prefix="segue-"))
     except OSError as error:
-        raise explain(error, tempfile.gettempdir(), "make a folder in") from None
+        raise storage_error(error, tempfile.gettempdir(), "make a folder in") from None
     try:
         yield path
     finally:

@@ -22,8 +22,8 @@ from segue.store import Trashed
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from segue.durable.file_store import FileStore, SessionFiles
     from segue.durable.folder import Folder
-    from segue.durable.shelf import Place, Shelf
 
 _MOVING, _ERASING = ".moving-", ".erasing-"
 _STAMP = "%Y%m%dT%H%M%S.%fZ"
@@ -31,10 +31,10 @@ _KEY = re.compile(r"([^~]+)~(\d{8}T\d{6}\.\d{6}Z)")
 _SAME_BYTES = 1 << 20
 
 
-class ShelfTrash:
+class FileTrash:
     """See store.Trash. It belongs to a shelf, whose locks it takes."""
 
-    def __init__(self, shelf: Shelf, folder: Folder, clock: Callable[[], datetime]) -> None:
+    def __init__(self, shelf: FileStore, folder: Folder, clock: Callable[[], datetime]) -> None:
         self._shelf = shelf
         self._folder = folder
         self._clock = clock
@@ -168,7 +168,7 @@ class ShelfTrash:
             return Head(id=session_id, created_at=moment, updated_at=moment, damage=str(error))
 
 
-def _move(place: Place, source: Folder, target: Folder) -> None:
+def _move(place: SessionFiles, source: Folder, target: Folder) -> None:
     """To the same path below another root. Its new name is durable before the old one is gone."""
     folder = target
     for step in place.folder.path.removeprefix(source.path).split("/"):

@@ -67,7 +67,7 @@ BadLineError = BadRecordError
 """A line that cannot be believed, and why."""
 
 
-class Line(NamedTuple):
+class JournalLine(NamedTuple):
     record: Event | Checkpoint
     numbered: bool
     """Whether it says its own seq; a line of another writer takes the next one."""
@@ -100,20 +100,20 @@ def fingerprint(event: Event) -> int:
     return crc32(_body(content_of(event)))
 
 
-def decode_line(line: bytes) -> Line:
+def decode_line(line: bytes) -> JournalLine:
     """One line without its newline. Raises BadLineError with the reason."""
     ending = _SUM.fullmatch(line, max(0, len(line) - _SUM_SIZE - 1)) or _SUM.fullmatch(
         line, max(0, len(line) - _SUM_SIZE)
     )
     if ending is None:
-        return Line(_decode_foreign(line), numbered=False, goes_on=False)
+        return JournalLine(_decode_foreign(line), numbered=False, goes_on=False)
     body = line[: ending.start()]
     if crc32(body) != int(ending[1], 16):
         raise BadLineError("the checksum does not match: some of its bytes changed")
     record = _decode_record(body + b"}")
     if record.seq < 1:
         raise BadLineError("it has a checksum and no number")
-    return Line(record, numbered=True, goes_on=ending[2] == b"+")
+    return JournalLine(record, numbered=True, goes_on=ending[2] == b"+")
 
 
 class Plain(NamedTuple):

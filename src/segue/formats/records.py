@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")  # as two characters: one beyond U+FFFF is a single one here
 _NAMES = {known: frozenset(item.encode_name for item in fields(known)) for known in EVENT_TYPES.values()}
 _encoder = msgspec.json.Encoder()
+ROLE_SYNONYMS = {"human": "user", "ai": "assistant", "agent": "assistant", "model": "assistant", "function": "tool"}
+"""What other programs call the roles of a conversation."""
 _FIRST_DAY, _LAST_DAY = b'"0001-01-01', b'"9999-12-31'
 
 T = TypeVar("T")
@@ -46,7 +48,7 @@ def event_of(plain: JsonObject, seq: int) -> Event:
             return Unknown(type=typed(kind, str), data=plain, id=typed(name, str), seq=typed(seq, Count))
         names = _NAMES[known]
         for moment in {"timestamp", "created_at"} & names:
-            plain[moment] = moment_of(plain.get(moment))
+            plain[moment] = parse_moment(plain.get(moment))
         if "tokens" in names:
             plain.setdefault("tokens", None)
         extra = {key: value for key, value in plain.items() if key not in names}
@@ -68,7 +70,7 @@ def typed(plain: object, kind: type[T]) -> T:
         raise BadRecordError("it is nested too deeply") from None
 
 
-def moment_of(value: object) -> datetime:
+def parse_moment(value: object) -> datetime:
     """The times of other writers: text with or without a zone, or seconds; nothing at all is the epoch."""
     if value is None:
         return EPOCH

@@ -10,21 +10,21 @@ what a stranger's repository may not run), `trusted` (which ones are not), `plac
 
 from __future__ import annotations
 
-from segue.git.answers import RefusedError
 from segue.git.command import Git, make_repository
-from segue.git.commit import Outcome
-from segue.git.place import Place, find_place
+from segue.git.commit import CommitResult
+from segue.git.location import RepositoryLocation, find_location
+from segue.git.output import RefusedError
 from segue.git.repository import TIMEOUT_SECONDS, Repository, find_repository
 from segue.git.trusted import find_programs, is_trusted, trust_repository
 
 __all__ = [
     "TIMEOUT_SECONDS",
+    "CommitResult",
     "Git",
-    "Outcome",
-    "Place",
     "RefusedError",
     "Repository",
-    "find_place",
+    "RepositoryLocation",
+    "find_location",
     "find_programs",
     "find_repository",
     "is_trusted",

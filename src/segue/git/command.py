@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from segue.git.place import Place
-    from segue.git.process import Ended
+    from segue.git.location import RepositoryLocation
+    from segue.git.process import GitResult
 
 _ALWAYS = (
     *("--literal-pathspecs", "--no-optional-locks", "--no-pager"),
@@ -42,7 +42,7 @@ _OFF = {b"filter": (b"clean=", b"smudge=", b"process=", b"required=false"), b"ho
 class Git:
     """How git is called in one repository."""
 
-    place: Place
+    place: RepositoryLocation
     environ: Mapping[str, str]
     timeout_seconds: float
     trusted: bool = False
@@ -51,14 +51,14 @@ class Git:
     silenced: tuple[bytes, ...] = ()
     """The options that do it."""
 
-    def run(self, *arguments: str | bytes, given: bytes | None = None, index: Path | None = None) -> Ended:
+    def run(self, *arguments: str | bytes, given: bytes | None = None, index: Path | None = None) -> GitResult:
         """Raises OSError or ValueError if git cannot be started."""
         named = {"GIT_DIR": str(self.place.folder), "GIT_WORK_TREE": str(self.place.root)}
         if index is not None:
             named["GIT_INDEX_FILE"] = str(index)
         return self._run(*arguments, given=given, named=named)
 
-    def discover(self) -> Ended:
+    def discover(self) -> GitResult:
         """What git itself finds at the root. It says no where the repository belongs to another user.
 
         Of all commands this one alone is not told the repository: git asks for the owner only when it looks for one.
@@ -90,7 +90,7 @@ class Git:
         filters = frozenset(name for kind, name in found if kind == b"filter")
         return replace(self, filters=filters, silenced=tuple(part for one in settings for part in (b"-c", one)))
 
-    def _run(self, *arguments: str | bytes, given: bytes | None = None, named: Mapping[str, str]) -> Ended:
+    def _run(self, *arguments: str | bytes, given: bytes | None = None, named: Mapping[str, str]) -> GitResult:
         closed: tuple[str | bytes, ...] = () if self.trusted else (*_CLOSED, *self.silenced)
         return run(
             [_find_git(self.environ), *_ALWAYS, *closed, *arguments],
@@ -101,7 +101,7 @@ class Git:
         )
 
 
-def make_repository(root: Path, environ: Mapping[str, str], *, timeout_seconds: float) -> Ended:
+def make_repository(root: Path, environ: Mapping[str, str], *, timeout_seconds: float) -> GitResult:
     """A new one, for the first time in this folder. No template: what it would copy into the repository may run there.
 
     Raises OSError if git cannot be started.

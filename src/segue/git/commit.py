@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from msgspec import Struct
 
 from segue.formats.terminal import one_line, printable
-from segue.git.answers import Change, RefusedError, explained, read_changes, read_tagged, shown
 from segue.git.hooks import find_hooks, has_hooks
-from segue.git.index import Index
+from segue.git.index import GitIndex
+from segue.git.output import Change, RefusedError, explained, read_changes, read_tagged, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from segue.git.command import Git
-    from segue.git.process import Ended
+    from segue.git.process import GitResult
 
 _TICK_SECONDS = 0.05
 _UNFINISHED = {
@@ -34,7 +34,7 @@ _UNFINISHED = {
 }
 
 
-class Outcome(Struct, frozen=True, kw_only=True):
+class CommitResult(Struct, frozen=True, kw_only=True):
     """What came of a commit."""
 
     status: Literal["committed", "nothing", "failed"]
@@ -64,10 +64,10 @@ class Commit:
 
     def __init__(self, git: Git, wait_seconds: float) -> None:
         self._git = git
-        self._index = Index(git.place.folder)
+        self._index = GitIndex(git.place.folder)
         self._wait_seconds = wait_seconds
 
-    def make(self, paths: Sequence[bytes], message: str, watched: Sequence[bytes]) -> Outcome:
+    def make(self, paths: Sequence[bytes], message: str, watched: Sequence[bytes]) -> CommitResult:
         self._refuse_unfinished()
         with self._index.copied() as copy:
             head = self._head()
@@ -80,7 +80,7 @@ class Commit:
             if not changes:
                 if not files.known:
                     self._refuse_ignored(paths)
-                return Outcome(status="nothing", words="nothing to commit: git has it all", warnings=warnings)
+                return CommitResult(status="nothing", words="nothing to commit: git has it all", warnings=warnings)
             hooks = find_hooks(self._git, copy)
             text = f"{printable(message)}\n".encode()
             if hooks is not None:
@@ -239,7 +239,7 @@ class Commit:
         sign = ("-S",) if is_signed and self._git.trusted else ()
         return self._said("commit-tree", *sign, *parents, tree, given=message).decode().strip()
 
-    def _move(self, commit: str, head: str, next_index: Path) -> Ended | None:
+    def _move(self, commit: str, head: str, next_index: Path) -> GitResult | None:
         """Let the branch be at the commit, and the index know it; what git said if it would not."""
         kind = "commit" if head else "commit (initial)"  # no word of the message: others see what a program is told
         ended = None
@@ -259,13 +259,13 @@ class Commit:
             raise self._explained(ended)
         return ended.output
 
-    def _explained(self, ended: Ended) -> RefusedError:
+    def _explained(self, ended: GitResult) -> RefusedError:
         return explained(ended, self._git.place.root, self._git.timeout_seconds)
 
-    def _told(self, commit: str, branch: str, warnings: tuple[str, ...], *, in_time: bool) -> Outcome:
+    def _told(self, commit: str, branch: str, warnings: tuple[str, ...], *, in_time: bool) -> CommitResult:
         where = f"on {branch.removeprefix('refs/heads/')}" if branch else "on no branch (HEAD is detached)"
         late = "" if in_time else "; a hook that ran after it did not end, and was stopped"
-        return Outcome(
+        return CommitResult(
             status="committed",
             commit=commit,
             words=one_line(f"committed {commit[:10]} {where}{late}"),

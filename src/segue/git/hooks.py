@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from segue.git.answers import RefusedError, refusal_by_hook
+from segue.git.output import RefusedError, refusal_by_hook
 from segue.git.process import clean_environ, run
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from segue.durable.folder import Folder
     from segue.git.command import Git
-    from segue.git.process import Ended
+    from segue.git.process import GitResult
 
 OF_A_COMMIT = ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit")
 _LONGEST_MESSAGE_BYTES = 1 << 20
@@ -50,7 +50,7 @@ class Hooks:
         ended = self._run("post-commit")
         return ended is None or ended.code is not None
 
-    def _must(self, ended: Ended | None) -> None:
+    def _must(self, ended: GitResult | None) -> None:
         if ended is not None and ended.code != 0:
             raise refusal_by_hook(ended, self.git.timeout_seconds)
 
@@ -58,7 +58,7 @@ class Hooks:
         hook = self.folder / name
         return hook if hook.is_file() and os.access(hook, os.X_OK) else None
 
-    def _run(self, name: str, *arguments: str) -> Ended | None:
+    def _run(self, name: str, *arguments: str) -> GitResult | None:
         hook = self._find(name)
         if hook is None:
             return None
@@ -73,7 +73,7 @@ class Hooks:
                 return self._start(["sh", str(hook), *arguments], environ)
             raise RefusedError(f"the hook {name} cannot be started: {error}", "see to it, then commit again") from None
 
-    def _start(self, argv: list[str], environ: dict[str, str]) -> Ended:
+    def _start(self, argv: list[str], environ: dict[str, str]) -> GitResult:
         root, seconds = self.git.place.root, self.git.timeout_seconds
         return run(argv, cwd=root, environ=environ, timeout_seconds=seconds)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from segue.durable.folder import TEMPORARY, Folder
-from segue.git.answers import locked
+from segue.git.output import locked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +22,7 @@ _MOST_HOLDERS = 6
 _LEFT_SECONDS = 3600.0
 
 
-class Index:
+class GitIndex:
     """That of one working tree."""
 
     def __init__(self, folder: Path) -> None:

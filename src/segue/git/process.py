@@ -36,7 +36,7 @@ _NOBODY_ANSWERS = {
 }
 
 
-class Ended(NamedTuple):
+class GitResult(NamedTuple):
     code: int | None
     """None if it had to be stopped."""
     output: bytes
@@ -56,7 +56,7 @@ def run(
     environ: Mapping[str, str],
     timeout_seconds: float,
     given: bytes | None = None,
-) -> Ended:
+) -> GitResult:
     """In a session of its own: nothing can ask a terminal. Raises OSError or ValueError if it cannot be started."""
     process = Popen(
         argv,
@@ -73,7 +73,7 @@ def run(
         _stop(process)
 
 
-def _wait(process: Popen[bytes], given: bytes | None, timeout_seconds: float) -> Ended:
+def _wait(process: Popen[bytes], given: bytes | None, timeout_seconds: float) -> GitResult:
     deadline = time.monotonic() + timeout_seconds
     while True:
         try:
@@ -82,11 +82,11 @@ def _wait(process: Popen[bytes], given: bytes | None, timeout_seconds: float) ->
             given = None  # it was taken by the first call
             if process.poll() is not None:
                 output, errors = (waited.output or b"") + _rest(process.stdout), waited.stderr or b""
-                return Ended(process.returncode, output, _text(errors + _rest(process.stderr)))
+                return GitResult(process.returncode, output, _text(errors + _rest(process.stderr)))
             if time.monotonic() > deadline:
-                return Ended(None, b"", _text(waited.stderr))
+                return GitResult(None, b"", _text(waited.stderr))
         else:
-            return Ended(process.returncode, output, _text(errors))
+            return GitResult(process.returncode, output, _text(errors))
 
 
 def _rest(pipe: IO[bytes] | None) -> bytes:

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 from segue.errors import SegueError
 from segue.formats.terminal import one_line
-from segue.git.answers import RefusedError, explained
 from segue.git.command import Git
-from segue.git.commit import Commit, Outcome
-from segue.git.place import MARKER, find_place
+from segue.git.commit import Commit, CommitResult
+from segue.git.location import MARKER, find_location
+from segue.git.output import RefusedError, explained
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from segue.git.place import Place
+    from segue.git.location import RepositoryLocation
 
 TIMEOUT_SECONDS = 60.0
 """For one call of git, and for each hook of a repository: they may run a linter, but wait for nobody."""
@@ -37,11 +37,11 @@ class Repository:
     wait_seconds: float = WAIT_SECONDS
 
     @property
-    def place(self) -> Place | None:
+    def place(self) -> RepositoryLocation | None:
         """None if what is there is no repository."""
-        return find_place(self.root)
+        return find_location(self.root)
 
-    def commit(self, paths: Iterable[Path | str], message: str, *, needed: Iterable[Path | str] = ()) -> Outcome:
+    def commit(self, paths: Iterable[Path | str], message: str, *, needed: Iterable[Path | str] = ()) -> CommitResult:
         """Commit these files and what is in these folders, as it is on the disk now. Never raises for what git does.
 
         What is `needed` is committed with them if git does not have it. If it is ignored, a warning says by which rule.
@@ -53,7 +53,7 @@ class Repository:
                 return Commit(self._git(), self.wait_seconds).make(wanted, message, watched)
         except RefusedError as refused:
             hint = one_line(refused.hint)
-            return Outcome(status="failed", words=one_line(f"saved, but not committed: {refused}"), hint=hint)
+            return CommitResult(status="failed", words=one_line(f"saved, but not committed: {refused}"), hint=hint)
 
     def uncommitted(self, path: Path | str) -> tuple[Path, ...]:
         """The files at or below a path that the last commit does not have as they are; RefusedError if unknown."""

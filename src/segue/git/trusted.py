@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 from segue.durable.folder import Folder
 from segue.formats.terminal import one_line
-from segue.git.place import read_text
+from segue.git.location import read_text
 
 if TYPE_CHECKING:
     from segue.git.command import Git
-    from segue.git.place import Place
+    from segue.git.location import RepositoryLocation
     from segue.trust import Marks, Trust
 
 _NAME_FILE = "segue-name"
@@ -34,14 +34,14 @@ _PLAIN = re.compile(
 )
 
 
-def is_trusted(place: Place | None, trust: Trust) -> bool:
+def is_trusted(place: RepositoryLocation | None, trust: Trust) -> bool:
     if place is None:
         return False
     name = read_text(place.common / _NAME_FILE)
     return bool(name) and _marks(place, trust).has(_PART, name)
 
 
-def trust_repository(place: Place, trust: Trust) -> None:
+def trust_repository(place: RepositoryLocation, trust: Trust) -> None:
     """Let it run from now on what git would run for it. StorageError if that cannot be kept."""
     folder = Folder(str(place.common))
     with suppress(FileExistsError):
@@ -65,5 +65,5 @@ def find_programs(git: Git) -> list[str]:
     return [one_line(f"the hook {name}") for name in hooks] + [one_line(os.fsdecode(name)) for name in sorted(odd)]
 
 
-def _marks(place: Place, trust: Trust) -> Marks:
+def _marks(place: RepositoryLocation, trust: Trust) -> Marks:
     return trust.of(f"git:{place.common}", "")

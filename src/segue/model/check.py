@@ -16,10 +16,10 @@ from segue.model.events import (
     ROLES,
     Attachment,
     BranchCreated,
+    BranchSwitched,
     Event,
     Known,
     Metadata,
-    Switched,
     Turn,
     Unknown,
     is_moment,
@@ -152,7 +152,7 @@ def _check_branches(event: Event, overview: Branched) -> None:
             if not 0 <= event.at <= get_branch(overview, event.parent).turn_count:
                 count = get_branch(overview, event.parent).turn_count
                 raise UsageError(f"cannot fork at turn {event.at}: branch {event.parent} has {count} turns")
-        case Switched():
+        case BranchSwitched():
             get_branch(overview, event.branch)
         case Attachment() if event.size_bytes < 0:
             raise UsageError("the size of an attachment is a number of bytes")

@@ -81,7 +81,7 @@ class StatusChanged(Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
     extra: JsonObject = _extra()
 
 
-class Title(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="title"):
+class TitleChanged(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="title"):
     title: str
     timestamp: Moment
     id: str
@@ -89,7 +89,7 @@ class Title(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknow
     extra: JsonObject = _extra()
 
 
-class Tags(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="tags"):
+class TagsChanged(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="tags"):
     """All tags the session has from now on."""
 
     tags: tuple[str, ...]
@@ -99,7 +99,7 @@ class Tags(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown
     extra: JsonObject = _extra()
 
 
-class Summary(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="summary"):
+class SummaryWritten(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="summary"):
     content: str
     timestamp: Moment
     id: str
@@ -149,7 +149,7 @@ class Attachment(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_u
     extra: JsonObject = _extra()
 
 
-class Scope(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="scope"):
+class ScopeChanged(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="scope"):
     """What the agent's tools may touch, from now on."""
 
     scope: JsonObject
@@ -159,7 +159,7 @@ class Scope(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknow
     extra: JsonObject = _extra()
 
 
-class Preset(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="preset"):
+class PresetChosen(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="preset"):
     """The preset the session refers to, by name, with the hash of what it said then."""
 
     name: str
@@ -170,7 +170,9 @@ class Preset(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkno
     extra: JsonObject = _extra()
 
 
-class Overrides(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="overrides"):
+class OverridesChanged(
+    Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="overrides"
+):
     """All settings that differ from the preset from now on."""
 
     values: JsonObject
@@ -194,7 +196,7 @@ class BranchCreated(Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
     extra: JsonObject = _extra()
 
 
-class Switched(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="switch"):
+class BranchSwitched(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="switch"):
     branch: str
     timestamp: Moment
     id: str
@@ -224,18 +226,18 @@ Known = (
     Metadata
     | Turn
     | StatusChanged
-    | Title
-    | Tags
-    | Summary
+    | TitleChanged
+    | TagsChanged
+    | SummaryWritten
     | Decision
     | Learning
     | Pattern
     | Attachment
-    | Scope
-    | Preset
-    | Overrides
+    | ScopeChanged
+    | PresetChosen
+    | OverridesChanged
     | BranchCreated
-    | Switched
+    | BranchSwitched
     | TaskDone
 )
 Event = Known | Unknown
@@ -271,18 +273,18 @@ EVENT_TYPES: dict[str, type[Known]] = {
     "metadata": Metadata,
     "turn": Turn,
     "status": StatusChanged,
-    "title": Title,
-    "tags": Tags,
-    "summary": Summary,
+    "title": TitleChanged,
+    "tags": TagsChanged,
+    "summary": SummaryWritten,
     "decision": Decision,
     "learning": Learning,
     "pattern": Pattern,
     "attachment": Attachment,
-    "scope": Scope,
-    "preset": Preset,
-    "overrides": Overrides,
+    "scope": ScopeChanged,
+    "preset": PresetChosen,
+    "overrides": OverridesChanged,
     "branch": BranchCreated,
-    "switch": Switched,
+    "switch": BranchSwitched,
     "task": TaskDone,
 }
 """By the word that stands for the type on disk."""

@@ -11,20 +11,20 @@ from segue.errors import UsageError
 from segue.model.events import (
     Attachment,
     BranchCreated,
+    BranchSwitched,
     Decision,
     Event,
     Learning,
     Metadata,
-    Overrides,
+    OverridesChanged,
     Pattern,
-    Preset,
-    Scope,
+    PresetChosen,
+    ScopeChanged,
     StatusChanged,
-    Summary,
-    Switched,
-    Tags,
+    SummaryWritten,
+    TagsChanged,
     TaskDone,
-    Title,
+    TitleChanged,
     Turn,
     Unknown,
 )
@@ -99,21 +99,21 @@ class Folding:
                 self._more.setdefault(_LISTS[type(event)], []).append(event)
             case StatusChanged():
                 self._values["status"] = event.status
-            case Title():
+            case TitleChanged():
                 self._values["title"] = event.title
-            case Tags():
+            case TagsChanged():
                 self._values["tags"] = event.tags
-            case Summary():
+            case SummaryWritten():
                 self._values["summary"] = event.content
-            case Scope():
+            case ScopeChanged():
                 self._values["scope"] = event.scope
-            case Preset():
+            case PresetChosen():
                 self._values["preset"] = event
-            case Overrides():
+            case OverridesChanged():
                 self._values["overrides"] = event.values
             case BranchCreated():
                 self._grow(event)
-            case Switched() if event.branch in self.branches:
+            case BranchSwitched() if event.branch in self.branches:
                 self._branch = event.branch
 
     def _grow(self, event: BranchCreated) -> None:

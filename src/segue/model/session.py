@@ -16,7 +16,7 @@ from segue.model.events import (
     Learning,
     Moment,
     Pattern,
-    Preset,
+    PresetChosen,
     TaskDone,
     Turn,
     Unknown,
@@ -86,7 +86,7 @@ class Overview(Struct, frozen=True, kw_only=True, omit_defaults=True):
     attachments: tuple[Attachment, ...] = ()
     tasks_done: tuple[TaskDone, ...] = ()
     scope: JsonObject | None = None
-    preset: Preset | None = None
+    preset: PresetChosen | None = None
     overrides: JsonObject = {}
     version: Count = 0
     extra: JsonObject = {}

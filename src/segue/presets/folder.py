@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from segue.durable.reading import UnusableFileError, read_small
+from segue.durable.small_file import UnusableFileError, read_small
 from segue.errors import NotFoundError, SegueError
 from segue.presets.frontmatter import InvalidFrontMatterError, read_document
 from segue.presets.parents import inherit

@@ -26,23 +26,23 @@ class InvalidFrontMatterError(ValueError):
         self.line = line
 
 
-class Document(NamedTuple):
+class FrontMatter(NamedTuple):
     """A text that may begin with fields between two lines of `---`."""
 
     fields: JsonObject
     body: str
 
 
-def read_document(text: str) -> Document:
+def read_document(text: str) -> FrontMatter:
     """Raises InvalidFrontMatterError, and nothing else."""
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
     if not _FENCE.fullmatch(lines[0]):
-        return Document({}, "\n".join(lines).strip())
+        return FrontMatter({}, "\n".join(lines).strip())
     end = next((number for number, line in enumerate(lines) if number and _FENCE.fullmatch(line)), None)
     if end is None:
         raise InvalidFrontMatterError("its front matter has no end: a line with nothing but ---", 1)
     front = "\n".join(lines[1:end])
-    return Document(_read_fields(front), "\n".join(lines[end + 1 :]).strip())
+    return FrontMatter(_read_fields(front), "\n".join(lines[end + 1 :]).strip())
 
 
 def _read_fields(front: str) -> JsonObject:

@@ -62,7 +62,7 @@ class Ground(NamedTuple):
         return "it can send signals to your other processes"
 
 
-class Launch(NamedTuple):
+class SandboxedCommand(NamedTuple):
     """How a command is started in its box."""
 
     argv: tuple[str, ...]
@@ -105,7 +105,7 @@ def ground() -> Ground:
 
 
 @contextmanager
-def launch(argv: Sequence[str], box: Box, *, cwd: str, on: Ground) -> Iterator[Launch]:
+def launch(argv: Sequence[str], box: Box, *, cwd: str, on: Ground) -> Iterator[SandboxedCommand]:
     """The command in its box, as long as the block lasts; it has a folder of its own for what is temporary."""
     with scratch_folder() as scratch:
         own = f"{scratch}/own"
@@ -128,7 +128,7 @@ def launch(argv: Sequence[str], box: Box, *, cwd: str, on: Ground) -> Iterator[L
         status, written = os.pipe()
         try:
             os.pwrite(told, json.dumps(wish).encode("utf-8", "surrogateescape"), 0)
-            yield Launch(
+            yield SandboxedCommand(
                 (sys.executable, "-I", "-S", str(_LAUNCHER), str(told), str(written)),
                 (told, written),
                 {"TMPDIR": own, "XDG_CACHE_HOME": f"{own}/cache", "GIT_CONFIG_GLOBAL": os.devnull},

@@ -25,7 +25,7 @@ from segue.errors import (
 )
 from segue.ids import check_id, new_session_id
 from segue.model import check_beginning, content_of, fold, head_of, overview_of
-from segue.model.incoming import sort_out
+from segue.model.accept import accept
 from segue.store import FORMAT_VERSION, WAIT_SECONDS, Capabilities, Durability, Examination, Owner, Receipt
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class MemoryWriter:
         with self._mutex:
             self._check_open()
             entry = self._entry
-            new, seqs, entry.overview = sort_out(events, entry.overview, entry.recorded, content_of)
+            new, seqs, entry.overview = accept(events, entry.overview, entry.recorded, content_of)
             entry.events += new
             entry.recorded |= {event.id: (event.seq, content_of(event)) for event in new}
             return Receipt(seqs=seqs, durability=Durability.VOLATILE)

@@ -9,20 +9,20 @@ from segue.model import (
     MAIN,
     Attachment,
     BranchCreated,
+    BranchSwitched,
     Decision,
     Event,
     Learning,
     Metadata,
-    Overrides,
+    OverridesChanged,
     Pattern,
-    Preset,
-    Scope,
+    PresetChosen,
+    ScopeChanged,
     StatusChanged,
-    Summary,
-    Switched,
-    Tags,
+    SummaryWritten,
+    TagsChanged,
     TaskDone,
-    Title,
+    TitleChanged,
     Turn,
     Unknown,
 )
@@ -86,8 +86,8 @@ def fork(name: str, at: int, *, parent: str = MAIN, switch: bool = True) -> Bran
     return BranchCreated(name=name, parent=parent, at=at, switch=switch, timestamp=moment(at), id=f"fork-{name}")
 
 
-def switched(branch: str, number: int = 0) -> Switched:
-    return Switched(branch=branch, timestamp=moment(number), id=f"switch-{branch}-{number}")
+def switched(branch: str, number: int = 0) -> BranchSwitched:
+    return BranchSwitched(branch=branch, timestamp=moment(number), id=f"switch-{branch}-{number}")
 
 
 def every_kind() -> list[Event]:
@@ -107,18 +107,18 @@ def every_kind() -> list[Event]:
             id="e-turn",
             extra=extra,
         ),
-        Title(title="Logout bug", timestamp=when, id="e-title", extra=extra),
-        Tags(tags=("ux", "later"), timestamp=when, id="e-tags", extra=extra),
-        Summary(content="The token expires.", timestamp=when, id="e-summary", extra=extra),
+        TitleChanged(title="Logout bug", timestamp=when, id="e-title", extra=extra),
+        TagsChanged(tags=("ux", "later"), timestamp=when, id="e-tags", extra=extra),
+        SummaryWritten(content="The token expires.", timestamp=when, id="e-summary", extra=extra),
         Decision(content="Refresh early", tags=("d",), source="user", timestamp=when, id="e-decision", extra=extra),
         Learning(description="It is cached", task_id="1.1", story_id="1", timestamp=when, id="e-learning", extra=extra),
         Pattern(name="retry", description="with backoff", timestamp=when, id="e-pattern", extra=extra),
         Attachment(path="README.md", hash="sha256:00", size_bytes=3, timestamp=when, id="e-attachment", extra=extra),
-        Scope(scope={"read": ["src/**"], "deny": [".env"]}, timestamp=when, id="e-scope", extra=extra),
-        Preset(name="coder", hash="sha256:11", timestamp=when, id="e-preset", extra=extra),
-        Overrides(values={"temperature": 0.5, "model": None}, timestamp=when, id="e-overrides", extra=extra),
+        ScopeChanged(scope={"read": ["src/**"], "deny": [".env"]}, timestamp=when, id="e-scope", extra=extra),
+        PresetChosen(name="coder", hash="sha256:11", timestamp=when, id="e-preset", extra=extra),
+        OverridesChanged(values={"temperature": 0.5, "model": None}, timestamp=when, id="e-overrides", extra=extra),
         BranchCreated(name="idea", parent=MAIN, at=1, switch=False, timestamp=when, id="e-branch", extra=extra),
-        Switched(branch="idea", timestamp=when, id="e-switch", extra=extra),
+        BranchSwitched(branch="idea", timestamp=when, id="e-switch", extra=extra),
         TaskDone(task_id="1.1", story_id="1", timestamp=when, id="e-task", extra=extra),
         Unknown(type="weather", data={"sky": "grey", "timestamp": "soon", "role": 3, "x": [None]}, id="e-unknown"),
         StatusChanged(status="paused", timestamp=when, id="e-status", extra=extra),

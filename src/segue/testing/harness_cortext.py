@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from segue.formats.cortext import HIDDEN, MESSAGES, SESSION, begin, encode_turns, place_of
+from segue.dialects.cortext.format import HIDDEN, MESSAGES, SESSION, begin, encode_turns, place_of
+from segue.dialects.cortext.store import CortextStore
 from segue.model import Turn, fold, overview_of
-from segue.stores.cortext import CortextStore
-from segue.testing.harness_shelf import ShelfHarness
+from segue.testing.harness_file_store import ShelfHarness
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from segue.formats.gptel.names import BRANCHES, EVENTS, OURS
+from segue.dialects.gptel.format.names import BRANCHES, EVENTS, OURS
+from segue.dialects.gptel.store import GptelStore
 from segue.formats.journal import encode_event
-from segue.stores.gptel import GptelStore
-from segue.testing.harness_shelf import ShelfHarness
+from segue.testing.harness_file_store import ShelfHarness
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from segue.formats.journal import encode_event
 from segue.store import Durability
 from segue.stores.journal import JournalStore
-from segue.testing.harness_shelf import ShelfHarness
+from segue.testing.harness_file_store import ShelfHarness
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

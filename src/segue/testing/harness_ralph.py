@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from segue.formats.ralph import begin
-from segue.stores.ralph import RalphStore
+from segue.dialects.ralph.format import begin
+from segue.dialects.ralph.store import RalphStore
 from segue.testing.harness_sealed import SealedHarness
 
 if TYPE_CHECKING:

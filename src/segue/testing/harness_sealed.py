@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from segue.durable.folder import TEMPORARY
-from segue.testing.harness_shelf import ShelfHarness
+from segue.testing.harness_file_store import ShelfHarness
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from segue.formats.soleur import begin
-from segue.stores.soleur import SoleurStore
+from segue.dialects.soleur.format import begin
+from segue.dialects.soleur.store import SoleurStore
 from segue.testing.harness_sealed import SealedHarness, spans
 
 if TYPE_CHECKING:

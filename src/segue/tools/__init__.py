@@ -1,30 +1,11 @@
-"""AI tools on this machine: started with a conversation of ours, and read back when they have ended.
+"""What an agent can do besides talking: read and write files, search them, run commands, call MCP servers.
 
-Read `tool` (the contract), then `claude` (the simplest). How their transcripts look is in `formats.foreign`.
+Read `call` (what passes to and fro), `ability` (what one is), `files`, `search` and `shell` (those that come along),
+`mcp` (those of servers), then `bench` (whether a call may be done, and the doing of it).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from segue.tools.call import ToolCall, ToolResult, ToolSpec
 
-from segue.formats.foreign.transcript import Transcript
-from segue.tools.claude import Claude
-from segue.tools.codex import Codex
-from segue.tools.gemini import Gemini
-from segue.tools.opencode import Opencode
-from segue.tools.pi import Pi
-from segue.tools.run import run
-from segue.tools.tool import Context, Launch, Tool
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-TOOLS: dict[str, Tool] = {kind.name: Tool(kind=kind) for kind in (Claude(), Codex(), Gemini(), Opencode(), Pi())}
-
-
-def find_tools(environ: Mapping[str, str]) -> tuple[Tool, ...]:
-    """Those that are on the PATH. Starts nothing."""
-    return tuple(tool for tool in TOOLS.values() if tool.find(environ) is not None)
-
-
-__all__ = ["TOOLS", "Context", "Launch", "Tool", "Transcript", "find_tools", "run"]
+__all__ = ["ToolCall", "ToolResult", "ToolSpec"]

@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.chat.loopback.houses import HOUSES
+from tests.support.providers.houses import HOUSES
 
 if TYPE_CHECKING:
-    from tests.chat.loopback.houses import House
+    from tests.support.providers.houses import House
 
 
 @pytest.fixture(params=HOUSES, ids=lambda house: house.name)

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from segue.abilities import Call, Offer
-from segue.chat.agent import AgentError, Message, Text, Usage
-from segue.chat.agents.exchange import Calls
-from tests.chat.loopback.houses import HOUSES, QUESTION
-from tests.chat.loopback.server import Reply, Server
+from segue.chat.agent import AgentError, Message, TextDelta, Usage
+from segue.chat.agents.messages import Calls
+from segue.tools import ToolCall, ToolSpec
+from tests.support.providers.houses import HOUSES, QUESTION
+from tests.support.providers.server import Reply, Server
 
 if TYPE_CHECKING:
     from segue.chat.agent import Piece
     from segue.model import JsonObject
-    from tests.chat.loopback.houses import House
+    from tests.support.providers.houses import House
 
 SCHEMA: JsonObject = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
-OFFER = Offer(name="read_file", description="Read a file.", parameters=SCHEMA)
+OFFER = ToolSpec(name="read_file", description="Read a file.", parameters=SCHEMA)
 ASKED = replace(QUESTION, tools=(OFFER,))
 READ: tuple[str, dict[str, object]] = ("read_file", {"path": "Straße.md"})
 LIST: tuple[str, dict[str, object]] = ("list_dir", {})
@@ -37,21 +37,21 @@ def pieces_of(house: House, *script: Reply) -> list[Piece]:
 def test_calls_come_behind_the_text_with_their_arguments_whole(house: House) -> None:
     pieces = pieces_of(house, house.calls(READ, LIST, words="I look."))
     assert pieces == [
-        Text("I look."),
-        Call(id="call_1", name="read_file", arguments={"path": "Straße.md"}, signature=signature(house)),
-        Call(id="call_2", name="list_dir", arguments={}, signature=signature(house)),
+        TextDelta("I look."),
+        ToolCall(id="call_1", name="read_file", arguments={"path": "Straße.md"}, signature=signature(house)),
+        ToolCall(id="call_2", name="list_dir", arguments={}, signature=signature(house)),
         Usage(input_tokens=15, output_tokens=7, model=house.model),
     ]
 
 
 def test_an_answer_of_calls_alone_is_an_answer(house: House) -> None:
     pieces = pieces_of(house, house.calls(READ))
-    assert [piece.name for piece in pieces if isinstance(piece, Call)] == ["read_file"]
+    assert [piece.name for piece in pieces if isinstance(piece, ToolCall)] == ["read_file"]
 
 
 def test_of_an_answer_that_reached_its_limit_no_call_is_made(house: House) -> None:
     pieces = pieces_of(house, house.calls(READ, words="I look.", reason=house.full))
-    assert not any(isinstance(piece, Call) for piece in pieces)
+    assert not any(isinstance(piece, ToolCall) for piece in pieces)
     with pytest.raises(AgentError):
         pieces_of(house, house.calls(READ, reason=house.full))
 
@@ -59,7 +59,7 @@ def test_of_an_answer_that_reached_its_limit_no_call_is_made(house: House) -> No
 def test_of_an_answer_that_breaks_off_no_call_is_made_and_it_is_asked_for_again(house: House) -> None:
     broken = Reply(body=(house.begin(), house.call(1, "read_file", '{"path": "a"}')), chunked=False)
     pieces = pieces_of(house, broken, house.answers("Fine."))
-    assert [piece for piece in pieces if not isinstance(piece, Usage)] == [Text("Fine.")]
+    assert [piece for piece in pieces if not isinstance(piece, Usage)] == [TextDelta("Fine.")]
 
 
 def test_each_provider_is_told_of_the_tools_in_its_own_way() -> None:

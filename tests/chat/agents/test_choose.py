@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from segue.chat.agents import Spec, choose_agent, parse_spec
+from segue.chat.agents import AgentSpec, choose_agent, parse_spec
 from segue.errors import MissingExtraError, UsageError
 
 if TYPE_CHECKING:
@@ -165,25 +165,25 @@ def test_a_preset_names_no_command_and_no_server(wish: str) -> None:
 @pytest.mark.parametrize(
     ("text", "spec"),
     [
-        ("offline", Spec(kind="offline")),
-        ("anthropic", Spec(kind="anthropic")),
-        (" anthropic/claude-x ", Spec(kind="anthropic", model="claude-x")),
-        ("openai/gpt-x", Spec(kind="openai", model="gpt-x")),
-        ("openai/org/Llama-3@http://h:1/v1", Spec(kind="openai", model="org/Llama-3", base_url="http://h:1/v1")),
-        ("openai/model@2024", Spec(kind="openai", model="model@2024")),
-        ("google/gemini-x", Spec(kind="google", model="gemini-x")),
-        ("ollama/llama3:8b", Spec(kind="ollama", model="llama3:8b")),
-        ("claude", Spec(kind="tool", argv=("claude", "-p"))),
-        ("claude/opus", Spec(kind="tool", model="opus", argv=("claude", "-p", "--model", "opus"))),
-        ("codex/gpt-x", Spec(kind="tool", model="gpt-x", argv=("codex", "exec", "--model", "gpt-x", "-"))),
-        ("command:llm -m 'a b'", Spec(kind="command", argv=("llm", "-m", "a b"))),
-        ("sonnet", Spec(kind="anthropic", model="sonnet")),
-        ("claude-opus-5-5", Spec(kind="anthropic", model="claude-opus-5-5")),
-        ("gpt-x", Spec(kind="openai", model="gpt-x")),
-        ("gemini-x", Spec(kind="google", model="gemini-x")),
+        ("offline", AgentSpec(kind="offline")),
+        ("anthropic", AgentSpec(kind="anthropic")),
+        (" anthropic/claude-x ", AgentSpec(kind="anthropic", model="claude-x")),
+        ("openai/gpt-x", AgentSpec(kind="openai", model="gpt-x")),
+        ("openai/org/Llama-3@http://h:1/v1", AgentSpec(kind="openai", model="org/Llama-3", base_url="http://h:1/v1")),
+        ("openai/model@2024", AgentSpec(kind="openai", model="model@2024")),
+        ("google/gemini-x", AgentSpec(kind="google", model="gemini-x")),
+        ("ollama/llama3:8b", AgentSpec(kind="ollama", model="llama3:8b")),
+        ("claude", AgentSpec(kind="tool", argv=("claude", "-p"))),
+        ("claude/opus", AgentSpec(kind="tool", model="opus", argv=("claude", "-p", "--model", "opus"))),
+        ("codex/gpt-x", AgentSpec(kind="tool", model="gpt-x", argv=("codex", "exec", "--model", "gpt-x", "-"))),
+        ("command:llm -m 'a b'", AgentSpec(kind="command", argv=("llm", "-m", "a b"))),
+        ("sonnet", AgentSpec(kind="anthropic", model="sonnet")),
+        ("claude-opus-5-5", AgentSpec(kind="anthropic", model="claude-opus-5-5")),
+        ("gpt-x", AgentSpec(kind="openai", model="gpt-x")),
+        ("gemini-x", AgentSpec(kind="google", model="gemini-x")),
     ],
 )
-def test_a_spec_is_read(text: str, spec: Spec) -> None:
+def test_a_spec_is_read(text: str, spec: AgentSpec) -> None:
     assert parse_spec(text) == spec
 
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from segue.chat.agent import AgentError, Message, Request, Text
+from segue.chat.agent import AgentError, Message, Request, TextDelta
 from segue.chat.agents.command import CommandAgent, render
-from tests.chat.loopback.houses import text_of
-from tests.chat.loopback.server import SAFE_SECONDS
+from tests.support.providers.houses import text_of
+from tests.support.providers.server import SAFE_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,7 +73,7 @@ def test_the_name_is_the_command_as_one_would_type_it() -> None:
 def test_pieces_come_as_they_are_written() -> None:
     agent = program("say('one'); signal.pause()")
     answer = agent.answer(QUESTION)
-    assert next(answer) == Text("one")
+    assert next(answer) == TextDelta("one")
     close(answer)
 
 
@@ -171,7 +171,7 @@ def test_an_exit_code_is_told_with_the_last_words_on_the_error_output() -> None:
 
 def test_text_before_a_bad_end_is_shown_and_the_end_is_told() -> None:
     answer = program("say('half'); sys.exit(1)").answer(QUESTION)
-    assert next(answer) == Text("half")
+    assert next(answer) == TextDelta("half")
     with pytest.raises(AgentError, match="exit code 1"):
         next(answer)
 
@@ -213,7 +213,7 @@ def test_closing_the_iterator_ends_the_whole_process_group_and_leaves_no_zombie(
     )
     answer = program(code).answer(QUESTION)
     piece = next(answer)
-    assert isinstance(piece, Text)
+    assert isinstance(piece, TextDelta)
     parent, child = map(int, piece.text.split())
     close(answer)
     with pytest.raises(ChildProcessError):
@@ -237,7 +237,7 @@ def test_a_command_that_will_not_stop_is_killed() -> None:
     code = "signal.signal(signal.SIGTERM, signal.SIG_IGN); say(os.getpid())\nwhile True: signal.pause()"
     answer = program(code).answer(QUESTION)
     piece = next(answer)
-    assert isinstance(piece, Text)
+    assert isinstance(piece, TextDelta)
     close(answer)
     assert not is_alive(int(piece.text))
 
@@ -254,7 +254,7 @@ def test_no_pipe_is_left_open(code: str) -> None:
 def test_a_person_who_presses_ctrl_c_reaches_us_and_not_the_command() -> None:
     answer = program("say(os.getpgid(0)); signal.pause()").answer(QUESTION)
     piece = next(answer)
-    assert isinstance(piece, Text)
+    assert isinstance(piece, TextDelta)
     assert int(piece.text) != os.getpgid(0)
     close(answer)
 

@@ -10,20 +10,20 @@ import pytest
 
 from segue.chat.agent import AgentError, Message, Request, Usage
 from segue.chat.agents.anthropic import AnthropicAgent
-from segue.chat.agents.attempts import Patience
 from segue.chat.agents.google import GoogleAgent
 from segue.chat.agents.openai import OpenAIAgent
+from segue.chat.agents.retry import RetryPolicy
 from segue.errors import UsageError
-from tests.chat.loopback import wires
-from tests.chat.loopback.houses import HOUSES, QUESTION, text_of
-from tests.chat.loopback.server import Reply, Server
+from tests.support.providers import wires
+from tests.support.providers.houses import HOUSES, QUESTION, text_of
+from tests.support.providers.server import Reply, Server
 
 if TYPE_CHECKING:
     from segue.model import JsonObject
-    from tests.chat.loopback.houses import House
+    from tests.support.providers.houses import House
 
 ANTHROPIC, OPENAI, GOOGLE = HOUSES
-AT_ONCE = Patience(sleep=lambda _: None)
+AT_ONCE = RetryPolicy(sleep=lambda _: None)
 
 
 # ── Servers that speak like OpenAI ───────────────────────────────────────────────────────────────────────────────────
@@ -153,7 +153,7 @@ def test_the_delay_that_google_puts_in_the_body_is_kept() -> None:
     body = {"error": {"code": 429, "message": "quota", "status": "RESOURCE_EXHAUSTED", "details": details}}
     paused: list[float] = []
     with Server([wires.refusal("429 Too Many Requests", body), GOOGLE.answers("Now.")]) as server:
-        list(GOOGLE.new(server.url, Patience(sleep=paused.append)).answer(QUESTION))
+        list(GOOGLE.new(server.url, RetryPolicy(sleep=paused.append)).answer(QUESTION))
     assert paused == [12.0]
 
 

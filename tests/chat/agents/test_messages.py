@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from segue.abilities import Call
-from segue.chat.agent import Message, Request, Text
-from segue.chat.agents.exchange import Result, take_turns
-from tests.chat.loopback.houses import HOUSES
-from tests.chat.loopback.server import Asked, Server
+from segue.chat.agent import Message, Request, TextDelta
+from segue.chat.agents.messages import Result, take_turns
+from segue.tools import ToolCall
+from tests.support.providers.houses import HOUSES
+from tests.support.providers.server import Asked, Server
 
 if TYPE_CHECKING:
     from segue.model import JsonObject
@@ -124,7 +124,7 @@ def test_neighbours_of_one_role_become_one_turn() -> None:
     user, assistant = Message(role="user", content="u"), Message(role="assistant", content="a")
     turns = take_turns((user, user, assistant, assistant, user))
     assert [turn.role for turn in turns] == ["user", "assistant", "user"]
-    assert turns[0].blocks == (Text("u"), Text("u"))
+    assert turns[0].blocks == (TextDelta("u"), TextDelta("u"))
 
 
 def test_a_note_in_between_is_on_the_users_side() -> None:
@@ -145,18 +145,18 @@ def test_empty_messages_are_not_sent() -> None:
 
 def test_a_call_without_its_result_is_told_in_words() -> None:
     turns = take_turns((Message(role="assistant", content="", parts=(CALL,)), Message(role="user", content="And?")))
-    assert turns[1].blocks == (Text('[called read with {"path":"x"}]'),)
+    assert turns[1].blocks == (TextDelta('[called read with {"path":"x"}]'),)
 
 
 def test_a_result_without_its_call_is_told_in_words() -> None:
     turns = take_turns((Message(role="tool", content="", parts=(RESULT,)),))
-    assert turns[0].blocks == (Text("[result of tool: forty-two]"),)
+    assert turns[0].blocks == (TextDelta("[result of tool: forty-two]"),)
 
 
 def test_a_second_result_of_one_call_is_told_in_words() -> None:
     tool = Message(role="tool", content="", parts=(RESULT, RESULT))
     blocks = take_turns((Message(role="assistant", content="", parts=(CALL,)), tool))[-1].blocks
-    assert [type(block) for block in blocks] == [Result, Text]
+    assert [type(block) for block in blocks] == [Result, TextDelta]
 
 
 def test_names_and_ids_of_other_tools_fit_every_provider() -> None:
@@ -172,7 +172,7 @@ def test_names_and_ids_of_other_tools_fit_every_provider() -> None:
     )
     (made,) = turns[1].blocks
     (answered,) = turns[2].blocks
-    assert isinstance(made, Call)
+    assert isinstance(made, ToolCall)
     assert isinstance(answered, Result)
     assert made.arguments == {"a": 1}
     assert made.id == answered.id == "call_1__"
@@ -183,7 +183,7 @@ def test_names_and_ids_of_other_tools_fit_every_provider() -> None:
 def test_an_image_is_mentioned_and_not_sent() -> None:
     image: JsonObject = {"type": "image", "hash": "sha256:abc"}
     turns = take_turns((Message(role="user", content="Look", parts=(image,)),))
-    assert turns[0].blocks == (Text("Look"), Text("[an image that is not sent: sha256:abc]"))
+    assert turns[0].blocks == (TextDelta("Look"), TextDelta("[an image that is not sent: sha256:abc]"))
 
 
 def test_arguments_that_are_no_json_are_kept_as_text() -> None:
@@ -191,5 +191,5 @@ def test_arguments_that_are_no_json_are_kept_as_text() -> None:
     turns = take_turns(
         (Message(role="assistant", content="", parts=(broken,)), Message(role="tool", content="", parts=(RESULT,)))
     )
-    assert isinstance(turns[1].blocks[0], Call)
+    assert isinstance(turns[1].blocks[0], ToolCall)
     assert turns[1].blocks[0].arguments == {"input": '{"path": '}

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue.chat.agent import Message, Request, Text
-from segue.chat.agents.moves import PLAINLY, RULES
+from segue.chat.agent import Message, Request, TextDelta
 from segue.chat.agents.offline import OfflineAgent, compose, listen
-from segue.chat.context import Attached, assemble
-from segue.chat.window import marker_of
+from segue.chat.agents.offline_rules import PLAINLY, RULES
+from segue.chat.context.sections import Attached, assemble
+from segue.chat.context.window import marker_of
 
 
 def talk(*said: str, system: str = "") -> list[str]:
@@ -58,14 +58,14 @@ def test_the_same_request_has_the_same_answer_in_the_same_pieces() -> None:
 
 def test_it_streams_word_by_word() -> None:
     request = Request(system="", messages=(Message(role="user", content="We should cache"),))
-    pieces = [piece.text for piece in OfflineAgent().answer(request) if isinstance(piece, Text)]
+    pieces = [piece.text for piece in OfflineAgent().answer(request) if isinstance(piece, TextDelta)]
     assert "".join(pieces) == compose(request)
     assert all(len(piece.split()) == 1 for piece in pieces)
 
 
 def test_it_counts_no_tokens() -> None:
     request = Request(system="", messages=(Message(role="user", content="We should cache"),))
-    assert all(isinstance(piece, Text) for piece in OfflineAgent().answer(request))
+    assert all(isinstance(piece, TextDelta) for piece in OfflineAgent().answer(request))
 
 
 # ── What it picks up ─────────────────────────────────────────────────────────────────────────────────────────────────

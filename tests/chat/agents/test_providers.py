@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from segue.chat.agent import AgentError, Text, Usage
-from segue.chat.agents.attempts import Patience
-from tests.chat.loopback.houses import QUESTION, text_of
-from tests.chat.loopback.server import SAFE_SECONDS, Reply, Server
+from segue.chat.agent import AgentError, TextDelta, Usage
+from segue.chat.agents.retry import RetryPolicy
+from tests.support.providers.houses import QUESTION, text_of
+from tests.support.providers.server import SAFE_SECONDS, Reply, Server
 
 if TYPE_CHECKING:
     from segue.chat.agent import Piece
-    from tests.chat.loopback.houses import House
+    from tests.support.providers.houses import House
 
 BUSY = "429 Too Many Requests"
 
@@ -33,14 +33,14 @@ def failing(house: House, server: Server, **patience: float) -> tuple[list[Piece
 def test_the_pieces_come_as_they_are_sent_and_then_what_was_counted(house: House) -> None:
     with Server([house.answers("The token", " expires", " at noon, 東京.")]) as server:
         pieces = list(house.agent(server.url).answer(QUESTION))
-    assert pieces[:-1] == [Text("The token"), Text(" expires"), Text(" at noon, 東京.")]
+    assert pieces[:-1] == [TextDelta("The token"), TextDelta(" expires"), TextDelta(" at noon, 東京.")]
     assert pieces[-1] == Usage(input_tokens=15, output_tokens=7, model=house.model)
 
 
 def test_a_piece_is_there_before_the_next_one_is_sent(house: House) -> None:
     with Server([Reply(body=(house.begin(), house.text("The")), ending="hold")]) as server:
         answer = house.agent(server.url).answer(QUESTION)
-        assert next(answer) == Text("The")
+        assert next(answer) == TextDelta("The")
         answer.close()  # type: ignore[attr-defined]
 
 
@@ -94,14 +94,14 @@ def test_a_trouble_that_passes_is_waited_out(house: House, status: str) -> None:
 def test_the_pause_is_as_long_as_the_provider_asks(house: House) -> None:
     paused: list[float] = []
     with Server([house.refuses(BUSY, "slow down", ("Retry-After", "7")), house.answers("Now.")]) as server:
-        list(house.new(server.url, Patience(sleep=paused.append)).answer(QUESTION))
+        list(house.new(server.url, RetryPolicy(sleep=paused.append)).answer(QUESTION))
     assert paused == [7.0]
 
 
 def test_the_pauses_grow_when_the_provider_asks_for_none(house: House) -> None:
     paused: list[float] = []
     with Server([house.refuses("500 Oh", "oh"), house.refuses("500 Oh", "oh"), house.answers("Now.")]) as server:
-        list(house.new(server.url, Patience(sleep=paused.append)).answer(QUESTION))
+        list(house.new(server.url, RetryPolicy(sleep=paused.append)).answer(QUESTION))
     assert paused == [0.5, 1.0]
 
 
@@ -143,7 +143,7 @@ def test_a_connection_that_is_cut_after_the_first_word_is_told_and_never_made_ag
     broken = Reply(body=(house.begin(), house.text("The tok")), ending="cut")
     with Server([broken, house.answers("Never asked for.")]) as server:
         answer = house.agent(server.url).answer(QUESTION)
-        assert next(answer) == Text("The tok")
+        assert next(answer) == TextDelta("The tok")
         server.may_cut.set()
         with pytest.raises(AgentError, match="broke off half-way") as caught:
             next(answer)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from tests.dialects.machine import Machine
+    from tests.support.machine import Machine
 
 EXPIRY = '{"spawner": {"interactive": {"session_expiry_days": 30}}}'
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from segue.dialects.aurora.settings import Settings, load_settings
+from segue.dialects.aurora.config import AuroraConfig, load_config
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,8 +18,8 @@ def config(tmp_path: Path) -> Path:
 
 
 def test_without_a_file_there_are_defaults_and_nothing_expires(config: Path) -> None:
-    assert load_settings(config) == (Settings(), [])
-    assert Settings().session_expiry_days is None
+    assert load_config(config) == (AuroraConfig(), [])
+    assert AuroraConfig().session_expiry_days is None
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_without_a_file_there_are_defaults_and_nothing_expires(config: Path) -> 
 )
 def test_nested_objects_and_dotted_keys_say_the_same(config: Path, said: dict[str, object]) -> None:
     config.write_text(json.dumps({"other": [1, {"deep": None}], **said}), encoding="utf-8")
-    assert load_settings(config) == (Settings(session_expiry_days=30, max_tokens=5000), [])
+    assert load_config(config) == (AuroraConfig(session_expiry_days=30, max_tokens=5000), [])
 
 
 @pytest.mark.parametrize(
@@ -49,16 +49,16 @@ def test_nested_objects_and_dotted_keys_say_the_same(config: Path, said: dict[st
 )
 def test_a_file_that_cannot_be_read_costs_a_warning_and_nothing_else(config: Path, data: bytes, reason: str) -> None:
     config.write_bytes(data)
-    settings, (warning,) = load_settings(config)
-    assert settings == Settings()
+    settings, (warning,) = load_config(config)
+    assert settings == AuroraConfig()
     assert reason in warning
     assert "defaults are used" in warning
 
 
 def test_a_pipe_in_its_place_is_not_waited_for(config: Path) -> None:
     os.mkfifo(config)
-    settings, (warning,) = load_settings(config)
-    assert settings == Settings()
+    settings, (warning,) = load_config(config)
+    assert settings == AuroraConfig()
     assert "is no regular file" in warning
 
 
@@ -79,11 +79,11 @@ def test_a_pipe_in_its_place_is_not_waited_for(config: Path) -> None:
 def test_a_value_that_cannot_be_meant_is_named_and_the_others_count(config: Path, name: str, value: object) -> None:
     good = {"session_expiry_days": 7, "max_tokens": 7000, "trim_strategy": "sliding", "auto_save_turns": 3}
     config.write_text(json.dumps({"spawner": {"interactive": {**good, name: value}}}), encoding="utf-8")
-    settings, (warning,) = load_settings(config)
+    settings, (warning,) = load_config(config)
     assert f"spawner.interactive.{name} is {json.dumps(value)}" in warning
-    assert {one: getattr(settings, one) for one in good} == {**good, name: getattr(Settings(), name)}
+    assert {one: getattr(settings, one) for one in good} == {**good, name: getattr(AuroraConfig(), name)}
 
 
 def test_null_means_that_nothing_expires(config: Path) -> None:
     config.write_text('{"spawner.interactive.session_expiry_days": null}', encoding="utf-8")
-    assert load_settings(config) == (Settings(), [])
+    assert load_config(config) == (AuroraConfig(), [])

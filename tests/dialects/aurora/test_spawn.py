@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from tests.dialects.machine import Machine
+    from tests.support.machine import Machine
 
 TURNS = (("user", "Why does login fail?"), ("assistant", "The token expires."))
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.dialects.cortext.office import Office
+from tests.support.workspace import Office
 
 if TYPE_CHECKING:
     from pathlib import Path

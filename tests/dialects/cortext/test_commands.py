@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from tests.dialects.cortext.office import Office
-from tests.dialects.machine import Machine
+from tests.support.machine import Machine
+from tests.support.workspace import Office
 
 if TYPE_CHECKING:
     from pathlib import Path

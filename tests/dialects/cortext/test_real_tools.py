@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.dialects.cortext.office import Office
-from tests.loopback.model import Model
-from tests.tools.machine import Machine as Tools
+from tests.support.loopback.model import Model
+from tests.support.tool_machine import Machine as Tools
+from tests.support.workspace import Office
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

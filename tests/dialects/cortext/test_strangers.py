@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.dialects.cortext.office import Office
-from tests.git.hostile import LAYOUTS, Stranger
+from tests.support.hostile_repository import LAYOUTS, Stranger
+from tests.support.workspace import Office
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,15 +86,15 @@ def test_a_person_is_asked_and_says_no_with_enter(office: Office) -> None:
     office.project.mkdir()
     office.git("init", "--quiet", "--template=")
     hook(office)
-    with office.at_terminal("cortext init") as person:
-        person.wait_for("[y/N]")
-        person.enter("")
-        person.wait_for("Conversations are committed without them")
-        assert person.end() == 0
-    with office.at_terminal("cortext init") as person:
-        person.wait_for("[y/N]")
-        person.enter("y")
-        assert person.end() == 0
+    with office.at_terminal("cortext init") as approver:
+        approver.wait_for("[y/N]")
+        approver.enter("")
+        approver.wait_for("Conversations are committed without them")
+        assert approver.end() == 0
+    with office.at_terminal("cortext init") as approver:
+        approver.wait_for("[y/N]")
+        approver.enter("y")
+        assert approver.end() == 0
     office.run("cortext new plan 'The release' --json")
     assert (office.project / "ran").exists()
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.dialects.cortext.office import Office
-from tests.promises.mounts import make_read_only, small_disk
+from tests.support.mounts import make_read_only, small_disk
+from tests.support.workspace import Office
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from tests.dialects.cortext.office import Office
+    from tests.support.workspace import Office
 
 
 @pytest.fixture(autouse=True)
@@ -182,10 +182,10 @@ def test_outside_of_any_window_nobody_guesses_which_of_two_is_meant(windows: Off
     assert "001-plan-mine" in told
     assert going_on(windows, "mine")
     assert going_on(windows, "theirs")
-    with windows.at_terminal("cortext stop --summary Done") as person:
-        person.wait_for("Which one?")
-        person.enter("2")
-        assert person.end() == 0
+    with windows.at_terminal("cortext stop --summary Done") as approver:
+        approver.wait_for("Which one?")
+        approver.enter("2")
+        assert approver.end() == 0
     assert not going_on(windows, "mine")
     assert going_on(windows, "theirs")
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.dialects.ralph.project import Project
+from tests.support.ralph_project import Project
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.dialects.ralph.demo import BY_SCRIPT, Demo
+from tests.support.ralph_demo import BY_SCRIPT, Demo
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,18 +52,18 @@ def test_titles_reach_the_terminal_as_text(demo: Demo) -> None:
     plan = demo.change / "tasks.md"
     plan.write_text("## 1. Red \x1b[31m[bold]x[/bold]\n- [ ] 1.1 a\n", encoding="utf-8")
     demo.run("agent", "session", "init", "--change", "add-greeting", "--session", "s1")
-    with demo.at_terminal() as person:
-        person.wait_for("1 Red \\x1b[31m[bold]x[/bold]")
-        person.type("\x03")
-        assert person.end() == 0
+    with demo.at_terminal() as approver:
+        approver.wait_for("1 Red \\x1b[31m[bold]x[/bold]")
+        approver.type("\x03")
+        assert approver.end() == 0
 
 
 def test_the_board_at_a_terminal_is_kept_up(demo: Demo) -> None:
     demo.run("agent", "session", "init", "--change", "add-greeting", "--session", "s1")
     demo.run("agent", "session", "next-story", "--session", "s1")
-    with demo.at_terminal() as person:
-        person.wait_for("tasks 0/3")
+    with demo.at_terminal() as approver:
+        approver.wait_for("tasks 0/3")
         demo.run("agent", "task", "done", "1.1", "--session", "s1")
-        person.wait_for("tasks 1/3")
-        person.type("\x03")
-        assert person.end() == 0
+        approver.wait_for("tasks 1/3")
+        approver.type("\x03")
+        assert approver.end() == 0

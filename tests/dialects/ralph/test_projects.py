@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.dialects.ralph.project import TASKS, Project
+from tests.support.ralph_project import TASKS, Project
 
 if TYPE_CHECKING:
     from pathlib import Path

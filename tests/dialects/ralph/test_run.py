@@ -12,7 +12,7 @@ import pytest
 
 from segue.durable.folder import Folder
 from segue.durable.lock import find_owner
-from tests.dialects.ralph.demo import BY_SCRIPT, RUN, Demo, ended
+from tests.support.ralph_demo import BY_SCRIPT, RUN, Demo, ended
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -269,23 +269,23 @@ def test_a_mistake_is_told_and_nothing_is_begun(demo: Demo, words: list[str], co
 
 
 def test_at_a_terminal_bars_show_how_far_it_is(demo: Demo) -> None:
-    with demo.at_terminal(*demo.patient()) as person:
-        person.wait_for("story 1: The program")
+    with demo.at_terminal(*demo.patient()) as approver:
+        approver.wait_for("story 1: The program")
         demo.wait_for_agent()
         for text in ("stories", "0/2", "tasks", "0/3"):
-            person.wait_for(text)
+            approver.wait_for(text)
         demo.let_go()
-        person.wait_for("change add-greeting is complete")
-        assert person.end() == 0
+        approver.wait_for("change add-greeting is complete")
+        assert approver.end() == 0
 
 
 def test_ctrl_c_at_a_terminal_stops_it(demo: Demo) -> None:
-    with demo.at_terminal(*demo.patient()) as person:
-        person.wait_for("story 1: The program")
+    with demo.at_terminal(*demo.patient()) as approver:
+        approver.wait_for("story 1: The program")
         demo.wait_for_agent()
-        person.type("\x03")
-        person.wait_for("stopped; nothing is lost")
-        assert person.end() == 130
+        approver.type("\x03")
+        approver.wait_for("stopped; nothing is lost")
+        assert approver.end() == 130
 
 
 def is_free(demo: Demo) -> bool:

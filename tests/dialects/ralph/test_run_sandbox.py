@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.dialects.ralph.demo import BY_SCRIPT, RUN, Demo
+from tests.support.ralph_demo import BY_SCRIPT, RUN, Demo
 
 if TYPE_CHECKING:
     from pathlib import Path

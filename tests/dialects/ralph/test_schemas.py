@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 from jsonschema import Draft202012Validator
 
-from segue.dialects.ralph.answers import codes
-from segue.dialects.ralph.words import VERBS
-from tests.dialects.ralph.project import SCHEMAS
+from segue.dialects.ralph.arguments import VERBS
+from segue.dialects.ralph.json_output import codes
+from tests.support.ralph_project import SCHEMAS
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,7 @@ from segue.model import Learning
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.dialects.ralph.project import Project
+    from tests.support.ralph_project import Project
 
 
 def test_init_again_with_the_same_session_goes_on(project: Project) -> None:

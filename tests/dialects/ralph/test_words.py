@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import pytest
 
-from segue.dialects.ralph.words import RUN, VERBS, Said, help_of, read
+from segue.dialects.ralph.arguments import RUN, VERBS, ParsedArguments, help_of, read
 from segue.errors import UsageError
 
 
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("agent status", Said("status", (), {})),
-        ("agent task done 1.1 --story 1", Said("task done", ("1.1",), {"--story": "1"})),
-        ("agent task done --story=1 1.1", Said("task done", ("1.1",), {"--story": "1"})),
-        ("agent learn -x --task 1.1", Said("learn", ("-x",), {"--task": "1.1"})),
-        ("agent learn -- --x", Said("learn", ("--x",), {})),
+        ("agent status", ParsedArguments("status", (), {})),
+        ("agent task done 1.1 --story 1", ParsedArguments("task done", ("1.1",), {"--story": "1"})),
+        ("agent task done --story=1 1.1", ParsedArguments("task done", ("1.1",), {"--story": "1"})),
+        ("agent learn -x --task 1.1", ParsedArguments("learn", ("-x",), {"--task": "1.1"})),
+        ("agent learn -- --x", ParsedArguments("learn", ("--x",), {})),
         (
             "agent session init --takeover --change login",
-            Said("session init", (), {"--takeover": "", "--change": "login"}),
+            ParsedArguments("session init", (), {"--takeover": "", "--change": "login"}),
         ),
     ],
 )
-def test_what_is_said_is_understood(line: str, said: Said) -> None:
+def test_what_is_said_is_understood(line: str, said: ParsedArguments) -> None:
     assert read(line.split()) == said
 
 

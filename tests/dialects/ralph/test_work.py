@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.dialects.ralph.project import TASKS
+from tests.support.ralph_project import TASKS
 
 if TYPE_CHECKING:
-    from tests.dialects.ralph.project import Project
+    from tests.support.ralph_project import Project
 
 
 @pytest.fixture

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from segue.dialects.soleur.ledger import Entry, Ledger
-from segue.dialects.soleur.places import file_name, project_of
+from segue.dialects.soleur.ledger import Ledger, LedgerEntry
+from segue.dialects.soleur.paths import file_name, project_of
 from segue.errors import SegueError
 
 MOMENT = datetime(2026, 11, 15, 9, 30, tzinfo=UTC)
 
 
-def entry(content: str, id: str = "e-1", session_id: str = "s-1") -> Entry:
-    return Entry(session_id=session_id, id=id, content=content, decided_at=MOMENT)
+def entry(content: str, id: str = "e-1", session_id: str = "s-1") -> LedgerEntry:
+    return LedgerEntry(session_id=session_id, id=id, content=content, decided_at=MOMENT)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from tests.dialects.machine import Machine
+    from tests.support.machine import Machine
 
 FAMILY = "👩\u200d👩\u200d👧\u200d👦"
 
@@ -175,25 +175,25 @@ def test_a_session_in_which_nothing_was_said_is_listed(machine: Machine) -> None
 def test_at_a_terminal_ids_are_short_and_loading_takes_them(machine: Machine) -> None:
     machine.run("soleur", "We need a rewrite.", "/quit")
     id = machine.soleur.list()[0].id
-    with machine.at_terminal("soleur sessions") as person:
-        assert person.end() == 0
-        assert id[:8] in person.seen
-        assert id not in person.seen
-    with machine.at_terminal(f"soleur load {id[:8]}") as person:
-        person.wait_for("We need a rewrite.")
-        person.wait_for("sparring-partner>")
-        person.enter("/quit")
-        person.wait_for(f"soleur load {id}")
-        assert person.end() == 0
+    with machine.at_terminal("soleur sessions") as approver:
+        assert approver.end() == 0
+        assert id[:8] in approver.seen
+        assert id not in approver.seen
+    with machine.at_terminal(f"soleur load {id[:8]}") as approver:
+        approver.wait_for("We need a rewrite.")
+        approver.wait_for("sparring-partner>")
+        approver.enter("/quit")
+        approver.wait_for(f"soleur load {id}")
+        assert approver.end() == 0
 
 
 def test_at_a_terminal_a_readme_is_offered_and_the_project_is_named(machine: Machine) -> None:
     (machine.project / "README.md").write_text("# Login\n", encoding="utf-8")
-    with machine.at_terminal("soleur", columns=400) as person:  # no path of a test is wrapped there
-        person.wait_for("project project")
-        person.wait_for("There is a README.md here. Use it as context? [Y/n]")
-        person.enter("y")
-        person.wait_for("README.md is attached (8 bytes)")
-        person.wait_for("sparring-partner>")
-        person.enter("/quit")
-        assert person.end() == 0
+    with machine.at_terminal("soleur", columns=400) as approver:  # no path of a test is wrapped there
+        approver.wait_for("project project")
+        approver.wait_for("There is a README.md here. Use it as context? [Y/n]")
+        approver.enter("y")
+        approver.wait_for("README.md is attached (8 bytes)")
+        approver.wait_for("sparring-partner>")
+        approver.enter("/quit")
+        assert approver.end() == 0

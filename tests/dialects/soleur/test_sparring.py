@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from segue.dialects.soleur.ledger import Ledger
-from segue.dialects.soleur.sparring import SparringLibrary
+from segue.dialects.soleur.ledger_session import LedgerLibrary
 from segue.library import open as open_library
 
 if TYPE_CHECKING:
@@ -18,9 +18,9 @@ class Desk:
         self.ledger = Ledger(root / "decisions")
         self.complaints: list[str] = []
 
-    def library(self, project: str = "login") -> SparringLibrary:
+    def library(self, project: str = "login") -> LedgerLibrary:
         store = open_library(f"soleur:{self.root / 'sessions'}").store
-        return SparringLibrary(store, self.ledger, project=project, complain=self.complaints.append)
+        return LedgerLibrary(store, self.ledger, project=project, complain=self.complaints.append)
 
     def decided(self, project: str = "login") -> list[str]:
         return [one["content"] for one in self.ledger.entries(project)]

@@ -3,7 +3,7 @@
 Read `choose` (who it is), then `offline` and `command`, then a provider with `attempts` and `failures` beside it.
 """
 
-from segue.chat.agents.attempts import Patience
-from segue.chat.agents.choose import Choice, Spec, choose_agent, parse_spec
+from segue.chat.agents.retry import RetryPolicy
+from segue.chat.agents.selection import AgentChoice, AgentSpec, choose_agent, parse_spec
 
-__all__ = ["Choice", "Patience", "Spec", "choose_agent", "parse_spec"]
+__all__ = ["AgentChoice", "AgentSpec", "RetryPolicy", "choose_agent", "parse_spec"]

@@ -7,12 +7,12 @@ from functools import cached_property
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, cast
 
-from segue.abilities import Call
-from segue.chat.agent import AgentError, Text, Usage
-from segue.chat.agents.attempts import Patience, persist
-from segue.chat.agents.exchange import Calls, Result, Turn, called_names, sendable, take_turns
-from segue.chat.agents.failures import CutOffError, Provider
+from segue.chat.agent import AgentError, TextDelta, Usage
+from segue.chat.agents.messages import Calls, ProviderTurn, Result, called_names, sendable_text, take_turns
+from segue.chat.agents.provider_errors import CutOffError, Provider
+from segue.chat.agents.retry import RetryPolicy, with_retries
 from segue.errors import MissingExtraError, UsageError
+from segue.tools import ToolCall
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping
@@ -46,14 +46,14 @@ _STOPS = {
 class AnthropicAgent:
     """One model of Anthropic's."""
 
-    def __init__(self, model: str = "", *, environ: Mapping[str, str], patience: Patience | None = None) -> None:
+    def __init__(self, model: str = "", *, environ: Mapping[str, str], patience: RetryPolicy | None = None) -> None:
         if not is_installed():
             raise MissingExtraError("the SDK of Anthropic", extra="anthropic")
         if not any(environ.get(name) for name in KEYS):
             raise UsageError("there is no key for Anthropic", hint=f"set {KEYS[0]}, or choose another agent")
         self._model = _full_name(model) or MODEL
         self._environ = environ
-        self._patience = patience or Patience()
+        self._patience = patience or RetryPolicy()
         self._address = environ.get("ANTHROPIC_BASE_URL") or ADDRESS
 
     @property
@@ -72,7 +72,7 @@ class AnthropicAgent:
             key_advice=f"check {KEYS[0]}",
             models_advice=f"{self._address}/v1/models lists them; {MODEL} is the default here",
         )
-        return persist(
+        return with_retries(
             lambda optional: self._stream(request, model, optional),
             provider=provider,
             model=model,
@@ -121,7 +121,7 @@ class AnthropicAgent:
                         )
                     case "content_block_delta" if event.delta.type == "text_delta" and event.delta.text:
                         shown = True
-                        yield Text(event.delta.text)
+                        yield TextDelta(event.delta.text)
                     case "content_block_start" if event.content_block.type == "tool_use":
                         calls.add(event.index, id=event.content_block.id, name=event.content_block.name)
                     case "content_block_delta" if event.delta.type == "input_json_delta":
@@ -134,7 +134,7 @@ class AnthropicAgent:
         if stop in _STOPS:
             if not shown:
                 raise AgentError(f"{model} gave no answer ({stop})", hint="say it otherwise, or use another model")
-            yield Text(f"\n\n{_STOPS[stop]}")
+            yield TextDelta(f"\n\n{_STOPS[stop]}")
         else:
             yield from calls
         yield Usage(input_tokens=input_tokens, output_tokens=output_tokens, model=model)
@@ -149,10 +149,10 @@ def _full_name(model: str) -> str:
     return SHORT_NAMES.get(name, name)
 
 
-def _body(request: Request, turns: Iterable[Turn], optional: Mapping[str, object]) -> JsonObject:
+def _body(request: Request, turns: Iterable[ProviderTurn], optional: Mapping[str, object]) -> JsonObject:
     body: JsonObject = dict(optional)
     if request.system:
-        body["system"] = sendable(request.system)
+        body["system"] = sendable_text(request.system)
     tools: dict[str, JsonObject] = {
         offer.name: {"name": offer.name, "description": offer.description, "input_schema": offer.parameters}
         for offer in request.tools
@@ -167,13 +167,13 @@ def _body(request: Request, turns: Iterable[Turn], optional: Mapping[str, object
     return body
 
 
-def _message(turn: Turn) -> JsonObject:
+def _message(turn: ProviderTurn) -> JsonObject:
     content: list[JsonObject] = []
     for block in turn.blocks:
         match block:
-            case Text():
+            case TextDelta():
                 content.append({"type": "text", "text": block.text})
-            case Call():
+            case ToolCall():
                 content.append({"type": "tool_use", "id": block.id, "name": block.name, "input": block.arguments})
             case Result():
                 result: JsonObject = {"type": "tool_result", "tool_use_id": block.id, "content": block.content}

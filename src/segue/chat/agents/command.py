@@ -12,8 +12,8 @@ from contextlib import suppress
 from subprocess import PIPE, Popen, TimeoutExpired
 from typing import IO, TYPE_CHECKING, cast
 
-from segue.chat.agent import AgentError, Text
-from segue.chat.agents.exchange import in_words
+from segue.chat.agent import AgentError, TextDelta
+from segue.chat.agents.messages import calls_as_text
 from segue.programs import find_program
 
 if TYPE_CHECKING:
@@ -68,10 +68,10 @@ class CommandAgent:
                 held = text[len(body) :]
                 if body:
                     shown = True
-                    yield Text(body)
+                    yield TextDelta(body)
             if rest := decoder.decode(b"", final=True):
                 shown = True
-                yield Text(held + rest)
+                yield TextDelta(held + rest)
             self._check_end(process.wait(), errors, shown=shown)
         except TimeoutExpired:
             raise AgentError(
@@ -134,7 +134,7 @@ class CommandAgent:
 
 def render(request: Request) -> str:
     """The whole request as one prompt; a first message without instructions is its own prompt."""
-    *earlier, last = (in_words(message) for message in request.messages) if request.messages else ("",)
+    *earlier, last = (calls_as_text(message) for message in request.messages) if request.messages else ("",)
     if not earlier and not request.system:
         return last
     sections: list[str] = []

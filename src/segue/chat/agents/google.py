@@ -7,12 +7,12 @@ from contextlib import suppress
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, cast
 
-from segue.abilities import Call
-from segue.chat.agent import AgentError, Text, Usage
-from segue.chat.agents.attempts import Patience, persist
-from segue.chat.agents.exchange import Result, Turn, arguments_of, sendable, take_turns
-from segue.chat.agents.failures import CutOffError, Provider
+from segue.chat.agent import AgentError, TextDelta, Usage
+from segue.chat.agents.messages import ProviderTurn, Result, arguments_of, sendable_text, take_turns
+from segue.chat.agents.provider_errors import CutOffError, Provider
+from segue.chat.agents.retry import RetryPolicy, with_retries
 from segue.errors import MissingExtraError, UsageError
+from segue.tools import ToolCall
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping
@@ -36,7 +36,7 @@ MODEL = "gemini-3.8-flash"
 class GoogleAgent:
     """One model of Google's."""
 
-    def __init__(self, model: str = "", *, environ: Mapping[str, str], patience: Patience | None = None) -> None:
+    def __init__(self, model: str = "", *, environ: Mapping[str, str], patience: RetryPolicy | None = None) -> None:
         if not is_installed():
             raise MissingExtraError("the SDK of Google", extra="google")
         self._key = next((environ[name] for name in KEYS if environ.get(name)), "")
@@ -44,7 +44,7 @@ class GoogleAgent:
             raise UsageError("there is no key for Google", hint=f"set {KEYS[1]}, or choose another agent")
         self._model = model.removeprefix("google/") or MODEL
         self._address = (environ.get("GOOGLE_GEMINI_BASE_URL") or ADDRESS).rstrip("/")
-        self._patience = patience or Patience()
+        self._patience = patience or RetryPolicy()
         self._client: Client | None = None
 
     @property
@@ -63,7 +63,7 @@ class GoogleAgent:
             key_advice=f"check {' and '.join(KEYS)}",
             models_advice=f"{self._address}/v1/models lists them; {MODEL} is the default here",
         )
-        return persist(
+        return with_retries(
             lambda optional: self._stream(request, model, optional),
             provider=provider,
             model=model,
@@ -90,7 +90,7 @@ class GoogleAgent:
         client, self._client = cast("Client", self._client), None
         config: dict[str, object] = {"automatic_function_calling": {"disable": True}, **optional}
         if request.system:
-            config["system_instruction"] = sendable(request.system)
+            config["system_instruction"] = sendable_text(request.system)
         if request.tools:
             declared = [
                 {"name": offer.name, "description": offer.description, "parameters_json_schema": offer.parameters}
@@ -124,7 +124,7 @@ def _pieces(chunks: Iterator[GenerateContentResponse], model: str) -> Iterator[P
     usage: Usage | None = None
     stop = ""
     shown = False
-    calls: list[Call] = []
+    calls: list[ToolCall] = []
     for chunk in chunks:
         model = chunk.model_version or model
         if (counted := chunk.usage_metadata) is not None:
@@ -140,7 +140,7 @@ def _pieces(chunks: Iterator[GenerateContentResponse], model: str) -> Iterator[P
             for part in (candidate.content.parts if candidate.content else None) or ():
                 if part.text and not part.thought:
                     shown = True
-                    yield Text(part.text)
+                    yield TextDelta(part.text)
                 if part.function_call is not None:
                     calls.append(_call(part.function_call, part.thought_signature))
     if not stop:
@@ -148,19 +148,19 @@ def _pieces(chunks: Iterator[GenerateContentResponse], model: str) -> Iterator[P
     if stop != "STOP":
         if not shown:
             raise _declined(model, stop)
-        yield Text(f"\n\n[The answer ends here: {stop.lower().replace('_', ' ')}.]")
+        yield TextDelta(f"\n\n[The answer ends here: {stop.lower().replace('_', ' ')}.]")
     else:
         yield from calls
     if usage is not None:
         yield usage
 
 
-def _call(made: FunctionCall, signature: bytes | None) -> Call:
+def _call(made: FunctionCall, signature: bytes | None) -> ToolCall:
     kept = b64encode(signature).decode() if signature else ""
-    return Call(id=made.id or "", name=made.name or "", arguments=arguments_of(made.args), signature=kept)
+    return ToolCall(id=made.id or "", name=made.name or "", arguments=arguments_of(made.args), signature=kept)
 
 
-def _signed(call: Call) -> JsonObject:
+def _signed(call: ToolCall) -> JsonObject:
     """What it wants to see again with a call of its own; of anybody else's it is left out."""
     try:
         signature = b64decode(call.signature, validate=True)
@@ -173,13 +173,13 @@ def _declined(model: str, reason: str) -> AgentError:
     return AgentError(f"{model} gave no answer ({reason})", hint="say it otherwise, or use another model")
 
 
-def _content(turn: Turn) -> JsonObject:
+def _content(turn: ProviderTurn) -> JsonObject:
     parts: list[JsonObject] = []
     for block in turn.blocks:
         match block:
-            case Text():
+            case TextDelta():
                 parts.append({"text": block.text})
-            case Call():
+            case ToolCall():
                 called = {"id": block.id, "name": block.name, "args": block.arguments}
                 parts.append({"function_call": called, **_signed(block)})
             case Result():

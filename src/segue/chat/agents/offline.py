@@ -12,8 +12,8 @@ from functools import lru_cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
-from segue.chat.agent import Text
-from segue.chat.agents.moves import AMOUNT, INTRODUCTION, PLAINLY, RULES, Rule
+from segue.chat.agent import TextDelta
+from segue.chat.agents.offline_rules import AMOUNT, INTRODUCTION, PLAINLY, RULES, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -51,7 +51,7 @@ _SENTENCE = re.compile(r"[^.?!\n]+(?:[.?!]+(?![\s.?!]|$)[^.?!\n]+)*[?!]?")
 _BOLD_QUESTION = re.compile(r"\*\*([^*]+\?[^*]*)\*\*")
 _WORD = re.compile(r"[^\W\d_][\w-]{3,}")
 _LEFT_OUT = re.compile(r"\[[\d,]+ earlier turns? .*\]")
-# As `segue.chat.context` writes them.
+# As `segue.chat.context.sections` writes them.
 _DECISIONS = re.compile(r"^# Decisions so far\n\n((?:- .*\n?)+)", re.MULTILINE)
 _ATTACHED = re.compile(
     r"^# Attached file: (?P<path>.+?)(?P<note> \(.*changed.*\))?\n\n(?P<fence>`{3,})\n(?P<text>.*?)\n(?P=fence)$",
@@ -59,7 +59,7 @@ _ATTACHED = re.compile(
 )
 
 
-class Context(NamedTuple):
+class OfflineContext(NamedTuple):
     """What the instructions hold beside the words of the preset."""
 
     decisions: list[str]
@@ -67,7 +67,7 @@ class Context(NamedTuple):
     """Texts of files, by what the files are called."""
 
 
-class Heard(NamedTuple):
+class ParsedMessage(NamedTuple):
     """A message of the user as far as it is understood: the rule whose sign it bears, and what fills its slots."""
 
     rule: Rule
@@ -83,7 +83,7 @@ class OfflineAgent:
 
     def answer(self, request: Request) -> Iterator[Piece]:
         for word in re.findall(r"\S+\s*", compose(request)):
-            yield Text(word)
+            yield TextDelta(word)
 
 
 def compose(request: Request) -> str:
@@ -112,7 +112,7 @@ def compose(request: Request) -> str:
     return "\n\n".join([*(paragraph.strip() for paragraph in paragraphs), f"**{move.question}**"])
 
 
-def listen(message: str, earlier: Sequence[str], *, asked: str = "…", decisions: Sequence[str] = ()) -> Heard:
+def listen(message: str, earlier: Sequence[str], *, asked: str = "…", decisions: Sequence[str] = ()) -> ParsedMessage:
     """The first rule of the table whose sign is in the message."""
     sentences = _sentences(message) or ("…",)
     known = {"asked": asked, "recap": _recap(earlier, decisions), "before": _earlier_amount(message, earlier)}
@@ -123,20 +123,20 @@ def listen(message: str, earlier: Sequence[str], *, asked: str = "…", decision
             if (match := rule.sign.search(sentence)) is not None:
                 named = {name: _trimmed(text) for name, text in match.groupdict("").items()}
                 said = {"quote": _quoted(sentence), "say": "ask" if sentence.endswith("?") else "say"}
-                return Heard(rule, known | named | said)
+                return ParsedMessage(rule, known | named | said)
     raise AssertionError("the last rule of the table applies to anything")
 
 
-def read_context(system: str) -> Context:
+def read_context(system: str) -> OfflineContext:
     """The decisions and the attached files that the instructions speak of."""
     attached = {
         f"`{PurePath(match['path']).name}`{match['note'] or ''}": match["text"] for match in _ATTACHED.finditer(system)
     }
     lists = _DECISIONS.findall(_ATTACHED.sub("", system))
-    return Context([line.removeprefix("- ") for text in lists for line in text.splitlines()], attached)
+    return OfflineContext([line.removeprefix("- ") for text in lists for line in text.splitlines()], attached)
 
 
-def _links(message: str, earlier: Sequence[str], context: Context) -> list[str]:
+def _links(message: str, earlier: Sequence[str], context: OfflineContext) -> list[str]:
     """What was decided and attached on the same subject or, without these, said before."""
     words = _words(message)
     links: list[str] = []

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, cast
 import msgspec
 from msgspec import to_builtins
 
-from segue.abilities import Call
-from segue.chat.agent import AgentError, Text, Usage
-from segue.chat.agents.attempts import Patience, persist
-from segue.chat.agents.exchange import Calls, Result, Turn, sendable, take_turns
-from segue.chat.agents.failures import CutOffError, Provider
+from segue.chat.agent import AgentError, TextDelta, Usage
+from segue.chat.agents.messages import Calls, ProviderTurn, Result, sendable_text, take_turns
+from segue.chat.agents.provider_errors import CutOffError, Provider
+from segue.chat.agents.retry import RetryPolicy, with_retries
 from segue.errors import MissingExtraError, UsageError
+from segue.tools import ToolCall
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping
@@ -55,7 +55,7 @@ class OpenAIAgent:
         base_url: str = "",
         kind: str = "openai",
         environ: Mapping[str, str],
-        patience: Patience | None = None,
+        patience: RetryPolicy | None = None,
     ) -> None:
         if not is_installed():
             raise MissingExtraError("the SDK of OpenAI", extra="openai")
@@ -73,7 +73,7 @@ class OpenAIAgent:
             )
         self._model = model or MODEL
         self._kind = kind
-        self._patience = patience or Patience()
+        self._patience = patience or RetryPolicy()
 
     @property
     def name(self) -> str:
@@ -96,7 +96,7 @@ class OpenAIAgent:
         optional: dict[str, object] = {"stream_options": {"include_usage": True}}
         if request.temperature is not None:
             optional["temperature"] = request.temperature
-        return persist(
+        return with_retries(
             lambda fields: self._stream(request, model, fields),
             provider=provider,
             model=model,
@@ -125,7 +125,7 @@ class OpenAIAgent:
     def _stream(self, request: Request, model: str, optional: Mapping[str, object]) -> Generator[Piece, None, None]:
         messages = [message for turn in take_turns(request.messages) for message in _messages(turn)]
         if request.system:
-            messages.insert(0, {"role": "system", "content": sendable(request.system)})
+            messages.insert(0, {"role": "system", "content": sendable_text(request.system)})
         fields = dict(optional)
         if request.tools:
             fields["tools"] = [{"type": "function", "function": to_builtins(offer)} for offer in request.tools]
@@ -147,7 +147,7 @@ class OpenAIAgent:
                     stop = choice.finish_reason or stop
                     if text := choice.delta.content or choice.delta.refusal:
                         shown = True
-                        yield Text(text)
+                        yield TextDelta(text)
                     for made in choice.delta.tool_calls or ():
                         function = made.function
                         name, given = (function.name, function.arguments) if function is not None else (None, None)
@@ -157,7 +157,7 @@ class OpenAIAgent:
         if stop in _STOPS:
             if not shown:
                 raise AgentError(f"{model} gave no answer ({stop})", hint="say it otherwise, or use another model")
-            yield Text(f"\n\n{_STOPS[stop]}")
+            yield TextDelta(f"\n\n{_STOPS[stop]}")
         else:
             yield from calls
         if usage is not None:
@@ -168,12 +168,12 @@ def is_installed() -> bool:
     return find_spec("openai") is not None
 
 
-def _messages(turn: Turn) -> Iterator[JsonObject]:
+def _messages(turn: ProviderTurn) -> Iterator[JsonObject]:
     """Each result is a message of its own here, and calls hang on the message of the assistant."""
     for block in turn.blocks:
         if isinstance(block, Result):
             yield {"role": "tool", "tool_call_id": block.id, "content": block.content}
-    text = "\n\n".join(block.text for block in turn.blocks if isinstance(block, Text))
+    text = "\n\n".join(block.text for block in turn.blocks if isinstance(block, TextDelta))
     calls: list[JsonObject] = [
         {
             "id": block.id,
@@ -181,7 +181,7 @@ def _messages(turn: Turn) -> Iterator[JsonObject]:
             "function": {"name": block.name, "arguments": msgspec.json.encode(block.arguments).decode()},
         }
         for block in turn.blocks
-        if isinstance(block, Call)
+        if isinstance(block, ToolCall)
     ]
     if calls:
         yield {"role": turn.role, "content": text or None, "tool_calls": calls}

@@ -7,21 +7,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from segue.chat.commands import answering, files, going, notes, paths
-from segue.chat.commands.table import Called, Command, Leave, Said, Table, Unknown
+from segue.chat.commands import agents, branches, files, notes, session
+from segue.chat.commands.table import Called, Command, Leave, Table, TypedLine, UnknownCommand
 
 if TYPE_CHECKING:
     from segue.chat.dialect import Dialect
 
 COMMANDS: tuple[Command, ...] = (
-    *going.COMMANDS,
-    *answering.COMMANDS,
+    *session.COMMANDS,
+    *agents.COMMANDS,
     *notes.COMMANDS,
-    *paths.COMMANDS,
+    *branches.COMMANDS,
     *files.COMMANDS,
 )
 
-__all__ = ["COMMANDS", "Called", "Command", "Leave", "Said", "Table", "Unknown", "table_of"]
+__all__ = ["COMMANDS", "Called", "Command", "Leave", "Table", "TypedLine", "UnknownCommand", "table_of"]
 
 
 def table_of(dialect: Dialect) -> Table:

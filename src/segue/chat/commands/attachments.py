@@ -7,7 +7,7 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
-from segue.durable.kernel import explain
+from segue.durable.kernel import storage_error
 from segue.errors import SegueError, UsageError
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def read(path: Path, *, limit_bytes: int) -> bytes:
         with path.open("rb") as file:
             data = file.read(limit_bytes + 1)
     except OSError as error:
-        raise explain(error, str(path), "read") from None
+        raise storage_error(error, str(path), "read") from None
     if len(data) > limit_bytes:
         raise UsageError(
             f"{path} is too large: {max(found.st_size, len(data)):,} bytes, and {limit_bytes:,} are the limit",

@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from segue.chat.screen import Suggestion
+from segue.chat.terminal.contract import Suggestion
 from segue.errors import SegueError
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from segue.chat.commands.attachments import read
 from segue.chat.commands.table import Command
 from segue.durable.folder import Folder
-from segue.durable.kernel import explain
+from segue.durable.kernel import storage_error
 from segue.errors import UsageError
 from segue.formats import transcript
 
@@ -80,7 +80,7 @@ def _write(chat: Chat, path: Path, data: bytes) -> bool:
                 return False
             folder.replace(path.name, data)
     except OSError as error:
-        raise explain(error, str(path), "write") from None
+        raise storage_error(error, str(path), "write") from None
     return True
 
 

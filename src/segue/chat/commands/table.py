@@ -54,14 +54,14 @@ class Called(Struct, frozen=True):
     argument: str
 
 
-class Unknown(Struct, frozen=True):
+class UnknownCommand(Struct, frozen=True):
     """It looks like a command, and there is none of that name."""
 
     name: str
     near: tuple[str, ...]
 
 
-class Said(Struct, frozen=True):
+class TypedLine(Struct, frozen=True):
     """Words for whoever answers."""
 
     text: str
@@ -91,7 +91,7 @@ class Table:
     def near(self, name: str) -> tuple[str, ...]:
         return tuple(difflib.get_close_matches(name.casefold(), self._by_name, n=2, cutoff=_NEAR))
 
-    def parse(self, line: str) -> Called | Unknown | Said:
+    def parse(self, line: str) -> Called | UnknownCommand | TypedLine:
         """What a line means.
 
         A command is `/word` or `/word.word` and nothing else before the first blank: `/usr/bin is missing` is said, and
@@ -99,14 +99,14 @@ class Table:
         """
         text = line.strip()
         if text.startswith("//"):
-            return Said(text[1:])
+            return TypedLine(text[1:])
         match = _WORD.match(text)
         if match is None:
-            return Said(line)
+            return TypedLine(line)
         name, rest = match[1], text[match.end() :].strip()
         command = self.find(name)
         if command is not None:
             member = name.partition(".")[2] if command.members is not None else ""
             return Called(command, f"{member} {rest}".strip())
         near = self.near(name)
-        return Unknown(name, near) if near or not (rest or "." in name) else Said(line)
+        return UnknownCommand(name, near) if near or not (rest or "." in name) else TypedLine(line)

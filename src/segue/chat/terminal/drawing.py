@@ -13,13 +13,13 @@ from itertools import takewhile
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 
-from segue.chat.script import lines_of
+from segue.chat.terminal.script import lines_of
 from segue.formats.terminal import one_line, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from segue.chat.terminal.markdown import Page
+    from segue.chat.terminal.markdown import MarkdownPage
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _TICK_SECONDS = 0.1
@@ -87,9 +87,9 @@ class Drawing:
             self._error = error
 
     def _draw(self) -> None:
-        from segue.chat.terminal.markdown import Page
+        from segue.chat.terminal.markdown import MarkdownPage
 
-        page: Page | None = None
+        page: MarkdownPage | None = None
         held = ""
         tick = 0
         while True:
@@ -99,7 +99,7 @@ class Drawing:
             if page is None and not text.strip():
                 text, held = "", raw
             elif page is None:
-                page = Page(self._columns - 1)
+                page = MarkdownPage(self._columns - 1)
                 self._canvas.keep([])
             began = time.monotonic()
             if page is not None:
@@ -114,7 +114,7 @@ class Drawing:
             self._has_news.wait(_TICK_SECONDS)
             self._has_news.clear()
 
-    def _draw_page(self, page: Page, text: str) -> None:
+    def _draw_page(self, page: MarkdownPage, text: str) -> None:
         if text:
             done = page.add(text)
             if done:

@@ -25,7 +25,7 @@ _STYLES = {"markdown.code": "bold cyan", "markdown.h2": "bold underline"}
 """The terminal's own colours, and no background: it may be light or dark."""
 
 
-class Page:
+class MarkdownPage:
     """A text that grows at its end, and its lines."""
 
     def __init__(self, width: int) -> None:

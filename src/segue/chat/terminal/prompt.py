@@ -19,9 +19,9 @@ from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.styles import Style
 from prompt_toolkit.utils import is_dumb_terminal
 
-from segue.chat.script import continues
-from segue.chat.terminal.typed import TypedLines
-from segue.chat.typed import TypedFile
+from segue.chat.terminal.input_history import InputHistory
+from segue.chat.terminal.prompt_history import PromptHistory
+from segue.chat.terminal.script import continues
 from segue.formats.terminal import one_line
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from prompt_toolkit.document import Document
     from prompt_toolkit.key_binding import KeyPressEvent
 
-    from segue.chat.screen import Idle, Suggestion
+    from segue.chat.terminal.contract import Idle, Suggestion
 
 _STYLE = Style.from_dict({"prompt": "bold", "bottom-toolbar": "noreverse fg:ansibrightblack"})
 _AGAIN = "Ctrl-C once more leaves"
@@ -51,7 +51,7 @@ class Prompt:
         is_plain: bool = False,
     ) -> None:
         self._note = note
-        self._typed = TypedLines(TypedFile(history)) if history is not None else None
+        self._typed = PromptHistory(InputHistory(history)) if history is not None else None
         self._status = ""
         self._touched = asyncio.Event()
         self._is_leaving = False  # Ctrl-C was the last key, and there is nothing left to clear

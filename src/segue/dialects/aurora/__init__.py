@@ -18,6 +18,6 @@ def main() -> NoReturn:
 
 def _run(args: list[str]) -> int:
     from segue.console.entry import perform
-    from segue.dialects.aurora.spawn import app
+    from segue.dialects.aurora.cli import app
 
     return perform(app, "aur", args)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from segue.clock import local
 from segue.console import output
 from segue.console.columns import fit
-from segue.console.exits import Exit
+from segue.console.exit_codes import Exit
 from segue.errors import AmbiguousIdError, NotFoundError, UsageError
 from segue.formats.transcript import iso
 
@@ -47,7 +47,7 @@ def show_list(library: Library, *, agent: str | None, status: Status | None, as_
 
 def show_table(heads: Sequence[Head]) -> None:
     """With its titles also in a pipe, where nothing is cut off."""
-    to_person = output.to_person()
+    to_person = output.stdout_is_tty()
     rows = [_row(head, to_person=to_person) for head in heads]
     width = output.terminal_width() if to_person else _ENDLESS
     output.lines(fit(COLUMNS, rows, stretch=_AGENT, optional=(_CREATED,), width=width))

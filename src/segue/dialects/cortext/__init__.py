@@ -18,6 +18,6 @@ def main() -> NoReturn:
 
 def _run(args: list[str]) -> int:
     from segue.console.entry import perform
-    from segue.dialects.cortext.app import app
+    from segue.dialects.cortext.cli import app
 
     return perform(app, "cortext", args)

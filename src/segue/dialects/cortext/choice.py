@@ -5,29 +5,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from segue.console import output
-from segue.dialects.cortext.launch import HELD, sessions_around
+from segue.dialects.cortext.integration import HELD, sessions_around
+from segue.dialects.cortext.messages import NONE, QUESTION, START_ONE, listing
 from segue.errors import NotFoundError
 from segue.formats.terminal import printable
-from segue.workspace.words import NONE, QUESTION, START_ONE, listing
 
 if TYPE_CHECKING:
-    from segue.dialects.cortext.desk import Desk
+    from segue.dialects.cortext.context import WorkspaceContext
+    from segue.dialects.cortext.conversation_list import ConversationSummary
+    from segue.dialects.cortext.conversations import Conversations
     from segue.model import JsonObject
-    from segue.workspace import Card, Conversations
 
 OFFERED = 20
 _LOOKED_AT = 50
 """Stopped conversations among which the one of this window may be: it can be stopped twice."""
 
 
-def choose(conversations: Conversations, words: str, *, type: str = "", status: str = "") -> Card | None:
+def choose(conversations: Conversations, words: str, *, type: str = "", status: str = "") -> ConversationSummary | None:
     """The one that matches, or the one that a person chooses of several; None if that is none, or nobody is asked."""
     found = matching(conversations, words, type=type, status=status)
     if words and len(found) == 1:
         return found[0]
     while True:
         _show(conversations, found)
-        if not output.can_ask():
+        if not output.stdin_is_tty():
             output.warn(f"{_several(len(found), words)}; say one of them by its id, or by more words")
             return None
         answer = output.question(f"\n{QUESTION} ")
@@ -43,7 +44,9 @@ def choose(conversations: Conversations, words: str, *, type: str = "", status: 
         found = narrowed or found
 
 
-def matching(conversations: Conversations, words: str, *, type: str = "", status: str = "") -> list[Card]:
+def matching(
+    conversations: Conversations, words: str, *, type: str = "", status: str = ""
+) -> list[ConversationSummary]:
     """Raises NotFoundError if there is none."""
     if words:
         found = conversations.find(words, type=type, status=status)
@@ -55,7 +58,7 @@ def matching(conversations: Conversations, words: str, *, type: str = "", status
     return found
 
 
-def get_one(desk: Desk, words: str, *, ask: bool) -> Card:
+def get_one(desk: WorkspaceContext, words: str, *, ask: bool) -> ConversationSummary:
     """The one that the words mean; without words the one that this command was called from, and never another.
 
     Where that cannot be told, it is the one that is going on, or was last. Of several that are going on a person says
@@ -71,7 +74,7 @@ def get_one(desk: Desk, words: str, *, ask: bool) -> Card:
         raise NotFoundError("there is no conversation to stop here", hint="cortext list shows all; say one by its id")
     if len(found) == 1:
         return found[0]
-    if ask and output.can_ask():
+    if ask and output.stdin_is_tty():
         _show(desk.conversations, found)
         answer = output.question("\nWhich one? (number) ")
         if answer.isdecimal() and 1 <= int(answer) <= min(len(found), OFFERED):
@@ -80,7 +83,7 @@ def get_one(desk: Desk, words: str, *, ask: bool) -> Card:
     raise NotFoundError(f"{what}: {names}", hint="say one of these ids")
 
 
-def _own(desk: Desk) -> list[Card]:
+def _own(desk: WorkspaceContext) -> list[ConversationSummary]:
     """Those that may be meant where nothing is said: by the tool's session around us, else by who started the tool."""
     unfinished = desk.conversations.unfinished()
     going_on = [card for card in unfinished if card.is_going_on]
@@ -102,7 +105,7 @@ def _session(overrides: JsonObject) -> str:
     return str(overrides.get("tool_session") or "")
 
 
-def _show(conversations: Conversations, cards: list[Card]) -> None:
+def _show(conversations: Conversations, cards: list[ConversationSummary]) -> None:
     output.text(printable(listing(cards[:OFFERED], conversations.clock())))
     if len(cards) > OFFERED:
         output.line(f"\nand {len(cards) - OFFERED} more; cortext list shows all")

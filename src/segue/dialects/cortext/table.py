@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 
 from segue.console import output
 from segue.console.columns import fit
-from segue.console.exits import Exit
+from segue.console.exit_codes import Exit
+from segue.dialects.cortext.messages import NONE, START_ONE, since
 from segue.formats.transcript import iso
-from segue.workspace.words import NONE, START_ONE, since
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from segue.console.output import Span
-    from segue.workspace import Card, Conversations
+    from segue.dialects.cortext.conversation_list import ConversationSummary
+    from segue.dialects.cortext.conversations import Conversations
 
 COLUMNS = ("id", "type", "title", "status", "last active")
 
@@ -38,7 +39,7 @@ def show(conversations: Conversations, words: str, *, type: str, status: str, as
     return Exit.DONE
 
 
-def plain(card: Card) -> dict[str, object]:
+def plain(card: ConversationSummary) -> dict[str, object]:
     return {
         "id": card.id,
         "conversation_id": card.conversation_id,
@@ -52,9 +53,9 @@ def plain(card: Card) -> dict[str, object]:
     }
 
 
-def _show_table(conversations: Conversations, cards: Sequence[Card]) -> None:
+def _show_table(conversations: Conversations, cards: Sequence[ConversationSummary]) -> None:
     """With the short id where it is the only one of its name; times in words for people, exact in a pipe."""
-    to_person, now = output.to_person(), conversations.clock()
+    to_person, now = output.stdout_is_tty(), conversations.clock()
     named = Counter(card.conversation_id for card in cards)
     rows: list[list[Span]] = [
         [

@@ -1,8 +1,8 @@
 """Ralph's dialect: the command `ralphtool`, by which orchestrators and agents work through a change story by story.
 
-Read `words` and `app` (the commands), then `sessions` and `work` (what programs ask for) and `answers` (what they are
-told); then `people`, `run`, `screen` and `board`. What is behind them is `segue.loop`. A command of an agent is a short
-process, so little is imported for it.
+Read `arguments` and `cli` (the commands), then `session_commands`, `agent_commands` and `json_output` (what programs
+call and get); then `human_commands`, `run_command`, `run_display` and `board`. `runner/` runs agents over the stories,
+`openspec/` reads the plan. A command of an agent is a short process, so little is imported for it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def _run(args: list[str]) -> int:
     is_short = args[:1] == ["agent"]
     if is_short:
         gc.disable()  # nothing that it leaves behind is worth looking for
-    from segue.dialects.ralph.app import perform
+    from segue.dialects.ralph.cli import perform
 
     code = perform(args)
     if is_short:

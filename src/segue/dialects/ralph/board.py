@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from segue.clock import local, utc_now
 from segue.console import output
-from segue.console.exits import Exit
-from segue.console.moments import ago
-from segue.dialects.ralph.app import here
+from segue.console.durations import ago
+from segue.console.exit_codes import Exit
+from segue.dialects.ralph.cli import here
+from segue.dialects.ralph.openspec import find_changes
+from segue.dialects.ralph.step_context import StepContext
 from segue.errors import SegueError
-from segue.loop.desk import Desk
-from segue.spec import find_changes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from segue.console.output import Line
+    from segue.dialects.ralph.store.claims import Claim
     from segue.model import Head
-    from segue.stores.ralph.claims import Claim
 
 _BAR = 20
 _LOOK_SECONDS = 1.0
@@ -32,7 +32,7 @@ _LOOK_SECONDS = 1.0
 
 def show() -> int:
     """Until Ctrl-C, where somebody looks."""
-    if not output.to_person() or os.environ.get("TERM") == "dumb":
+    if not output.stdout_is_tty() or os.environ.get("TERM") == "dumb":
         output.lines(board())
         return Exit.DONE
     from rich.console import Console
@@ -49,7 +49,7 @@ def show() -> int:
 
 def board() -> list[Line]:
     """As it is now."""
-    desk = Desk(environ=os.environ, cwd=here())
+    desk = StepContext(environ=os.environ, cwd=here())
     claims = {claim.change: claim for claim in desk.claims(desk.project_here).list()}
     changes = sorted({*find_changes(desk.project_here), *claims})
     heads = {head.id: head for head in desk.store.heads()}
@@ -65,7 +65,7 @@ def board() -> list[Line]:
     return lines
 
 
-def _change(desk: Desk, change: str, claim: Claim | None, heads: dict[str, Head]) -> Iterator[Line]:
+def _change(desk: StepContext, change: str, claim: Claim | None, heads: dict[str, Head]) -> Iterator[Line]:
     yield ()
     try:
         stories = desk.spec_of(desk.project_here, change).stories()
@@ -91,7 +91,7 @@ def _change(desk: Desk, change: str, claim: Claim | None, heads: dict[str, Head]
         yield "  ", mark, f" {story.id} {story.title}  {story.done}/{len(story.tasks)}"
 
 
-def _claim(desk: Desk, claim: Claim, heads: dict[str, Head]) -> Line:
+def _claim(desk: StepContext, claim: Claim, heads: dict[str, Head]) -> Line:
     since = f" since {local(claim.since):%Y-%m-%d %H:%M}" if claim.since is not None else ""
     if desk.claims(desk.project_here).is_stale(claim):
         return ("  session ", ("yellow", claim.session), " is gone; its claim is taken over by the next")
@@ -100,7 +100,7 @@ def _claim(desk: Desk, claim: Claim, heads: dict[str, Head]) -> Line:
     return ("  session ", ("cyan", claim.session or "of nobody"), f"{since}{active}")
 
 
-def _story_of(desk: Desk, claim: Claim) -> object:
+def _story_of(desk: StepContext, claim: Claim) -> object:
     try:
         return desk.store.overview(claim.session).overrides.get("story")
     except SegueError:
@@ -116,6 +116,6 @@ def _session(head: Head) -> Line:
 def _drawn() -> RenderableType:
     from rich.console import Group
 
-    from segue.dialects.ralph.screen import text_of
+    from segue.dialects.ralph.run_display import text_of
 
     return Group(*[text_of(line) for line in [*board(), (), (("dim", "Ctrl-C ends"),)]])

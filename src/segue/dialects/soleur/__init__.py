@@ -17,6 +17,6 @@ def main() -> NoReturn:
 
 def _run(args: list[str]) -> int:
     from segue.console.entry import perform
-    from segue.dialects.soleur.app import app
+    from segue.dialects.soleur.cli import app
 
     return perform(app, "soleur", args)

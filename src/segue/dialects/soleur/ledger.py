@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from segue.clock import utc_now
-from segue.dialects.soleur.places import file_name
+from segue.dialects.soleur.paths import file_name
 from segue.durable.folder import Folder
 from segue.durable.lock import WriterLock
 from segue.durable.log import Log
@@ -29,7 +29,7 @@ _MARK = re.compile(r"[ \t]*<!-- ([A-Za-z0-9][\w.-]*/[\w.-]+) -->[ \t]*\r?$", re.
 _LINE = re.compile(r"- (\d{4}-\d{2}-\d{2} \d{2}:\d{2}) UTC: (.*)")
 
 
-class Entry(Struct, frozen=True, kw_only=True):
+class LedgerEntry(Struct, frozen=True, kw_only=True):
     """One decision."""
 
     session_id: str
@@ -58,7 +58,7 @@ class Ledger:
     def path_of(self, project: str) -> str:
         return self._folder.path_of(f"{file_name(project)}.md")
 
-    def add(self, project: str, entries: Sequence[Entry]) -> None:
+    def add(self, project: str, entries: Sequence[LedgerEntry]) -> None:
         """Append those that are not there yet; when it returns, they survive power loss."""
         name = f"{file_name(project)}.md"
         self._folder.make()
@@ -88,7 +88,7 @@ class Ledger:
                     "session_id": session_id,
                 }
 
-    def _append(self, name: str, project: str, entries: Sequence[Entry]) -> None:
+    def _append(self, name: str, project: str, entries: Sequence[LedgerEntry]) -> None:
         before = self._read(project)
         known = set(_MARK.findall(before or ""))
         lines = "".join(entry.line() for entry in entries if entry.mark not in known)

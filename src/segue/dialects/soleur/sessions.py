@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from segue.console.output import Span
-    from segue.dialects.soleur.places import Places
+    from segue.dialects.soleur.paths import SoleurPaths
     from segue.library import Library
     from segue.model import Head
 
@@ -29,7 +29,7 @@ _LAST_MESSAGE = 2
 _ENDLESS = 1 << 20
 
 
-def show(places: Places, *, as_json: bool) -> None:
+def show(places: SoleurPaths, *, as_json: bool) -> None:
     with open_library(f"soleur:{places.sessions}") as library:
         heads = library.list()
         if as_json:
@@ -63,7 +63,7 @@ def short_ids(heads: Sequence[Head]) -> dict[str, str]:
 
 def _show_table(library: Library, heads: Sequence[Head]) -> None:
     """With short ids where a person types them, with whole ones in a pipe."""
-    if output.to_person():
+    if output.stdout_is_tty():
         ids = short_ids(heads)
         rows: list[list[Span]] = [
             [ids[head.id], f"{local(head.created_at):%Y-%m-%d %H:%M}", preview(library, head)] for head in heads

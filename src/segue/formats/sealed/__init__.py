@@ -5,12 +5,12 @@ both). Which fields a file has besides is a matter of each format.
 """
 
 from segue.formats.sealed.layout import EVENTS, Layout, Spot, lay_fields, lay_list, lay_out, lay_value
-from segue.formats.sealed.opening import Opened, glance, open_file
+from segue.formats.sealed.opening import OpenedSeal, glance, open_file
 
 __all__ = [
     "EVENTS",
     "Layout",
-    "Opened",
+    "OpenedSeal",
     "Spot",
     "glance",
     "lay_fields",

@@ -24,7 +24,7 @@ _LEVELS = DEPTH + 20
 _HEAD = b'\n    "head": '
 
 
-class Opened(NamedTuple):
+class OpenedSeal(NamedTuple):
     """The fields of a file, and all that cannot be read of them."""
 
     found: JsonObject | None
@@ -49,7 +49,7 @@ def glance(data: bytes, session_id: str) -> Head | None:
     return head if head.id == session_id else replace(head, id=session_id)
 
 
-def open_file(layout: Layout, data: bytes, place: str, *, needs: str) -> Opened:
+def open_file(layout: Layout, data: bytes, place: str, *, needs: str) -> OpenedSeal:
     """A file without what it `needs` (a field, a list where the layout says so) is no session of this format."""
     damages: list[Damage] = []
     spot = None
@@ -73,8 +73,8 @@ def open_file(layout: Layout, data: bytes, place: str, *, needs: str) -> Opened:
     elif not is_sealed(data) and not _is_flat(found, _LEVELS):
         reason = "it is nested too deeply"
     if reason or not isinstance(found, dict):
-        return Opened(None, tuple(damages) or (Damage(place, reason),))
-    return Opened(found, tuple(damages), spot)
+        return OpenedSeal(None, tuple(damages) or (Damage(place, reason),))
+    return OpenedSeal(found, tuple(damages), spot)
 
 
 def _is_flat(value: object, levels: int) -> bool:

@@ -29,7 +29,7 @@ def file_name(session_id: str) -> str:
     return check_id(session_id) + SUFFIX
 
 
-class End(NamedTuple):
+class JournalEnd(NamedTuple):
     """What a writer must know to go on."""
 
     overview: Overview
@@ -59,18 +59,20 @@ class JournalFile:
         with self._folder.explaining(self._name, "read"):
             return read_all(self._read, self.session_id, self._name)
 
-    def end(self) -> End:
+    def end(self) -> JournalEnd:
         """Raises DamagedError where the end cannot be trusted."""
         with self._folder.explaining(self._name, "read"):
             since = read_since(self._read, self.size, self.session_id)
         if since is not None:
             overview, parser, start = since
             since_checkpoint = parser.complete - start
-            return End(catch_up(overview, parser.events), parser.complete, since_checkpoint, parser.is_open_ended)
+            return JournalEnd(
+                catch_up(overview, parser.events), parser.complete, since_checkpoint, parser.is_open_ended
+            )
         parser = self.parse()
         events = parser.named()
         self._check(parser)
-        return End(overview_of(fold(events)), parser.complete, parser.complete, parser.is_open_ended)
+        return JournalEnd(overview_of(fold(events)), parser.complete, parser.complete, parser.is_open_ended)
 
     def tail(self, count: int, branch: str | None) -> tuple[Turn, ...]:
         overview, complete, *_ = self.end()

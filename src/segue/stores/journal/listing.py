@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from segue.durable.listing import Listing
+from segue.durable.head_cache import HeadCache
 from segue.formats.journal import glance
 from segue.stores.journal.file import SUFFIX, JournalFile
 
@@ -17,7 +17,7 @@ _END_BYTES = 1024
 """A journal that was left cleanly ends with a checkpoint, and nearly all of those fit in here."""
 
 
-class JournalListing(Listing):
+class JournalListing(HeadCache):
     suffix = SUFFIX
 
     def glance(self, fd: int, size: int, session_id: str) -> Head | None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from segue.durable.shelf import keep_original
+from segue.durable.file_store import keep_original
 from segue.errors import DamagedError
 from segue.formats.journal import encode_event
 from segue.model import Metadata

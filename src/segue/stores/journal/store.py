@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from segue.clock import utc_now
+from segue.durable.file_store import FileStore, released_on_error
 from segue.durable.kernel import KERNEL, Kernel
 from segue.durable.log import Log
 from segue.durable.quarantine import QUARANTINE, set_aside
-from segue.durable.shelf import Shelf, released_on_error
 from segue.errors import (
     Damage,
     DamagedError,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from segue.model import Event, Overview, Session, Turn
 
 
-class JournalStore(Shelf):
+class JournalStore(FileStore):
     """See store.Store. One file a session; locks, fragments and blobs in hidden folders beside them."""
 
     scheme = "journal"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-Written = TypeVar("Written", bound="Document")
+Written = TypeVar("Written", bound="SealedDocument")
 
 if TYPE_CHECKING:
     from typing import Protocol, Self
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from segue.errors import Damage
     from segue.model import Event, Overview
 
-    Read_co = TypeVar("Read_co", bound="Document", covariant=True)
+    Read_co = TypeVar("Read_co", bound="SealedDocument", covariant=True)
 
-    class Document(Protocol):
+    class SealedDocument(Protocol):
         """A whole file; immutable."""
 
         version: int
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         def renumbered(self) -> Self:
             """Without the gaps that lost events left."""
 
-    class Reading(Protocol[Read_co]):
+    class ParsedFile(Protocol[Read_co]):
         """All that can be read of a file, and all that cannot."""
 
         @property

@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from segue.durable.listing import Listing
+from segue.durable.head_cache import HeadCache
 from segue.formats.sealed import glance
 from segue.model import head_of
 
 if TYPE_CHECKING:
     from segue.model import Head
-    from segue.stores.sealed.document import Document, Reading
+    from segue.stores.sealed.document import ParsedFile, SealedDocument
 
 
-class SealedListing(Listing):
+class SealedListing(HeadCache):
     suffix = ".json"
 
     @staticmethod
     @abstractmethod
-    def read(data: bytes, session_id: str, place: str) -> Reading[Document]:
+    def read(data: bytes, session_id: str, place: str) -> ParsedFile[SealedDocument]:
         """As the format does."""
 
     def glance(self, fd: int, size: int, session_id: str) -> Head | None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Generic
 from msgspec.structs import replace
 
 from segue.clock import utc_now
+from segue.durable.file_store import FileStore, keep_original, released_on_error
 from segue.durable.kernel import KERNEL, Kernel
-from segue.durable.shelf import Shelf, keep_original, released_on_error
 from segue.durable.snapshot import Snapshot, signature_of
 from segue.errors import Damage, DamagedError, ReadOnlyError, SessionExistsError, StorageError, UsageError
 from segue.model import check_beginning, fold
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
     from segue.durable.lock import WriterLock
     from segue.model import Event, Overview, Session, Turn
-    from segue.stores.sealed.document import Reading
+    from segue.stores.sealed.document import ParsedFile
 
 
-class SealedStore(Shelf, Generic[Written]):
+class SealedStore(FileStore, Generic[Written]):
     """See store.Store. One file a session, replaced whole by every append; locks and blobs beside them.
 
     A file that is replaced unsynced could be lost whole, so every append is synced, whatever durability is asked for.
@@ -45,14 +45,14 @@ class SealedStore(Shelf, Generic[Written]):
         """The file of a session that has just these events."""
 
     @abstractmethod
-    def _understand(self, session_id: str, data: bytes) -> Reading[Written]:
+    def _understand(self, session_id: str, data: bytes) -> ParsedFile[Written]:
         """What a file says."""
 
     @abstractmethod
     def _extend(self, document: Written, events: Sequence[Event], overview: Overview) -> Written:
         """The file with more events; `overview` is what comes of all of them."""
 
-    def _settle(self, session_id: str, reading: Reading[Written]) -> None:
+    def _settle(self, session_id: str, reading: ParsedFile[Written]) -> None:
         """What is to be done before a file that others may have written is ours to write."""
 
     @property
@@ -163,7 +163,7 @@ class SealedStore(Shelf, Generic[Written]):
             )
 
 
-def _sound(session_id: str, reading: Reading[Written]) -> Written:
+def _sound(session_id: str, reading: ParsedFile[Written]) -> Written:
     if reading.damages or reading.document is None:
         raise DamagedError(session_id, reading.damages)
     return reading.document

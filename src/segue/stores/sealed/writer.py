@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Generic
 
 from segue.durable.blobs import put_blob
 from segue.model import content_of
-from segue.model.incoming import sort_out
+from segue.model.accept import accept
 from segue.store import Durability, Receipt
 from segue.stores.sealed.document import Written
 
@@ -51,7 +51,7 @@ class SealedWriter(Generic[Written]):
     def append(self, *events: Event, fresh: bool = False) -> Receipt:  # noqa: ARG002 - every id is at hand
         self._snapshot.check()  # before its mutex, which a thread of a forked parent may have held
         with self._snapshot.lock:
-            new, seqs, overview = sort_out(events, self.overview, self._recorded, content_of)
+            new, seqs, overview = accept(events, self.overview, self._recorded, content_of)
             if new:
                 document = self._extend(self._document, new, overview)
                 self._snapshot.put(document.encode())

@@ -5,19 +5,19 @@ A chapter asks the store for its capabilities, and "no" is claimed as strictly a
 
 from segue.testing.conformance.append import Append
 from segue.testing.conformance.blobs import Blobs
-from segue.testing.conformance.branches import Branches
+from segue.testing.conformance.branches import Branching
 from segue.testing.conformance.chapter import Chapter
-from segue.testing.conformance.damage import Damage
+from segue.testing.conformance.damage import DamageReports
 from segue.testing.conformance.durability import Surviving
 from segue.testing.conformance.errors import Errors
 from segue.testing.conformance.identity import Identity
 from segue.testing.conformance.lifecycle import Lifecycle
-from segue.testing.conformance.listing import Listing
+from segue.testing.conformance.listing import Listings
 from segue.testing.conformance.locks import Locks
-from segue.testing.conformance.order import Order
-from segue.testing.conformance.reading import Reading
+from segue.testing.conformance.order import Ordering
+from segue.testing.conformance.reading import Reads
 from segue.testing.conformance.reopen import Reopening
-from segue.testing.conformance.text import Text
+from segue.testing.conformance.text import AnyText
 from segue.testing.conformance.trash import Trashing
 from segue.testing.conformance.unknown import UnknownThings
 from segue.testing.conformance.versions import Versions
@@ -25,15 +25,15 @@ from segue.testing.conformance.versions import Versions
 CHAPTERS: tuple[type[Chapter], ...] = (
     Identity,
     Append,
-    Order,
-    Reading,
-    Branches,
-    Listing,
+    Ordering,
+    Reads,
+    Branching,
+    Listings,
     Lifecycle,
     Locks,
     Errors,
-    Text,
-    Damage,
+    AnyText,
+    DamageReports,
     Reopening,
     UnknownThings,
     Versions,
@@ -46,15 +46,15 @@ CHAPTERS: tuple[type[Chapter], ...] = (
 class Conformance(
     Identity,
     Append,
-    Order,
-    Reading,
-    Branches,
-    Listing,
+    Ordering,
+    Reads,
+    Branching,
+    Listings,
     Lifecycle,
     Locks,
     Errors,
-    Text,
-    Damage,
+    AnyText,
+    DamageReports,
     Reopening,
     UnknownThings,
     Versions,
@@ -67,22 +67,22 @@ class Conformance(
 
 __all__ = [
     "CHAPTERS",
+    "AnyText",
     "Append",
     "Blobs",
-    "Branches",
+    "Branching",
     "Chapter",
     "Conformance",
-    "Damage",
+    "DamageReports",
     "Errors",
     "Identity",
     "Lifecycle",
-    "Listing",
+    "Listings",
     "Locks",
-    "Order",
-    "Reading",
+    "Ordering",
+    "Reads",
     "Reopening",
     "Surviving",
-    "Text",
     "Trashing",
     "UnknownThings",
     "Versions",

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from segue.errors import ConflictError, SessionExistsError, UsageError, WriterStoppedError
-from segue.model import Decision, Overview, Scope, Title, Turn, Unknown, fold
+from segue.model import Decision, Overview, ScopeChanged, TitleChanged, Turn, Unknown, fold
 from segue.testing.conformance.chapter import ID, Chapter, begin, keep, names
 from segue.testing.events import every_kind, fork, metadata, moment, status, turn, turns
 
@@ -61,9 +61,9 @@ MALFORMED: dict[str, Event] = {
     "a type the store writes itself": Unknown(type="checkpoint", data={}, id="u"),
     "unknown data that repeats the id": Unknown(type="weather", data={"id": "v"}, id="u"),
     "tags in a list": Decision(content="x", tags=["a"], timestamp=moment(1), id="d"),  # type: ignore[arg-type]
-    "a number in a scope that is none": Scope(scope={"x": float("-inf")}, timestamp=moment(1), id="s"),
-    "a title that is a number": Title(title=5, timestamp=moment(1), id="t"),  # type: ignore[arg-type]
-    "a title that is nothing": Title(title=None, timestamp=moment(1), id="t"),  # type: ignore[arg-type]
+    "a number in a scope that is none": ScopeChanged(scope={"x": float("-inf")}, timestamp=moment(1), id="s"),
+    "a title that is a number": TitleChanged(title=5, timestamp=moment(1), id="t"),  # type: ignore[arg-type]
+    "a title that is nothing": TitleChanged(title=None, timestamp=moment(1), id="t"),  # type: ignore[arg-type]
     "a fork at a text": replace(fork("other", 0), at="0"),
     "a fork before the beginning": fork("other", -1),
     "a fork beyond the end": fork("other", 99),
@@ -158,7 +158,7 @@ class Append(Chapter):
 
     def test_the_same_id_with_other_content_is_a_conflict_and_records_nothing(self, store: Store) -> None:
         with begin(store, turn(1)) as writer:
-            for impostor in (turn(1, "something else"), Title(title="x", timestamp=moment(1), id="turn-1")):
+            for impostor in (turn(1, "something else"), TitleChanged(title="x", timestamp=moment(1), id="turn-1")):
                 with pytest.raises(ConflictError):
                     writer.append(turn(2), impostor)
             with pytest.raises(ConflictError):
@@ -269,7 +269,7 @@ class Append(Chapter):
         native: dict[str, object] = {"x": [1]}
         scope: dict[str, object] = {"read": ["a"]}
         with begin(store) as writer:
-            writer.append(turn(1, native=native), Scope(scope=scope, timestamp=moment(2), id="scope"))
+            writer.append(turn(1, native=native), ScopeChanged(scope=scope, timestamp=moment(2), id="scope"))
             for value in (native["x"], scope["read"]):
                 assert isinstance(value, list)
                 value.append("smuggled")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from segue.store import Store
 
 
-class Branches(Chapter):
+class Branching(Chapter):
     def test_a_branch_begins_with_what_it_shares(self, store: Store) -> None:
         with begin(store, *turns(1, 4)) as writer:
             writer.append(fork("other", 2))

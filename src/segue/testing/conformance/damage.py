@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from segue.testing.harness import Harness
 
 
-class Damage(Chapter):
+class DamageReports(Chapter):
     def test_a_sound_session_shows_no_damage_and_needs_no_recovery(self, harness: Harness, store: Store) -> None:
         keep(store, *turns(1, 3), *every_kind())
         before = harness.snapshot()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from segue.testing.harness import Harness
 
 
-class Listing(Chapter):
+class Listings(Chapter):
     def test_every_session_is_listed_once(self, store: Store) -> None:
         made = [f"session-{number}" for number in range(40)]
         for number, session_id in enumerate(made):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from segue.store import Store
 
 
-class Order(Chapter):
+class Ordering(Chapter):
     def test_events_stand_in_the_order_in_which_they_were_given(self, store: Store) -> None:
         with begin(store) as writer:
             writer.append(turn(3), turn(1), turn(2))

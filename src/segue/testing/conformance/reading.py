@@ -20,7 +20,7 @@ LONG = 150
 """Turns, enough for whatever a store does only now and then."""
 
 
-class Reading(Chapter):
+class Reads(Chapter):
     def test_a_session_is_the_fold_of_its_events(self, store: Store) -> None:
         with begin(store, *turns(1, LONG), *every_kind()):
             assert store.load(ID) == fold(store.read(ID))

@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from segue.errors import UsageError
-from segue.model import Decision, Learning, Summary, Tags, Title, Turn, Unknown
+from segue.model import Decision, Learning, SummaryWritten, TagsChanged, TitleChanged, Turn, Unknown
 from segue.testing.conformance.chapter import ID, Chapter, begin, keep, names
 from segue.testing.events import metadata, moment, turn
 
@@ -89,7 +89,7 @@ AWKWARD = {
 }
 
 
-class Text(Chapter):
+class AnyText(Chapter):
     @pytest.mark.parametrize("what", TEXTS)
     def test_text_comes_back_as_it_was(self, harness: Harness, store: Store, what: str) -> None:
         text = TEXTS[what]
@@ -98,9 +98,9 @@ class Text(Chapter):
             turn(1, text),
             turn(2, f"{text} and more {text}", native={text: [text, {text: text}]}),
             replace(turn(3), parts=({"type": text},), extra={f"x{text}": [text]}),
-            Title(title=text, timestamp=moment(3), id="title"),
-            Tags(tags=(text, f"{text}.{text}"), timestamp=moment(3), id="tags"),
-            Summary(content=text, timestamp=moment(3), id="summary"),
+            TitleChanged(title=text, timestamp=moment(3), id="title"),
+            TagsChanged(tags=(text, f"{text}.{text}"), timestamp=moment(3), id="tags"),
+            SummaryWritten(content=text, timestamp=moment(3), id="summary"),
             Decision(content=text, source=text, tags=(text,), timestamp=moment(3), id="decision"),
             Learning(description=text, task_id=text, timestamp=moment(3), id="learning"),
             Unknown(type=f"x{text}", data={f"x{text}": text}, id="unknown"),

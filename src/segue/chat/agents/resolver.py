@@ -1,0 +1,374 @@
+"""Who can answer here: the presets of some folders, and the agents of this machine."""
+
+from __future__ import annotations
+
+import shlex
+from functools import cached_property
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from segue.chat.agent import Agent
+from segue.chat.agents import AgentSpec, choose_agent, parse_spec
+from segue.chat.agents.command import CommandAgent
+from segue.chat.agents.demand import agent_demand
+from segue.chat.agents.offline import OfflineAgent
+from segue.chat.agents.selection import GRAMMAR, PROGRAMS, AgentChoice, Why, find_spec
+from segue.chat.conversation import MAX_TOKENS
+from segue.errors import MissingExtraError, NotFoundError, StorageError, UsageError
+from segue.presets import Preset, Presets, load_presets
+from segue.programs import find_program
+from segue.tools.demands import AGENT, REACH, SCOPE, Demand, shown, tools_demand
+from segue.trust import Trust
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+
+    from segue.chat.drafts import Drafts
+    from segue.model import Overview
+    from segue.session import LiveSession
+    from segue.tools.demands import SessionInfo
+    from segue.tools.executor import ToolExecutor
+    from segue.tools.toolbox import Toolbox
+    from segue.trust import Marks
+
+PROJECT_FOLDERS = (".segue/agents", ".claude/agents", "agents")
+PROVIDERS = ("anthropic", "openai", "google", "ollama")
+
+
+class ChatSettings(Struct, frozen=True, kw_only=True):
+    """What the configuration of a tool says; empty where it says nothing."""
+
+    agent: str = ""
+    """A preset, or an agent as `--agent` names it."""
+    model: str = ""
+    max_tokens: int = MAX_TOKENS
+    idle_minutes: float = 5
+    """After so long at the prompt a session counts as paused; 0 for never."""
+    openai_base_url: str = ""
+
+
+class ResolvedAgent(Struct, frozen=True, kw_only=True):
+    """Who answers, with which prompt, and why."""
+
+    agent: Agent
+    spec: AgentSpec
+    preset: Preset | None = None
+    tools: tuple[str, ...] = ()
+    """Those that the agent may be offered, by name."""
+    why: Why
+    note: str = ""
+    """What led to it, where nobody was named."""
+    said: dict[str, str] = {}
+    """The agent and the model that were asked for by name, where that is no preset: what a session remembers."""
+
+    @property
+    def label(self) -> str:
+        """A short name for the session to be known by: of the preset, or of whoever answers."""
+        if self.preset is not None:
+            return self.preset.name
+        if isinstance(self.agent, CommandAgent):
+            return PurePath(shlex.split(self.agent.name)[0]).name
+        return self.agent.name.partition("@http")[0]
+
+
+class AgentResolver:
+    """Finds whoever is asked for. Reads no folder before that is needed, and starts nothing.
+
+    `trusted` are the user's own among the folders. `confirm` is shown what a session asks for that was not set here,
+    and asked whether it gets it: sessions travel, and whoever made one must not choose what runs here. `trust`
+    remembers the answer, and what is set here. `tell` is told who answers where nobody was named, and which preset of
+    two with one name. `titles` calls a session without a title after its first question, so that
+    people find it again. `brings` is the preset that a session has by what it is, ahead of those of the folders.
+    `drafts` keeps what has come of an answer, in case of a crash. `toolbox` has the tools that presets may name.
+    """
+
+    def __init__(
+        self,
+        *,
+        environ: Mapping[str, str],
+        folders: Sequence[Path] = (),
+        trusted: Collection[Path] = (),
+        settings: ChatSettings | None = None,
+        confirm: Callable[[str], bool] = lambda _: False,
+        trust: Trust | None = None,
+        notify: Callable[[str], None] = lambda _: None,
+        titles: bool = False,
+        brings: Callable[[Overview], Preset | None] = lambda _: None,
+        drafts: Drafts | None = None,
+        toolbox: Toolbox | None = None,
+    ) -> None:
+        self.notify = notify
+        self.titles = titles
+        self.drafts = drafts
+        self._toolbox = toolbox
+        self.settings = settings or ChatSettings()
+        self._environ = dict(environ)
+        if self.settings.openai_base_url:
+            self._environ.setdefault("OPENAI_BASE_URL", self.settings.openai_base_url)
+        self._folders = folders
+        self._trusted = trusted
+        self._confirm = confirm
+        self._trust = trust or Trust()
+        self._brings = brings
+
+    @cached_property
+    def presets(self) -> Presets:
+        return load_presets(self._folders, trusted=self._trusted)
+
+    def executor(self, session: LiveSession, resolved: ResolvedAgent) -> ToolExecutor | None:
+        """The tools of a conversation; None where there are none, or nobody who could use them."""
+        preset = resolved.preset
+        if self._toolbox is None or preset is None or not _takes_tools(resolved.agent):
+            return None
+        return self._toolbox.executor(
+            session,
+            preset,
+            resolved.tools,
+            trusted=self._is_own(preset),
+            budget=self.settings.max_tokens,
+            marks=self.marks_of(session),
+        )
+
+    def close(self) -> None:
+        """End what was started for tools."""
+        if self._toolbox is not None:
+            self._toolbox.close()
+
+    def names(self) -> tuple[str, ...]:
+        """What can be asked for by name: presets first, then the agents that need nothing more than a key."""
+        tools = [name for name in PROGRAMS if find_program(name, self._environ)]
+        return tuple(dict.fromkeys([*self.presets.names, "offline", *PROVIDERS[:3], *tools]))
+
+    def choose(self, agent: str = "", *, preset: str = "", model: str = "") -> ResolvedAgent:
+        """Who answers in a new conversation, by the name of a preset or of an agent, or as the configuration says.
+
+        NotFoundError lists what exists, UsageError and MissingExtraError say what is missing: before anything begins.
+        """
+        found = self.presets.get(preset) if preset else None
+        if found is None:
+            found = self._find(agent or self.settings.agent)
+            agent = "" if found is not None else agent
+        self._check(agent)
+        return self._resolve(agent, found, model)
+
+    def recall(self, session: SessionInfo, agent: str = "", *, model: str = "") -> ResolvedAgent:
+        """Who answers in a session that exists: whoever is named, or else who answered there, as far as they are here.
+
+        Another agent than before keeps the preset, and so the prompt, unless it is a preset itself. What the session
+        asks for and this user has not set here is asked about, once: without a yes nobody answers whom it names, and
+        its tools and its scope are left out.
+        """
+        resolved = self._recall(session.overview, agent, model)
+        missing = [
+            one for one in self._demands(session, resolved, agent, model) if not one.is_known(self.marks_of(session))
+        ]
+        if not missing:
+            return resolved
+        names_agent = any(one.part in {AGENT, REACH} for one in missing)
+        if self._confirm(shown(missing)):
+            self._agree(session, [*missing, *([agent_demand(resolved.spec, chosen_model=True)] if names_agent else [])])
+            return resolved
+        if names_agent:
+            raise UsageError(
+                f"this session asks for {missing[0].words}, which was not set here",
+                hint=f"say --agent {shlex.quote(str(resolved.spec))}, or name another; "
+                f"{shlex.join(['segue', 'trust', session.id, '--store', session.store.url])} shows all of it and asks",
+            )
+        self.notify(f"what this session asks for is left out ({', '.join(one.part for one in missing)})")
+        own = self._own_tools(resolved.preset, agent)
+        return replace(resolved, tools=tuple(name for name in resolved.tools if name in own))
+
+    def demands(self, session: SessionInfo) -> list[Demand]:
+        """All that a session asks for and nobody here has agreed to, whether it is used in a conversation or not."""
+        marks, resolved = self.marks_of(session), self._recall(session.overview, "", "")
+        return [one for one in self._all_demands(session, resolved) if not one.is_known(marks)]
+
+    def agree(self, session: SessionInfo) -> None:
+        """Say yes to all that a session asks for, and to whoever answers there now."""
+        resolved = self._recall(session.overview, "", "")
+        both = [agent_demand(resolved.spec), agent_demand(resolved.spec, chosen_model=True)]
+        self._agree(session, [*both, *self._all_demands(session, resolved)])
+
+    def vouch(self, session: SessionInfo, resolved: ResolvedAgent) -> None:
+        """Remember that this user has set here who answers, with which tools."""
+        demands: list[Demand] = []
+        if resolved.said or not self._is_usual(resolved):
+            demands += [agent_demand(resolved.spec), agent_demand(resolved.spec, chosen_model=True)]
+        if any(name not in self._own_tools(resolved.preset, "") for name in resolved.tools):
+            demands.append(tools_demand(resolved.tools, ""))
+        self._agree(session, demands)
+
+    def marks_of(self, session: SessionInfo) -> Marks:
+        return self._trust.of(session.store.url, session.id)
+
+    def _agree(self, session: SessionInfo, demands: Sequence[Demand]) -> None:
+        try:
+            for one in demands:
+                one.agree(self.marks_of(session))
+        except StorageError as error:
+            self.notify(f"this cannot be remembered, and is asked again: {error}")
+
+    def _recall(self, about: Overview, agent: str, model: str) -> ResolvedAgent:
+        said = agent or _text(about, "agent")
+        if not agent:
+            model = model or _text(about, "model")
+        if (preset := self._find(said)) is not None:
+            return self._resolve("", preset, model, about)
+        self._check(said)
+        name = about.preset.name if about.preset is not None else about.agent
+        found = self._brings(about) or self._find(name)
+        resolved = self._resolve(said, found, model, about)
+        if about.preset is not None and found is None:
+            lost = f"the preset {name} is not here any more, so its prompt is missing"
+            resolved = replace(resolved, note="; ".join(filter(None, [lost, resolved.note])))
+        return resolved
+
+    def _demands(self, session: SessionInfo, resolved: ResolvedAgent, agent: str, model: str) -> Iterator[Demand]:
+        """What a conversation with whoever was cast takes of what the session says."""
+        preset = resolved.preset
+        if not agent and not self._is_usual(resolved):
+            yield agent_demand(resolved.spec, chosen_model=bool(model))
+        if self._toolbox is None or preset is None or not resolved.tools or not _takes_tools(resolved.agent):
+            return
+        if any(name not in self._own_tools(preset, agent) for name in resolved.tools):
+            is_said = "tools" in session.overview.overrides
+            yield tools_demand(resolved.tools, "the session" if is_said else f"the preset in {preset.path}")
+        yield from self._scope_demands(session, preset)
+
+    def _all_demands(self, session: SessionInfo, resolved: ResolvedAgent) -> list[Demand]:
+        found = list(self._demands(session, resolved, "", ""))
+        others = [] if any(one.part == SCOPE for one in found) else self._scope_demands(session, resolved.preset)
+        return [*found, *others]
+
+    def _scope_demands(self, session: SessionInfo, preset: Preset | None) -> Iterator[Demand]:
+        trusted = preset if preset is not None and self._is_own(preset) else None
+        if self._toolbox is not None:
+            yield from self._toolbox.scope_demands(session, trusted, marks=self.marks_of(session))
+
+    def _is_usual(self, resolved: ResolvedAgent) -> bool:
+        """Whether it starts nothing, and sends nothing anywhere, that this machine would not without the session."""
+        if resolved.spec.kind == "offline":
+            return True
+        own = resolved.preset if resolved.preset is not None and self._is_own(resolved.preset) else None
+        if not resolved.said and own is resolved.preset:
+            return True  # nothing was said but by this user
+        try:
+            usual = self._choose("", own, "").spec
+        except (UsageError, MissingExtraError):
+            return False
+        # Where a server or a program passes words on, the name of a model says to whom.
+        passes_on = usual.argv[:1] == ("llm",) or (usual.kind == "openai" and "OPENAI_BASE_URL" in self._environ)
+        return resolved.spec == usual if passes_on else resolved.spec.reach == usual.reach
+
+    def _is_own(self, preset: Preset) -> bool:
+        return self.presets.is_from(preset, self._trusted)
+
+    def _own_tools(self, preset: Preset | None, agent: str) -> tuple[str, ...]:
+        """The tools that need no question: of a preset of the user, or of one that is named now."""
+        return preset.tools if preset is not None and (preset.name == agent or self._is_own(preset)) else ()
+
+    def _find(self, name: str) -> Preset | None:
+        return self.presets.find(name) if name else None
+
+    def _check(self, spec: str) -> None:
+        """Whether anybody is called like this; the presets are listed with the agents."""
+        try:
+            if spec:
+                parse_spec(spec)
+        except UsageError:
+            if spec.strip().startswith("command:"):
+                raise
+            try:
+                self.presets.get(spec)
+            except NotFoundError as error:
+                meant = f"did you mean {' or '.join(error.near)}? " if error.near else ""
+                named = f"the presets {', '.join(self.presets.names)}; the agents " if len(self.presets) else ""
+                raise NotFoundError(str(error), hint=f"{meant}there are {named}{GRAMMAR}", near=error.near) from None
+
+    def _resolve(self, agent: str, preset: Preset | None, model: str, about: Overview | None = None) -> ResolvedAgent:
+        said = {name: text for name, text in (("agent", agent), ("model", model)) if text}
+        choice = self._choose(agent, preset, model)
+        told = about.overrides.get("tools") if about is not None else None
+        names = told if isinstance(told, list) else preset.tools if preset is not None else ()
+        return ResolvedAgent(
+            agent=choice.agent,
+            spec=choice.spec,
+            preset=preset,
+            tools=tuple(name for name in names if isinstance(name, str)),
+            why=choice.why,
+            note="; ".join(filter(None, [self._of_two(preset), choice.note])),
+            said=said,
+        )
+
+    def _of_two(self, preset: Preset | None) -> str:
+        """That a project has a preset of the same name as one of the user's."""
+        if preset is None or self.presets.find(preset.name) is not preset or not self._is_own(preset):
+            return ""
+        own = {str(folder) for folder in self._trusted}
+        others = [path for path in self.presets.behind(preset.name) if path.rpartition("/")[0] not in own]
+        return (
+            f"{preset.name} is the preset in {preset.path}, and not that of the project in {others[0]}"
+            if others
+            else ""
+        )
+
+    def _choose(self, agent: str, preset: Preset | None, model: str) -> AgentChoice:
+        if agent:
+            spec = parse_spec(agent)
+            return self._ask(flag=spec.with_model(model) if model else spec)
+        if model and (named := find_spec(model)) is not None:
+            return self._ask_for_model(named)
+        config = self.settings.agent if self._find(self.settings.agent) is None else ""
+        default: str | AgentSpec = config or self.settings.model
+        if config and self.settings.model:
+            default = parse_spec(config).with_model(self.settings.model)
+        choice = self._ask(preset_model=_model_spec(preset), config=default)
+        if not model:
+            return choice
+        chosen = self._ask(flag=choice.spec.with_model(model))
+        return replace(choice, agent=chosen.agent, spec=chosen.spec)
+
+    def _ask(
+        self, *, flag: str | AgentSpec = "", preset_model: str | AgentSpec = "", config: str | AgentSpec = ""
+    ) -> AgentChoice:
+        return choose_agent(flag=flag, preset_model=preset_model, config=config, environ=self._environ)
+
+    def _ask_for_model(self, model: AgentSpec) -> AgentChoice:
+        """From its provider or, without a key, through the tool of the same house, as a preset would get it."""
+        try:
+            return self._ask(flag=model)
+        except (UsageError, MissingExtraError):
+            if not model.base_url and model.kind != "command":
+                choice = self._ask(preset_model=model)
+                if choice.why == "preset":
+                    return replace(choice, why="flag")
+            raise
+
+
+def preset_folders(cwd: Path, names: Sequence[str] = PROJECT_FOLDERS) -> list[Path]:
+    """Where a project keeps its presets: here, and in every folder above up to the root of the repository."""
+    above = [cwd, *cwd.parents]
+    root = next((at for at, folder in enumerate(above) if (folder / ".git").exists()), 0)
+    return [folder / name for folder in above[: root + 1] for name in names]
+
+
+def _model_spec(preset: Preset | None) -> str:
+    if preset is None:
+        return ""
+    house = preset.backend.casefold()
+    if house in PROVIDERS and not preset.model.startswith(f"{house}/"):
+        return f"{house}/{preset.model}" if preset.model else house
+    return preset.model
+
+
+def _text(about: Overview, name: str) -> str:
+    """What a session says of one of its settings; a value of another kind says nothing."""
+    value = about.overrides.get(name)
+    return value.strip() if isinstance(value, str) else ""
+
+
+def _takes_tools(agent: Agent) -> bool:
+    return not isinstance(agent, CommandAgent | OfflineAgent)

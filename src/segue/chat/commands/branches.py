@@ -1,0 +1,112 @@
+"""Other ways through the conversation, and other conversations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from segue.chat.commands.session import preview
+from segue.chat.commands.table import Command
+from segue.errors import TransitionError, UsageError
+
+if TYPE_CHECKING:
+    from segue.chat.repl import Chat
+    from segue.library import Library
+    from segue.model import Turn
+    from segue.session import LiveSession
+
+_LOOK_BACK = 16
+_PATIENCE_SECONDS = 0.5
+"""With another writer, who mostly is a conversation, and will not go away in a moment."""
+
+
+def _fork(chat: Chat, argument: str) -> None:
+    words = argument.split()
+    numbers = [word for word in words if word.isdecimal()]
+    names = [word for word in words if not word.isdecimal()]
+    if len(numbers) > 1 or len(names) > 1:
+        raise UsageError(
+            f"{argument!r} is not a name and a turn", hint="/fork other-idea 3 shares the first three turns"
+        )
+    before = chat.session.branch
+    name = chat.session.fork(at=int(numbers[0]) if numbers else None, name=names[0] if names else None)
+    shared = chat.session.overview.turn_count
+    chat.terminal.note(f"now in {name}, which shares {_turns(shared)} with {before}; /switch {before} goes back")
+
+
+def _branches(chat: Chat, _: str) -> None:
+    overview = chat.session.overview
+    width = max(map(len, overview.branches))
+    lines = [
+        f"{'*' if branch.name == overview.branch else ' '} {branch.name:<{width}}  {_turns(branch.turn_count)}"
+        + (f", from {branch.parent} at {branch.at}" if branch.parent else "")
+        for branch in overview.branches.values()
+    ]
+    chat.terminal.say("\n".join(lines))
+
+
+def _switch(chat: Chat, argument: str) -> None:
+    if not argument:
+        _branches(chat, "")
+        return
+    chat.session.switch(argument)
+    chat.terminal.note(f"now in {argument}, with {_turns(chat.session.overview.turn_count)}")
+
+
+def _undo(chat: Chat, _: str) -> None:
+    found = _last_of_user(chat)
+    if found is None:
+        raise UsageError("there is nothing to undo", hint="nothing has been said in this branch")
+    number, turn = found
+    before = chat.session.branch
+    name = chat.session.fork(at=number - 1)
+    chat.terminal.note(
+        f"back before turn {number} ({preview(turn.content)}), now in {name}; "
+        f"nothing is lost: /switch {before} goes back"
+    )
+
+
+def _last_of_user(chat: Chat) -> tuple[int, Turn] | None:
+    """The newest turn of the user with its number; a long conversation is read only as far back as needed."""
+    total, count = chat.session.overview.turn_count, _LOOK_BACK
+    while True:
+        turns = chat.session.tail(count)
+        for back, turn in enumerate(reversed(turns)):
+            if turn.role == "user":
+                return total - back, turn
+        if len(turns) < count:
+            return None
+        count *= 4
+
+
+def _load(chat: Chat, argument: str) -> None:
+    if not argument:
+        raise UsageError("which session?", hint="/load ID, or the beginning of one")
+    wanted = chat.library.resolve(argument)
+    if wanted == chat.session.id:
+        raise UsageError(f"this is session {wanted}", hint="/load ID goes to another one")
+    session = resume(chat, chat.library, wanted, f"Session {wanted}")
+    if session is not None:
+        chat.go_to(session)
+
+
+def resume(chat: Chat, library: Library, id: str, called: str) -> LiveSession | None:
+    """Become the writer of another session; None if it is completed, and the person leaves it at that."""
+    try:
+        return library.resume(id, timeout_seconds=_PATIENCE_SECONDS)
+    except TransitionError:
+        if not chat.terminal.ask(f"{called} is completed. Go on with it?", default=False):
+            return None
+        return library.resume(id, override=True, timeout_seconds=_PATIENCE_SECONDS)
+
+
+def _turns(count: int) -> str:
+    return f"{count} turn{'' if count == 1 else 's'}"
+
+
+COMMANDS = (
+    Command(name="fork", usage="[NAME] [N]", help="go another way from here, or from turn N", run=_fork),
+    Command(name="branches", help="show the ways there are", run=_branches),
+    Command(name="switch", usage="[BRANCH]", help="go on in another branch", run=_switch, completes="branch"),
+    Command(name="undo", help="go back before your last message; it is kept", run=_undo),
+    Command(name="load", usage="ID", help="go to another session", run=_load, completes="session"),
+)

@@ -1,0 +1,218 @@
+"""What of the history is sent: all of it while it fits, then its beginning and its end.
+
+A tool call and its results stand or fall together, since every provider refuses half of a pair. A call that never got
+a result (the tool died, the machine died) is answered in the window alone; the record stays as it is.
+"""
+
+from __future__ import annotations
+
+from itertools import takewhile
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import Struct
+
+from segue.chat.agent import Message
+from segue.model import ROLES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from segue.chat.agent import Role
+    from segue.chat.context.tokens import Counter
+    from segue.model import JsonObject, Turn
+
+SHARE_PERCENT = 80
+"""Of the budget: the rest is for the answer, and for what was only estimated."""
+
+KEEP_FIRST = 2
+KEEP_LAST = 10
+NO_RESULT = "no result: interrupted"
+OVERHEAD_TOKENS = 4
+"""What a message costs beyond its text: its role and its separators."""
+
+
+class Window(Struct, frozen=True, kw_only=True):
+    """What an agent is told of the conversation."""
+
+    messages: tuple[Message, ...]
+    dropped: int
+    """Turns that were left out."""
+    marker: str
+    """What stands in their place; empty if none was."""
+    tokens: int
+
+
+class _Unit(Struct, frozen=True, gc=False):
+    """Turns that stay together, as messages; most often one."""
+
+    start: int
+    """Its place on the branch, counted from 0."""
+    end: int
+    messages: tuple[Message, ...]
+    tokens: int
+    lacks_results: bool
+
+
+def limit_of(budget: int) -> int:
+    """How much of a budget is used before turns are left out."""
+    return budget * SHARE_PERCENT // 100
+
+
+def fit(
+    turns: Sequence[Turn],
+    *,
+    budget: int,
+    counter: Counter,
+    reserved: int = 0,
+    first: Sequence[Turn] = (),
+    unseen: int = 0,
+) -> Window:
+    """The turns that fit in the budget, oldest first, the newest of the user always among them.
+
+    `reserved` is what the system prompt takes of the budget. Where so many turns lie between that they need not be
+    read, `first` has those of the beginning, `unseen` says how many lie between, and `turns` has those of the end.
+    """
+    limit = limit_of(budget) - reserved
+    total = len(first) + unseen + len(turns)
+    if unseen:
+        # What a call in front of the unseen turns got in answer may be among them: such a call is left out as well.
+        begin = takewhile(lambda unit: not unit.lacks_results, _units(first, 0, counter))
+        units = [*begin, *_units(turns, len(first) + unseen, counter)]
+    else:
+        units = _units([*first, *turns], 0, counter)
+    if units and (unseen or sum(unit.tokens for unit in units) > limit):
+        units = _kept(units, total, limit, counter)
+    return _window(units, total, counter)
+
+
+def cost_of(message: Message, counter: Counter) -> int:
+    """What a message takes of the budget."""
+    parts = counter.count(msgspec.json.encode(message.parts, enc_hook=str).decode()) if message.parts else 0
+    return OVERHEAD_TOKENS + counter.count(message.content) + parts
+
+
+def message_of(turn: Turn) -> Message:
+    role: Role = turn.role if turn.role in ROLES else "user"  # type: ignore[assignment]  # one of them, as it says
+    return Message(role=role, content=turn.content, parts=tuple(map(_lean, turn.parts)) if turn.parts else ())
+
+
+def _lean(part: JsonObject) -> JsonObject:
+    """Without what a result repeats of its call, which is sent beside it."""
+    if part.get("type") != "tool_result" or "arguments" not in part:
+        return part
+    return {name: value for name, value in part.items() if name != "arguments"}
+
+
+def marker_of(count: int) -> str:
+    return f"[{count:,} earlier turn{' is' if count == 1 else 's are'} left out]"
+
+
+def _kept(units: list[_Unit], total: int, limit: int, counter: Counter) -> list[_Unit]:
+    """The first and the last, and of these, from the older side of the last on, only what fits."""
+    newest = next((unit for unit in reversed(units) if _is_from_user(unit)), units[-1])
+    head = _covering(units, KEEP_FIRST) if units[0].start == 0 else []
+    tail = [unit for unit in reversed(_covering(units[::-1], KEEP_LAST)) if unit not in head]
+    kept = [*head, *tail] if newest in head or newest in tail else [*head, newest, *tail]
+    used = sum(unit.tokens for unit in kept)
+    for unit in [*tail, *reversed(head)]:
+        if used + _marker_tokens(kept, total, counter) <= limit:
+            break
+        if unit is not newest:
+            kept.remove(unit)
+            used -= unit.tokens
+    return kept
+
+
+def _covering(units: Sequence[_Unit], count: int) -> list[_Unit]:
+    """As many of the units as are needed for so many turns."""
+    taken: list[_Unit] = []
+    turns = 0
+    for unit in units:
+        if turns >= count:
+            break
+        taken.append(unit)
+        turns += unit.end - unit.start
+    return taken
+
+
+def _is_from_user(unit: _Unit) -> bool:
+    return any(message.role == "user" for message in unit.messages)
+
+
+def _gaps(kept: Sequence[_Unit], total: int) -> dict[int, int]:
+    """How many turns are missing before each of the kept units, and behind the last, where any are."""
+    ends = [0, *(unit.end for unit in kept)]
+    starts = [*(unit.start for unit in kept), total]
+    return {number: start - end for number, (end, start) in enumerate(zip(ends, starts, strict=True)) if start > end}
+
+
+def _marker_tokens(kept: Sequence[_Unit], total: int, counter: Counter) -> int:
+    return sum(OVERHEAD_TOKENS + counter.count(marker_of(count)) for count in _gaps(kept, total).values())
+
+
+def _window(kept: Sequence[_Unit], total: int, counter: Counter) -> Window:
+    missing = _gaps(kept, total)
+    messages: list[Message] = []
+    for number in range(len(kept) + 1):
+        if number in missing:
+            messages.append(Message(role="user", content=marker_of(missing[number])))
+        if number < len(kept):
+            messages += kept[number].messages
+    return Window(
+        messages=tuple(messages),
+        dropped=sum(missing.values()),
+        marker=marker_of(next(iter(missing.values()))) if missing else "",
+        tokens=sum(unit.tokens for unit in kept) + _marker_tokens(kept, total, counter),
+    )
+
+
+def _units(turns: Sequence[Turn], offset: int, counter: Counter) -> list[_Unit]:
+    """The turns in runs that no pair of a call and its result reaches across."""
+    until, orphans = _pairs(turns)
+    units: list[_Unit] = []
+    place = 0
+    while place < len(turns):
+        start, end = place, place + 1
+        messages: list[Message] = []
+        lacks_results = False
+        while place < end:
+            end = max(end, until.get(place, 0) + 1)
+            messages.append(message_of(turns[place]))
+            if place in orphans:
+                messages.append(_unanswered(orphans[place]))
+                lacks_results = True
+            place += 1
+        tokens = sum(cost_of(message, counter) for message in messages)
+        units.append(_Unit(offset + start, offset + end, tuple(messages), tokens, lacks_results))
+    return units
+
+
+def _pairs(turns: Sequence[Turn]) -> tuple[dict[int, int], dict[int, list[str]]]:
+    """For each turn with calls, the turn of the last result; and the calls without a result, by their turn."""
+    until: dict[int, int] = {}
+    waiting: dict[str, list[int]] = {}
+    orphans: dict[int, list[str]] = {}
+    for place, turn in enumerate(turns):
+        for part in turn.parts:
+            name = str(part.get("id", ""))
+            match part.get("type"):
+                case "tool_call":
+                    # Some tools number the calls of every turn from the start: an older one of this name waits no more.
+                    calls = waiting.setdefault(name, [])
+                    for lost in [call for call in calls if call != place]:
+                        orphans.setdefault(lost, []).append(name)
+                        calls.remove(lost)
+                    calls.append(place)
+                case "tool_result" if waiting.get(name):
+                    call = waiting[name].pop(0)
+                    until[call] = max(until.get(call, 0), place)
+    for name, calls in waiting.items():
+        for call in calls:
+            orphans.setdefault(call, []).append(name)
+    return until, orphans
+
+
+def _unanswered(names: Sequence[str]) -> Message:
+    parts: tuple[JsonObject, ...] = tuple({"type": "tool_result", "id": name, "content": NO_RESULT} for name in names)
+    return Message(role="tool", content=NO_RESULT, parts=parts)

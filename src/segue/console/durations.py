@@ -1,0 +1,83 @@
+"""Times as people say and read them."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from segue.clock import local
+from segue.console import output
+from segue.errors import UsageError
+from segue.formats.transcript import iso
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_HOUR, _DAY = timedelta(hours=1), timedelta(days=1)
+_AGES = {
+    ("h", "hour", "hours"): _HOUR,
+    ("d", "day", "days"): _DAY,
+    ("w", "week", "weeks"): 7 * _DAY,
+    ("mo", "month", "months"): 31 * _DAY,  # the longest that there is: nothing is ever older than it is called
+    ("y", "year", "years"): 366 * _DAY,
+}
+_SHORT = {("s", "second", "seconds"): timedelta(seconds=1), ("m", "min", "minute", "minutes"): timedelta(minutes=1)}
+_UNITS = {word: size for words, size in (_AGES | _SHORT).items() for word in words}
+_SPAN = re.compile(r"([0-9]{1,9})\s*([a-z]+)")
+_STEPS = ((60, "s", 1), (3600, "m", 60), (86400, "h", 3600), (14 * 86400, "d", 86400))
+
+
+def parse_age(text: str) -> timedelta:
+    """How old something must be to go: 12h, 30d, 2w, 6mo or 1y. Nothing below an hour, and m is no unit."""
+    said, hint = text.strip(), "say it as in 12h, 30d, 2w, 6mo or 1y"
+    if (found := _SPAN.fullmatch(said)) is not None and found[2] == "m":
+        raise UsageError(
+            f"{said!r:.60} could be minutes or months; nothing was done",
+            hint=f"say {found[1]}mo for months; nothing below an hour is cleaned",
+        )
+    age = _parse_span(said)
+    if age is None:
+        raise UsageError(f"{text!r:.60} is not a length of time", hint=hint)
+    if age < _HOUR:
+        raise UsageError(f"{said!r:.60} is less than an hour; nothing was done", hint=hint)
+    return age
+
+
+def parse_since(text: str, now: datetime) -> datetime:
+    """A moment: so long ago (also in minutes), or a date or time, which is local unless it says its zone."""
+    try:
+        if (span := _parse_span(text.strip())) is not None:
+            return now - span
+        return datetime.fromisoformat(text.strip()).astimezone(UTC)
+    except (ValueError, OverflowError, OSError):
+        raise UsageError(
+            f"{text!r:.60} is not a time", hint="say it as in 7d, 2026-11-01 or 2026-11-01T09:30:00Z"
+        ) from None
+
+
+def _parse_span(text: str) -> timedelta | None:
+    found = _SPAN.fullmatch(text)
+    try:
+        return int(found[1]) * _UNITS[found[2]] if found is not None and found[2] in _UNITS else None
+    except OverflowError:
+        return None
+
+
+def ago(moment: datetime, now: datetime) -> str:
+    """How long ago, short; the day itself once it is two weeks back."""
+    seconds = int((now - moment).total_seconds())
+    if seconds < 0:
+        return f"{local(moment):%Y-%m-%d %H:%M}"
+    for limit, unit, size in _STEPS:
+        if seconds < limit:
+            return f"{seconds // size}{unit} ago" if seconds else "now"
+    return f"{local(moment):%Y-%m-%d}"
+
+
+def moment_words() -> Callable[[datetime], str]:
+    """How times are shown: relative to now at a terminal, exact everywhere else."""
+    if not output.stdout_is_tty():
+        return iso
+    now = datetime.now(UTC)
+    return lambda moment: ago(moment, now)

@@ -1,0 +1,90 @@
+"""A conversation of a workspace in the built-in chat."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from segue.chat.agents.resolver import AgentResolver, preset_folders
+from segue.chat.dialect import Dialect
+from segue.chat.drafts import Drafts
+from segue.chat.start import attach, resume, run, show_recap
+from segue.console import output
+from segue.console.paths import trust_folder
+from segue.dialects.cortext.conversations import CHAT
+from segue.dialects.cortext.messages import resuming, since
+from segue.dialects.cortext.slash_commands import RESUME, settle, workspace_commands
+from segue.dialects.cortext.workspace import BUILT_IN
+from segue.tools.approval import trust_prompt
+from segue.trust import Trust
+
+if TYPE_CHECKING:
+    from segue.chat.conversation import Conversation
+    from segue.dialects.cortext.context import WorkspaceContext
+    from segue.dialects.cortext.conversation_list import ConversationSummary
+
+
+class CortextChat:
+    """All that a conversation at a terminal, or from a script, needs."""
+
+    def __init__(self, desk: WorkspaceContext) -> None:
+        self._desk = desk
+        self._conversations = desk.conversations
+        self.terminal = output.conversation(desk.history)
+        self._resolver = AgentResolver(
+            environ=desk.environ,
+            folders=[*desk.workspace.type_folders, *preset_folders(desk.workspace.root)],
+            trusted=(BUILT_IN,),
+            confirm=trust_prompt(self.terminal),
+            trust=Trust(trust_folder()),
+            notify=self.terminal.note,
+            drafts=Drafts(desk.history.parent / "drafts"),
+        )
+
+    def begin(self, type: str, topic: str, *, agent: str, model: str) -> int:
+        self._desk.workspace.get_type(type)
+        self._resolver.choose(agent, preset=type, model=model)  # whoever cannot answer says so before anything begins
+        session = self._conversations.begin(type, topic, tool=CHAT, agent=agent, model=model)
+        try:
+            conversation = attach(self._resolver, session, agent, model)
+        except BaseException:
+            session.release()
+            raise
+        return self._hold(conversation)
+
+    def come_back(self, card: ConversationSummary, *, agent: str, model: str, override: bool) -> int:
+        conversation = resume(self._desk.library, self._resolver, card.id, agent=agent, model=model, override=override)
+        session = conversation.session
+        try:
+            self.terminal.say(resuming(session.title))
+            for change in self._conversations.drift(session):
+                self.terminal.note(change)
+            self._conversations.note_tool(session, tool=CHAT, agent=agent, model=model)
+            when = since(card.last_active, self._conversations.clock())
+            show_recap(session, self.terminal, when=when, was=card.status)
+        except BaseException:
+            session.release()
+            raise
+        return self._hold(conversation)
+
+    def _hold(self, conversation: Conversation) -> int:
+        desk = self._desk
+        dialect = Dialect(
+            name="cortext",
+            greeting="conversation {id} · /help lists the commands, /workspace.stop-conversation saves and leaves",
+            resume=RESUME,
+            farewell="come back with: {resume}",
+            settle=partial(settle, self._conversations, self.terminal),
+            idle_seconds=desk.workspace.config.idle_minutes * 60,
+            autorecord=True,
+            extra=workspace_commands(lambda: self._conversations),
+        )
+        return run(
+            desk.library,
+            conversation,
+            self._resolver,
+            dialect=dialect,
+            terminal=self.terminal,
+            cwd=desk.cwd,
+            home=desk.home,
+        )

@@ -1,0 +1,199 @@
+"""`session.json`: what Cortext shows of a conversation, and under `segue` every event that is no turn."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from segue.dialects.cortext.format.stub import conversation_type
+from segue.formats.records import BadRecordError, event_of, parse_moment, plain_of, typed
+from segue.formats.sealed import Layout, lay_list, lay_out, lay_value
+from segue.model import Count, Event, JsonObject, Metadata, Overview, Turn, fold, overview_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+LAYOUT_VERSION = 1
+"""Of what stands under `segue`; the version of the session itself is in its metadata."""
+
+TOP = (
+    "version",
+    "conversation_id",
+    "conversation_type",
+    "title",
+    "status",
+    "created_at",
+    "last_active",
+    "message_count",
+    "agent_config",
+    "context_summary",
+)
+CONFIG = ("command", "system_prompt_hash", "model", "tools", "tool")
+LAYOUT = Layout(TOP, ())
+VERSION = "1.0"
+WORDS = ("active", "paused", "completed")
+"""Of Cortext, for the status; `interrupted` is shown as paused."""
+
+_BYTES = re.compile(rb'\n    "bytes": ([0-9]{1,18}),\n    "head": ')
+
+
+Gap = tuple[int, int]
+"""The first and the last of numbers that no event has."""
+
+
+class CortextDocument(Struct, frozen=True, kw_only=True):
+    """A whole file: immutable, and cheap to extend."""
+
+    folder: str
+    """The name of the conversation's folder, which is its conversation_id."""
+    overview: Overview
+    """What comes of all events, the turns included."""
+    events: tuple[Event, ...]
+    """All but the turns."""
+    pieces: tuple[bytes, ...]
+    """The same, as they stand in the file."""
+    size: int = 0
+    """How many bytes of messages.jsonl are accounted for."""
+    top: JsonObject = {}
+    """The fields of the file as they were found, but for ours."""
+    model: str = ""
+    """The last that a turn names."""
+    missing: tuple[Gap, ...] = ()
+    """Where another program threw events away."""
+    turns: tuple[bytes, ...] = ()
+    """The turns, while messages.jsonl is being replaced: as long as they stand here, that file does not count."""
+    version: int = LAYOUT_VERSION
+
+    def extended(self, events: Sequence[Event], overview: Overview, size: int) -> CortextDocument:
+        """With more events; `overview` is what comes of all of them."""
+        others = [event for event in events if not isinstance(event, Turn)]
+        models = [event.model for event in events if isinstance(event, Turn) and event.model]
+        return replace(
+            self,
+            events=(*self.events, *others),
+            pieces=(*self.pieces, *map(piece_of, others)),
+            overview=overview,
+            size=size,
+            model=models[-1] if models else self.model,
+        )
+
+    def shown(self) -> JsonObject:
+        """The fields above; what another program wrote stays as it is as long as it says the same."""
+        known, top = self.overview, self.top
+        found: JsonObject = {
+            "version": top.get("version", VERSION),
+            "conversation_id": self.folder,
+            "conversation_type": conversation_type(known.extra, self.folder),
+            "title": known.title,
+            "status": known.status if known.status in WORDS else "paused",
+            "created_at": _kept(top.get("created_at"), known.created_at),
+            "last_active": _kept(top.get("last_active"), known.updated_at),
+            "message_count": sum(branch.own for branch in known.branches.values()),
+            "agent_config": self._config(),
+            "context_summary": known.summary,
+        }
+        return {**found, **{name: value for name, value in top.items() if name not in found}}
+
+    def encode(self) -> bytes:
+        """The file."""
+        counts = {branch.name: branch.own for branch in self.overview.branches.values() if branch.own}
+        ours = [("version", b"%d" % self.version), ("seq", b"%d" % self.overview.seq)]
+        ours.append(("turns", lay_value(counts, 4)[4:]))
+        if self.model:
+            ours.append(("model", lay_value(self.model, 0)))
+        if self.missing:
+            ours.append(("missing", lay_value(self.missing, 4)[4:]))
+        if self.turns:
+            ours.append(("whole", b"true"))
+        ours.append(("events", lay_list([*self.pieces, *self.turns], 6)))
+        ours.append(("bytes", b"%d" % self.size))
+        return lay_out([(name, lay_value(value, 2)[2:]) for name, value in self.shown().items()], ours, self.overview)
+
+    def _config(self) -> JsonObject:
+        known, top = self.overview, self.top.get("agent_config")
+        values = known.overrides
+        command = values.get("command") or known.extra.get("command")
+        ours: JsonObject = {
+            "command": command or f"/workspace.{conversation_type(known.extra, self.folder)}",
+            "system_prompt_hash": (known.preset.hash if known.preset else "") or values.get("prompt_hash") or "",
+            "model": values.get("model") or self.model,
+            "tools": values.get("mcp_tools") or [],
+            "tool": values.get("tool") or "",
+        }
+        return {**ours, **{name: value for name, value in _object(top).items() if name not in ours}}
+
+
+def begin(folder: str, events: Sequence[Event], overview: Overview, size: int) -> CortextDocument:
+    """The file of a session that has just these events."""
+    return CortextDocument(folder=folder, overview=overview, events=(), pieces=()).extended(events, overview, size)
+
+
+def restore(found: JsonObject, session_id: str, folder: str) -> CortextDocument | None:
+    """The document that a sealed file is, without a look at its turns; None where only these could tell."""
+    ours = _object(found.get("segue"))
+    head = _object(ours.get("head"))
+    try:
+        events = [entry_of(entry) for entry in typed(ours["events"], list[JsonObject])]
+        counts = typed(ours["turns"], dict[str, Count])
+        seq, size, version = (typed(ours[name], Count) for name in ("seq", "bytes", "version"))
+        first, updated_at = events[0], parse_moment(head.get("updated_at"))
+    except (BadRecordError, LookupError):
+        return None
+    if "whole" in ours or not isinstance(first, Metadata):
+        return None
+    events[0] = replace(first, session_id=session_id)
+    known = overview_of(fold(events))
+    if not counts.keys() <= known.branches.keys():
+        return None
+    branches = {name: replace(branch, own=counts.get(name, 0)) for name, branch in known.branches.items()}
+    return CortextDocument(
+        folder=folder,
+        overview=replace(known, branches=branches, seq=seq, updated_at=updated_at),
+        events=tuple(events),
+        pieces=tuple(map(piece_of, events)),
+        size=size,
+        top={name: value for name, value in found.items() if name != "segue"},
+        model=str(ours.get("model", "")),
+        missing=missing_in(ours),
+        version=version,
+    )
+
+
+def size_in(data: bytes) -> int:
+    """How many bytes of messages.jsonl a sealed file accounts for; -1 if it does not say."""
+    found = _BYTES.match(data, max(0, data.rfind(b'\n    "bytes": ')))
+    return int(found[1]) if found else -1
+
+
+def missing_in(ours: JsonObject) -> tuple[Gap, ...]:
+    try:
+        return typed(ours.get("missing", ()), tuple[Gap, ...])
+    except BadRecordError:
+        return ()
+
+
+def piece_of(event: Event) -> bytes:
+    return lay_value({**plain_of(event), "seq": event.seq}, 6)
+
+
+def entry_of(plain: JsonObject) -> Event:
+    """BadRecordError with the reason."""
+    seq = plain.get("seq")
+    if not isinstance(seq, int) or seq < 1:
+        raise BadRecordError("it has no number")
+    return event_of({name: value for name, value in plain.items() if name != "seq"}, seq)
+
+
+def _object(value: object) -> JsonObject:
+    return value if isinstance(value, dict) else {}
+
+
+def _kept(found: object, now: datetime) -> object:
+    try:
+        return found if found is not None and parse_moment(found) == now else now
+    except BadRecordError:
+        return now

@@ -1,0 +1,103 @@
+"""A new workspace: its folder, a git repository around it, and the slash commands of the AI tools."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from segue.console import output
+from segue.console.exit_codes import Exit
+from segue.console.paths import trust_folder
+from segue.dialects.cortext.command_files import TOOLS, command_files, install
+from segue.dialects.cortext.context import STARTS, marks_of
+from segue.dialects.cortext.workspace import make_workspace
+from segue.dialects.resuming import here
+from segue.git import (
+    TIMEOUT_SECONDS,
+    Git,
+    find_location,
+    find_programs,
+    find_repository,
+    is_trusted,
+    make_repository,
+    trust_repository,
+)
+from segue.trust import Trust
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from segue.dialects.cortext.workspace import Workspace
+    from segue.git import RepositoryLocation
+
+_SHOWN_PROGRAMS = 8
+
+
+def set_up(folder: Path, tools: tuple[str, ...], *, git: bool, trusts: bool) -> int:
+    from segue.integrations import find_installed
+
+    for name in tools:
+        command_files(name, ())  # whoever misspelt one is told before anything is made
+    workspace = make_workspace(here() / folder, tool=tools[0] if len(tools) == 1 else "")
+    output.line(f"Workspace: {workspace.root}")
+    if workspace.config.tool in tools:
+        marks_of(workspace.url).put(STARTS, workspace.config.tool)
+    if git:
+        _set_up_repository(workspace, trusts=trusts)
+    found = tools or tuple(tool.name for tool in find_installed(os.environ) if tool.name in TOOLS)
+    for name in found:
+        _install(workspace, name)
+    if not found:
+        output.line(f"No AI tool was found here; --tool NAME adds the slash commands for one ({', '.join(TOOLS)})")
+    output.line('Begin with: cortext new brainstorm "topic"')
+    return Exit.DONE
+
+
+def _install(workspace: Workspace, tool: str) -> None:
+    types = workspace.types()
+    for problem in types.problems:
+        output.warn(str(problem))
+    done = install(workspace.root, command_files(tool, types))
+    output.line(f"Slash commands for {tool}: {len(done.written)} written, {len(done.unchanged)} there already")
+    for kept in done.kept:
+        output.warn(f"left as it is: {kept}")
+
+
+def _set_up_repository(workspace: Workspace, *, trusts: bool) -> None:
+    """Make one unless there is one; a workspace works without git all the same."""
+    found = find_repository(workspace.root, environ=os.environ)
+    if found is not None:
+        if found.place is not None:
+            _ask_for_trust(found.place, trusts=trusts)
+        return
+    try:
+        ended = make_repository(workspace.root, os.environ, timeout_seconds=TIMEOUT_SECONDS)
+    except OSError:
+        output.warn("there is no git here, so conversations are kept and not committed")
+        return
+    place = find_location(workspace.root)
+    if ended.code != 0 or place is None:
+        output.warn(f"git made no repository, so conversations are kept and not committed: {ended.errors.strip():.200}")
+        return
+    trust_repository(place, Trust(trust_folder()))
+    output.line("Git repository: made")
+
+
+def _ask_for_trust(place: RepositoryLocation, *, trusts: bool) -> None:
+    """A repository that came from elsewhere may run programs of its own; what it would run is shown first."""
+    trust = Trust(trust_folder())
+    if is_trusted(place, trust):
+        return
+    try:
+        programs = find_programs(Git(place=place, environ=os.environ, timeout_seconds=TIMEOUT_SECONDS))
+    except OSError:
+        output.warn("there is no git here, so conversations are kept and not committed")
+        return
+    if programs and not trusts:
+        more = f" and {len(programs) - _SHOWN_PROGRAMS} more" if len(programs) > _SHOWN_PROGRAMS else ""
+        output.warn(f"{place.root} has hooks or settings of its own: {', '.join(programs[:_SHOWN_PROGRAMS])}{more}")
+        question = "Let git run what they name when a conversation is committed?"
+        if not (output.stdin_is_tty() and output.confirm(question, yes=False)):
+            output.line("Conversations are committed without them; cortext init --trust lets them run")
+            return
+    trust_repository(place, trust)

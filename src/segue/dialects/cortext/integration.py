@@ -1,0 +1,141 @@
+"""A conversation of a workspace in an AI tool: held there, taken back, and stopped as every other."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from segue.console import output
+from segue.dialects.cortext.conversations import CHAT
+from segue.errors import NotFoundError, SegueError, UsageError
+from segue.integrations import INTEGRATIONS, run
+from segue.integrations.link import Link, link_of
+from segue.transfer.handover import EVER, hand_over, handed_over_since, take_back
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from segue.dialects.cortext.context import WorkspaceContext
+    from segue.dialects.cortext.conversations import Stopped
+    from segue.integrations import Integration, Launch
+    from segue.session import LiveSession
+    from segue.transfer.handover import How
+
+_SAYS_ITS_SESSION = {"claude": "CLAUDE_CODE_SESSION_ID", "codex": "CODEX_THREAD_ID"}
+"""Variables by which a command that a tool runs knows in which of its sessions that is."""
+HELD = "CORTEXT_CONVERSATION"
+"""By this one it knows for which conversation the tool was started, if it was started from here."""
+
+
+def find_tool(name: str, environ: Mapping[str, str]) -> Integration:
+    """Raises NotFoundError if there is no such tool here."""
+    tool = INTEGRATIONS.get(name)
+    if tool is None:
+        raise NotFoundError(f"there is no tool {name!r:.40}", hint=f"there are {', '.join([CHAT, *INTEGRATIONS])}")
+    if tool.find(environ) is None:
+        raise NotFoundError(
+            f"{name} is not on the PATH", hint=f"install it, or say --tool {CHAT} for the built-in chat"
+        )
+    return tool
+
+
+def session_around(tool: str, environ: Mapping[str, str]) -> str:
+    """The tool's own session that this command was called from; empty if it was not, or nobody says."""
+    return environ.get(_SAYS_ITS_SESSION.get(tool, ""), "")
+
+
+def sessions_around(environ: Mapping[str, str]) -> dict[str, str]:
+    """The sessions that this command was called from, by tool."""
+    return {tool: found for tool in _SAYS_ITS_SESSION if (found := session_around(tool, environ))}
+
+
+def hold(
+    desk: WorkspaceContext, session: LiveSession, tool: Integration, *, model: str = "", topic: str = ""
+) -> Stopped:
+    """Talk in the tool until it ends, take over what was said there, and stop the conversation."""
+    try:
+        for warning in desk.conversations.drift(session):
+            output.write_stderr(warning)
+        launch = _prepare(desk, session, tool, model=model, prompt=_prompt(tool, topic))
+        desk.conversations.note_tool(session, tool=tool.name, tool_session=launch.native_id, model=model)
+        desk.vouch(session, Link(tool.name, launch.native_id))
+    finally:
+        session.release()
+    code = run(launch, {**desk.environ, HELD: session.id})
+    if code != 0:
+        output.warn(f"{tool.name} ended with {code}; what was said there is taken over all the same")
+    session = desk.library.open(session.id)
+    try:
+        _take_over(desk, session, tool, launch.native_id)
+        leave = desk.conversations.complete if session.status == "completed" else desk.conversations.stop
+        is_stopped = session.status in {"paused", "completed"}  # by a slash command in the tool, which said why
+        return leave(session, summary=session.overview.summary if is_stopped else "")
+    finally:
+        session.release()
+
+
+def catch_up(desk: WorkspaceContext, session: LiveSession) -> None:
+    """Record what was said in the tool since, if nobody has: a terminal may be closed while the tool runs."""
+    link = link_of(session.overview)
+    if link is None or link.tool not in INTEGRATIONS:
+        return
+    if not link.is_agreed(desk.marks_of(session.id), confirm):
+        output.warn(f"this conversation was not held in {link.tool} here, so nothing is copied from there")
+        return
+    since = handed_over_since(session.overview.overrides.get("tool_since"))
+    _take_over(desk, session, INTEGRATIONS[link.tool], link.native_id, since=since)
+
+
+def confirm(question: str) -> bool:
+    """Ask, where there is somebody to answer: nobody is a no."""
+    return output.stdin_is_tty() and output.confirm(question, yes=False)
+
+
+def part(session: LiveSession) -> None:
+    """Where the conversation was only a part of a session of the tool, that session goes on without it."""
+    known = session.overview.overrides
+    if "tool_since" in known:
+        session.override({name: value for name, value in known.items() if name not in {"tool_session", "tool_since"}})
+
+
+def _take_over(
+    desk: WorkspaceContext, session: LiveSession, tool: Integration, native_id: str, *, since: datetime = EVER
+) -> None:
+    try:
+        returned = take_back(
+            desk.library, session, tool, native_id, environ=desk.environ, cwd=desk.workspace.root, since=since
+        )
+    except SegueError as error:
+        output.warn(f"what was said in {tool.name} cannot be read: {error}")
+        return
+    for damage in returned.transcript.damages:
+        output.warn(f"what was said in {tool.name} cannot be read whole: {damage}")
+    if returned.transcript.native_id not in {"", native_id}:  # the tool went on under another name
+        desk.conversations.note_tool(session, tool=tool.name, tool_session=returned.transcript.native_id)
+        desk.vouch(session, Link(tool.name, returned.transcript.native_id))
+
+
+def _prepare(desk: WorkspaceContext, session: LiveSession, tool: Integration, *, model: str, prompt: str) -> Launch:
+    how: How = {
+        "cwd": desk.workspace.root,
+        "environ": desk.environ,
+        "prompt": prompt,
+        "headless": not output.stdin_is_tty(),
+        "model": model,
+    }
+    instructions = desk.conversations.instructions_of(session)
+    handover = hand_over(session, tool, how, system=instructions, marks=desk.marks_of(session.id))
+    for loss in handover.losses:
+        output.note(f"for {tool.name}: {loss}")
+    return handover.launch
+
+
+def _prompt(tool: Integration, topic: str) -> str:
+    """What is said first: the topic of a new conversation; without a terminal, all that stands on the input."""
+    if output.stdin_is_tty():
+        return topic
+    said = "\n".join(filter(None, [topic, (sys.stdin.read() if sys.stdin is not None else "").strip()]))
+    if not said:
+        raise UsageError(f"there is no terminal to open {tool.name} at", hint="pipe in what you want to say there")
+    return said

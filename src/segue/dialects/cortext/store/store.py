@@ -1,0 +1,340 @@
+"""The store over a workspace of Cortext. Files are the truth; everything else here can be lost."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from copy import deepcopy
+from functools import partial
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from segue.clock import utc_now
+from segue.dialects.cortext.format import (
+    HIDDEN,
+    LAYOUT_VERSION,
+    MESSAGES,
+    SESSION,
+    CortextDocument,
+    begin,
+    document_name,
+    encode_turns,
+    look_up,
+    next_folder,
+    place_of,
+    stub,
+)
+from segue.dialects.cortext.store.conversation import ConversationFiles
+from segue.dialects.cortext.store.listing import CONVERSATIONS, CortextListing, files_of, revision_of
+from segue.dialects.cortext.store.recovery import finish, salvage
+from segue.dialects.cortext.store.writer import CortextWriter
+from segue.durable.file_store import FileStore, SessionFiles, released_on_error
+from segue.durable.folder import purpose_of
+from segue.durable.kernel import KERNEL, Kernel
+from segue.durable.log import Log
+from segue.durable.quarantine import keep_fragment, set_aside
+from segue.durable.snapshot import Snapshot, signature_of
+from segue.durable.trash import FileTrash
+from segue.errors import (
+    Damage,
+    DamagedError,
+    ReadOnlyError,
+    SegueError,
+    SessionExistsError,
+    StorageError,
+    UsageError,
+)
+from segue.model import Metadata, Turn, check_beginning
+from segue.store import FORMAT_VERSION, WAIT_SECONDS, Capabilities, Durability, Examination, Recovery
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from datetime import datetime
+
+    from segue.durable.folder import Folder
+    from segue.durable.lock import WriterLock
+    from segue.model import Event, Overview, Session
+    from segue.store import Owner
+
+WORKSPACE = ".workspace"
+
+
+class CortextStore(FileStore):
+    """See store.Store. A folder a conversation; locks and fragments in `.workspace`, out of sight of git.
+
+    A file that is replaced unsynced could be lost whole, so every append is synced, whatever durability is asked for.
+    """
+
+    scheme = "cortext"
+    listing_type = CortextListing
+    _listing: CortextListing
+
+    def __init__(self, root: str, *, kernel: Kernel = KERNEL, clock: Callable[[], datetime] = utc_now) -> None:
+        super().__init__(root, kernel=kernel, clock=clock)
+        self._conversations = self.folder.sub(CONVERSATIONS)
+        self._locks = self.folder.sub(WORKSPACE).sub("locks")
+        self._quarantine = self.folder.sub(WORKSPACE).sub("quarantine")
+        self._trash = FileTrash(self, self.folder.sub(WORKSPACE).sub("trash"), clock)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return Capabilities(durability=Durability.SYNCED, shared=True, can_be_damaged=True)
+
+    def new_id(self, label: str, now: datetime, entropy: bytes) -> str:  # noqa: ARG002 - by the day
+        day = f"{now:%Y-%m-%d}"
+        return f"{day}-{next_folder(label, [entry.name for entry in self._conversations.sub(day).scan()])}"
+
+    def create(self, session_id: str, events: Sequence[Event]) -> CortextWriter:
+        folder, name = self._place(session_id).folder, place_of(session_id)[1]
+        events = deepcopy(list(events))
+        overview = check_beginning(session_id, events)
+        numbered = [replace(event, seq=seq) for seq, event in enumerate(events, start=1)]
+        turns = [event for event in numbered if isinstance(event, Turn)]
+        lines = encode_turns(turns, until=overview.seq)
+        document = begin(name, numbered, overview, len(lines))
+        data = document.encode()
+        lock = self._claim(session_id)
+        made: list[SessionFiles] = []
+        with released_on_error(lock.release), released_on_error(partial(self._unmake, session_id, made)):
+            if signature_of(folder, SESSION):
+                raise SessionExistsError(session_id)
+            folder.make()
+            self._clear_away(session_id, folder)
+            log = self._begin_log(session_id, folder, lines, made)
+            with released_on_error(log.close):
+                self._write_stub(session_id, numbered[0], made)
+                try:
+                    folder.create(SESSION, data)
+                except FileExistsError:
+                    raise SessionExistsError(session_id) from None
+                made.append(SessionFiles(folder, SESSION))
+                snapshot = Snapshot(folder, SESSION, data, signature_of(folder, SESSION))
+                return self._writer(session_id, lock, log, snapshot, document, is_recorded=True)
+
+    def open(self, session_id: str, *, timeout_seconds: float = WAIT_SECONDS) -> CortextWriter:
+        lock = self._acquire(session_id, timeout_seconds)
+        with released_on_error(lock.release):
+            folder = self._place(session_id).folder
+            folder.make()
+            folder.sync()  # whoever wrote the session may have been killed before this
+            conversation = ConversationFiles(folder, session_id)
+            end = conversation.end()
+            _check_version(session_id, end.document)
+            if end.is_ours and end.reading is not None and end.reading.is_whole:
+                finish(folder, end.document, end.reading.events)  # a recovery was cut short
+                end = conversation.end()
+            is_new = not signature_of(folder, MESSAGES)
+            log = Log(folder, MESSAGES, folder.open(MESSAGES, os.O_RDWR | os.O_APPEND | os.O_CREAT))
+            with released_on_error(log.close):
+                if is_new:
+                    folder.sync()
+                if end.complete < log.size:
+                    self.hide(self._quarantine)
+                    set_aside(self._quarantine, session_id, log, end.complete)
+                snapshot = Snapshot(folder, SESSION, conversation.data, conversation.signature)
+                writer = self._writer(session_id, lock, log, snapshot, end.document, is_recorded=end.is_recorded)
+                if end.is_ours:
+                    writer.settle()
+                return writer
+
+    def load(self, session_id: str) -> Session:
+        session = self._conversation(session_id).sound().session
+        assert session is not None  # noqa: S101 - or it were damaged
+        return self._concluded(session)
+
+    def overview(self, session_id: str) -> Overview:
+        return self._concluded(self._conversation(session_id).end().document.overview)
+
+    def tail(self, session_id: str, count: int, *, branch: str | None = None) -> tuple[Turn, ...]:
+        if count < 0:
+            raise UsageError(f"cannot give the last {count} turns")
+        return self._conversation(session_id).tail(count, branch)
+
+    def read(self, session_id: str, *, after: int = 0) -> Iterator[Event]:
+        return (event for event in self._conversation(session_id).sound().events if event.seq > after)
+
+    def revision(self, session_id: str) -> str:
+        folder = self._place(session_id).folder
+        signature = signature_of(folder, SESSION)
+        if not signature:
+            raise self._missing(session_id)
+        return revision_of(signature, signature_of(folder, MESSAGES))
+
+    def ids(self) -> Iterator[str]:
+        return self._listing.ids()
+
+    def revisions(self) -> Iterator[tuple[str, str]]:
+        """Every session with its revision, in one look through the folders."""
+        return self._listing.revisions()
+
+    def examine(self, session_id: str) -> Examination:
+        conversation = self._conversation(session_id)
+        try:
+            reading = conversation.read()
+        except StorageError as error:
+            return Examination(session=None, damages=(Damage(look_up(session_id, SESSION), str(error)),))
+        session = reading.session
+        return Examination(
+            session=session and self._concluded(session),
+            damages=reading.damages,
+            torn_bytes=max(0, conversation.size - reading.complete),
+        )
+
+    def recover(self, session_id: str) -> Recovery:
+        lock = self._acquire(session_id, 0.0)
+        try:
+            conversation = self._conversation(session_id)
+            reading = conversation.read()
+            document = reading.document
+            if document is not None:
+                _check_version(session_id, document)
+            if not reading.damages:
+                raise UsageError(f"session {session_id} is not damaged", hint="there is nothing to recover")
+            if document is None:
+                raise DamagedError(session_id, reading.damages)
+            original = salvage(conversation.folder, document, reading)
+        finally:
+            lock.release()
+        kept, damages = len(reading.events), reading.damages
+        return Recovery(session=self.load(session_id), kept=kept, damages=damages, original=original)
+
+    def _place(self, session_id: str) -> SessionFiles:
+        day, folder = place_of(session_id)
+        return SessionFiles(self._conversations.sub(day).sub(folder).sub(HIDDEN), SESSION)
+
+    def _blobs(self, session_id: str) -> Folder:
+        return self._place(session_id).folder.sub("blobs")
+
+    def _conversation(self, session_id: str) -> ConversationFiles:
+        return ConversationFiles(self._place(session_id).folder, session_id)
+
+    def _try_acquire(self, session_id: str, timeout_seconds: float) -> WriterLock | Owner:
+        self.hide(self._locks)
+        return super()._try_acquire(session_id, timeout_seconds)
+
+    def hide(self, folder: Folder) -> None:
+        """From git, as a courtesy."""
+        if not signature_of(folder, ".gitignore"):
+            folder.make()
+            with suppress(SegueError, FileExistsError, FileNotFoundError):
+                folder.create(".gitignore", b"*\n")
+
+    def _clear_away(self, session_id: str, folder: Folder) -> None:
+        """Turns without a session.json are what a crash left, or a person: kept, and out of the way."""
+        if signature_of(folder, MESSAGES):
+            self.hide(self._quarantine)
+            keep_fragment(self._quarantine, session_id, 0, folder.read(MESSAGES))
+            folder.remove(MESSAGES)
+
+    def _begin_log(self, session_id: str, folder: Folder, lines: bytes, made: list[SessionFiles]) -> Log:
+        fd, temporary = folder.begin(lines, MESSAGES)
+        with released_on_error(partial(folder.close, fd)):
+            try:
+                folder.publish(temporary, MESSAGES)
+            except FileExistsError:
+                raise SessionExistsError(session_id) from None
+            made.append(SessionFiles(folder, MESSAGES))
+            return Log(folder, MESSAGES, fd)
+
+    def _write_stub(self, session_id: str, first: Event, made: list[SessionFiles]) -> None:
+        """The document that people write in, unless there is one."""
+        assert isinstance(first, Metadata)  # noqa: S101 - it was checked
+        day, name = place_of(session_id)
+        place = SessionFiles(self._conversations.sub(day).sub(name), document_name(first, name))
+        with suppress(FileExistsError):
+            place.folder.create(place.name, stub(first, name))
+            made.append(place)
+
+    def _unmake(self, session_id: str, made: list[SessionFiles]) -> None:
+        for place in reversed(made):
+            place.folder.discard(place.name)
+        self.tidy(session_id)
+
+    def spoken_files(self, session_id: str) -> Sequence[str]:
+        return files_of(self.folder.path, session_id)
+
+    def is_there(self, session_id: str, root: Folder | None = None) -> bool:
+        return bool(signature_of(self._folder_of(session_id, root).sub(HIDDEN), SESSION))
+
+    def belongings(self, session_id: str, root: Folder | None = None) -> Iterator[SessionFiles]:
+        """The folder of the conversation, if nobody has written in it; else only what is ours in there."""
+        folder = self._folder_of(session_id, root)
+        if folder.sub(HIDDEN).exists():
+            day, name = place_of(session_id)
+            is_ours = {entry.name for entry in folder.scan()} <= {HIDDEN, self._find_stub(session_id, root)}
+            yield (
+                SessionFiles((root or self.folder).sub(CONVERSATIONS).sub(day), name)
+                if is_ours
+                else SessionFiles(folder, HIDDEN)
+            )
+        for hall in self._halls(root):
+            for entry in list(hall.scan()):
+                if self._session_of(entry.name) == session_id:
+                    yield SessionFiles(hall, entry.name)
+
+    def tidy(self, session_id: str) -> None:
+        folder = self._folder_of(session_id)
+        for one in (folder.sub(HIDDEN), folder, self._conversations.sub(place_of(session_id)[0])):
+            one.remove_if_empty()
+
+    def _halls(self, root: Folder | None = None) -> Iterator[Folder]:
+        for name in ("quarantine", "locks", "trash"):
+            yield (root or self.folder).sub(WORKSPACE).sub(name)
+
+    def _rooms(self, session_id: str) -> Iterator[Folder]:
+        yield self._folder_of(session_id).sub(HIDDEN)
+
+    def _leftovers(self, session_id: str) -> Iterator[SessionFiles]:
+        yield from super()._leftovers(session_id)
+        day, name = place_of(session_id)
+        above = self._conversations.sub(day)
+        yield from [SessionFiles(above, entry.name) for entry in above.scan() if purpose_of(entry.name) == name]
+        folder = above.sub(name)
+        yield from [SessionFiles(folder, entry.name) for entry in folder.scan() if purpose_of(entry.name) is not None]
+
+    def _folder_of(self, session_id: str, root: Folder | None = None) -> Folder:
+        day, name = place_of(session_id)
+        return (root or self.folder).sub(CONVERSATIONS).sub(day).sub(name)
+
+    def _find_stub(self, session_id: str, root: Folder | None = None) -> str:
+        """The name of the document, if it is still as it was born."""
+        folder = self._folder_of(session_id, root)
+        with suppress(SegueError, FileNotFoundError):
+            reading = ConversationFiles(folder.sub(HIDDEN), session_id).read()
+            first = reading.events[0] if reading.events else None
+            if isinstance(first, Metadata):
+                name = document_name(first, folder_name := place_of(session_id)[1])
+                return name if folder.read(name) == stub(first, folder_name) else ""
+        return ""
+
+    def _writer(
+        self,
+        session_id: str,
+        lock: WriterLock,
+        log: Log,
+        snapshot: Snapshot,
+        document: CortextDocument,
+        *,
+        is_recorded: bool,
+    ) -> CortextWriter:
+        # Another program may have left the last line without its end.
+        is_open_ended = log.size > 0 and log.read(log.size - 1) != b"\n"
+        return CortextWriter(
+            log=log,
+            snapshot=snapshot,
+            lock=lock,
+            document=document,
+            is_recorded=is_recorded,
+            is_open_ended=is_open_ended,
+            blobs=self._blobs(session_id),
+            history=partial(self.read, session_id),
+        )
+
+
+def _check_version(session_id: str, document: CortextDocument) -> None:
+    if document.overview.version > FORMAT_VERSION or document.version > LAYOUT_VERSION:
+        raise ReadOnlyError(
+            f"session {session_id} was written by a newer version",
+            hint="it can be read; install a newer segue to write it",
+        )

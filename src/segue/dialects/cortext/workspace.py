@@ -1,0 +1,140 @@
+"""Where a workspace is, and what its own files say: `.workspace/config.toml` and `.workspace/types/`."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from segue.durable.folder import Folder
+from segue.durable.kernel import storage_error
+from segue.errors import NotFoundError, UsageError
+from segue.ids import slug
+from segue.presets import load_presets
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from segue.presets import Preset, Presets
+
+MARKER = ".workspace"
+CONFIG = "config.toml"
+BUILT_IN = Path(__file__).parent / "types"
+"""The types that every workspace has; a file of the same name in its own folder takes the place of one."""
+
+_LONGEST_MINUTES = 7 * 24 * 60
+_TEMPLATE = """\
+# The AI tool that conversations are held in, unless they say otherwise: segue (the built-in chat), claude, codex, …
+tool = "{tool}"
+# Whether new and stopped conversations are committed to git.
+commit = true
+# After so many minutes without a key, a conversation in the built-in chat is paused; 0 is never.
+idle_minutes = 5
+"""
+
+
+class Config(Struct, frozen=True, kw_only=True):
+    tool: str = ""
+    """Empty for the built-in chat."""
+    commit: bool = True
+    idle_minutes: float = 5
+
+
+class Workspace(Struct, frozen=True):
+    """A folder full of conversations."""
+
+    root: Path
+    config: Config = Config()
+
+    @property
+    def url(self) -> str:
+        """Of the store that keeps the conversations."""
+        return f"cortext:{self.root}"
+
+    @property
+    def type_folders(self) -> tuple[Path, Path]:
+        return self.root / MARKER / "types", BUILT_IN
+
+    def types(self) -> Presets:
+        """What a conversation can be: the workspace's own types first, then those that come with Segue."""
+        return load_presets(self.type_folders, trusted=(BUILT_IN,))
+
+    def get_type(self, name: str) -> Preset:
+        """Raises NotFoundError, which says what types there are."""
+        types = self.types()
+        found = types.find(name)
+        if found is None:
+            broken = next((f"; {one}" for one in types.problems if Path(one.path).stem == name), "")
+            raise NotFoundError(
+                f"there is no conversation type {name!r}{broken}",
+                hint=f"there are {', '.join(types.names)}; {MARKER}/types/{slug(name) or 'TYPE'}.md would make one",
+            )
+        if slug(name) != name:
+            raise UsageError(
+                f"{name!r} cannot be a conversation type, since its document is called after it",
+                hint="use small letters, digits and single dashes, at most 40",
+            )
+        return found
+
+
+def find_workspace(cwd: Path) -> Workspace | None:
+    """The workspace that a folder is in: the nearest one above that has a `.workspace` folder."""
+    root = next((folder for folder in (cwd, *cwd.parents) if (folder / MARKER).is_dir()), None)
+    return None if root is None else Workspace(root, read_config(root / MARKER / CONFIG))
+
+
+def make_workspace(root: Path, *, tool: str = "") -> Workspace:
+    """Make a folder a workspace; one that is a workspace already stays as it is."""
+    folder = Folder(os.path.realpath(root)).sub(MARKER)
+    folder.make()
+    if not Path(folder.path_of(CONFIG)).exists():
+        folder.create(CONFIG, _TEMPLATE.format(tool=tool or "segue").encode())
+    place = Path(os.path.realpath(root))
+    return Workspace(place, read_config(place / MARKER / CONFIG))
+
+
+def read_config(path: Path) -> Config:
+    """What the file says; a file that is not there says nothing, and one that is wrong says where."""
+    try:
+        text = path.read_bytes().decode()
+        found = tomllib.loads(text)
+    except (FileNotFoundError, NotADirectoryError):
+        return Config()
+    except OSError as error:
+        raise storage_error(error, str(path), "read") from None
+    except UnicodeDecodeError:
+        raise _wrong(path, "it is not UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
+        raise _wrong(path, f"it is not TOML ({error})") from None
+    for name, value in found.items():
+        _check(path, text, name, value)
+    return Config(**{name: "" if value == "segue" else value for name, value in found.items()})  # type: ignore[arg-type]  # each was looked at
+
+
+def _check(path: Path, text: str, name: str, value: object) -> None:
+    lines: Sequence[str] = text.split("\n")
+    line = next((number for number, one in enumerate(lines, 1) if re.match(rf"\s*[\"']?{re.escape(name)}\b", one)), 1)
+    match name, value:
+        case "tool", str() if value.isprintable():
+            return
+        case "commit", bool():
+            return
+        case "idle_minutes", int() | float() if not isinstance(value, bool) and 0 <= value <= _LONGEST_MINUTES:
+            return
+        case "tool" | "commit" | "idle_minutes", _:
+            wanted = {
+                "tool": "a text",
+                "commit": "true or false",
+                "idle_minutes": "a number of minutes, at most a week",
+            }
+            raise _wrong(path, f"{name} must be {wanted[name]}", line)
+    raise _wrong(path, f"there is no setting {name!r:.40}; there are tool, commit and idle_minutes", line)
+
+
+def _wrong(path: Path, reason: str, line: int = 0) -> UsageError:
+    place = f"{path} line {line}" if line else str(path)
+    return UsageError(f"{place}: {reason}", hint="correct it, or remove the line")

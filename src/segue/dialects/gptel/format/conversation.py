@@ -1,0 +1,290 @@
+"""Turns as the text of session.md with the bounds of what the user did not say, and back by those bounds.
+
+The user's text is unmarked, behind `### `; an answer is marked `response`, a tool's result `tool`, anything else
+`ignore`. Positions are characters, counted from 1, and the end is behind the last.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+from zlib import crc32
+
+from segue.dialects.gptel.format.footer import write_footer
+from segue.dialects.gptel.format.lisp import BadLispError, Pair, Symbol, printed, read_from
+from segue.dialects.gptel.format.settings import PRESET
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from segue.dialects.gptel.format.footer import Upto
+    from segue.model import JsonObject, Turn
+
+PROMPT = "### "
+GUARD = "<!-- session -->"
+"""The first line where what was said first could be taken for settings: Emacs obeys `-*-`, `#!` and `<?xml` there."""
+
+KINDS = {"assistant": "response", "tool": "tool", "system": "ignore"}
+_ROLES = {kind: role for role, kind in KINDS.items()}
+_FENCE = re.compile(r"``` ?tool[^\n]*|```")
+
+# Emacs would take some of these for another encoding, for binary data or for the end of a page; the events have them.
+_SHOWN = {number: 0x2400 + number for number in range(0x20) if chr(number) not in "\t\n"}
+_SHOWN |= {0x7F: 0x2421, 0xFEFF: 0xFFFD} | dict.fromkeys(range(0xD800, 0xE000), 0xFFFD)
+
+
+class TextPiece(NamedTuple):
+    """Something that was said, as the text has it."""
+
+    role: str
+    text: str
+    call: JsonObject | None = None
+    """Of a tool: the id, the name and the arguments of its call."""
+
+
+class Block(NamedTuple):
+    """One turn as text: what stands before what was said, that, and what stands behind it."""
+
+    head: str
+    text: str
+    tail: str
+
+    @property
+    def whole(self) -> str:
+        return f"{self.head}{self.text}{self.tail}"
+
+
+def shown(text: str) -> str:
+    """As it can stand in the file: one kind of line end, and no character that Emacs might obey."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").translate(_SHOWN)
+
+
+def is_visible(turn: Turn) -> bool:
+    return turn.role == "tool" or bool(shown(turn.content).strip())
+
+
+def block_of(turn: Turn) -> Block:
+    if turn.role == "user":
+        return Block(PROMPT, shown(turn.content), "")
+    if turn.role != "tool":
+        return Block("", shown(turn.content).strip() if turn.role == "system" else shown(turn.content), "")
+    call = call_of(turn)
+    name, arguments = shown(str(call.get("name") or "tool")), call.get("arguments")
+    try:
+        given = printed(arguments if isinstance(arguments, dict) else None)
+    except TypeError:
+        given = "nil"
+    head = f"(:name {printed(name)} :args {given})\n\n"
+    title = re.sub(r"[^\w.-]+", "-", name)
+    return Block(f"``` tool ({title})\n", head + shown(turn.content), "\n```")
+
+
+def needs_guard(first: Block) -> bool:
+    text = first.whole.lstrip()
+    return text.startswith(("#!", "'\\\"", "<")) or "-*-" in text.partition("\n")[0]
+
+
+def call_of(turn: Turn) -> JsonObject:
+    """What the parts of a turn of a tool say of its call; the id is never empty."""
+    found: JsonObject = {}
+    for part in turn.parts:
+        if part.get("type") in {"tool_call", "tool_result"}:
+            found |= {key: value for key, value in part.items() if key in {"id", "name", "arguments"}}
+    return {**found, "id": found.get("id") if isinstance(found.get("id"), str) else turn.id}
+
+
+class BranchText:
+    """A text that grows turn by turn, in bytes, with its bounds."""
+
+    def __init__(self, turns: Iterable[Turn] = ()) -> None:
+        self.sum = 0
+        """The CRC-32 of the text."""
+        self.size_bytes = 0
+        self._chunks: list[bytes] = []
+        self._characters = 0
+        self._bounds: dict[str, list[str]] = {}
+        self._last = ""
+        self.extend(turns)
+
+    def extend(self, turns: Iterable[Turn]) -> None:
+        for turn in turns:
+            if is_visible(turn):
+                self._add(turn)
+
+    def body(self) -> bytes:
+        return b"".join(self._chunks)
+
+    def above(self) -> bytes:
+        """All that stands before the footer: behind the last answer, a prompt."""
+        return b"".join([*self._chunks, self._prompt()])
+
+    def encode(
+        self,
+        upto: Upto,
+        variables: Mapping[str, object],
+        *,
+        is_saved: bool = False,
+        chosen: Mapping[str, object] | None = None,
+    ) -> bytes:
+        """The file. A conversation in which nothing was said yet is an empty one, until somebody saves it."""
+        if not self._chunks and not is_saved and not chosen and variables.keys() <= {PRESET}:
+            return b""
+        footer = write_footer(upto, variables, self.bounds(), self.above_sum(), chosen=chosen)
+        return b"".join([*self._chunks, self._prompt(), footer])
+
+    def above_sum(self) -> int:
+        """The CRC-32 of `above`."""
+        return crc32(self._prompt(), self.sum)
+
+    @property
+    def end(self) -> int:
+        """The position behind the last turn, as Emacs counts."""
+        return self._characters + 1
+
+    def _prompt(self) -> bytes:
+        return b"\n### \n" if self._last == "assistant" else b"" if self._chunks else b"\n"
+
+    def bounds(self) -> str:
+        """In the printed form."""
+        lists = [f"({kind} {' '.join(places)})" for kind, places in self._bounds.items()]
+        return f"({' '.join(lists)})" if lists else "nil"
+
+    def _add(self, turn: Turn) -> None:
+        block = block_of(turn)
+        if self._chunks:
+            self._write("\n")
+        elif needs_guard(block):
+            self._mark("ignore", GUARD)
+            self._write("\n\n")
+        if turn.role == "user":
+            # Two prompts in a row would be read as one, were the second not set apart.
+            self._mark("ignore" if self._last == "user" else "", block.head)
+            self._write(block.text)
+        elif turn.role == "tool":
+            self._mark("ignore", block.head)
+            self._mark("tool", block.text, shown(str(call_of(turn)["id"])))
+            self._mark("ignore", block.tail)
+        else:
+            self._mark(KINDS[turn.role], block.text)
+        self._write("\n")
+        self._last = turn.role
+
+    def _mark(self, kind: str, text: str, name: str = "") -> None:
+        start = self._characters + 1
+        self._write(text)
+        if kind:
+            end = self._characters + 1
+            self._bounds.setdefault(kind, []).append(f"({start} {end} {printed(name)})" if name else f"({start} {end})")
+
+    def _write(self, text: str) -> None:
+        data = text.encode()
+        self._chunks.append(data)
+        self._characters += len(text)
+        self.sum = crc32(data, self.sum)
+        self.size_bytes += len(data)
+
+
+class Span(NamedTuple):
+    """What a bound marks, as offsets."""
+
+    start: int
+    end: int
+    kind: str
+    name: str = ""
+    """Of a tool: the id of its call."""
+
+
+def pieces_of(body: str, bounds: object, *, offset: int = 0) -> Iterator[TextPiece]:
+    """What was said, by the bounds; everything that no bound covers is the user's.
+
+    The body is what the bounds are of, or a part of it that begins at the offset.
+    """
+    position, is_apart = 0, False
+    spans = spans_of(bounds, len(body), offset=offset)
+    edges = {edge for span in spans if span.kind == "tool" for edge in (span.start, span.end)}
+    for start, end, kind, name in spans:
+        start = max(start, position)  # noqa: PLW2901 - one that overlaps another gives way
+        yield from _users(body[position:start], is_apart=is_apart)
+        text = body[start:end]
+        position = max(position, end)
+        is_apart = kind == "ignore" and text == PROMPT
+        is_fence = bool(edges & {start, end}) and _FENCE.fullmatch(text.strip()) is not None
+        is_guard = start == spans[0].start and text == GUARD  # whatever was typed above it
+        if kind == "tool" and text:
+            yield _of_tool(text, name)
+        elif kind == "ignore" and (is_apart or is_fence or is_guard):
+            continue
+        elif text.strip():
+            yield TextPiece(_ROLES.get(kind, "user"), text.strip())
+    yield from _users(body[position:], is_apart=is_apart)
+
+
+def _users(run: str, *, is_apart: bool) -> Iterator[TextPiece]:
+    text = run.strip()
+    if not is_apart:
+        text = unprompted(text)
+    if text:
+        yield TextPiece("user", text)
+
+
+def unprompted(text: str) -> str:
+    """What a person typed behind the prompt."""
+    return "" if text == PROMPT.strip() else text.removeprefix(PROMPT).strip()
+
+
+def _of_tool(text: str, name: str) -> TextPiece:
+    call: JsonObject = {"id": name}
+    try:
+        found, end = read_from(text)
+    except BadLispError:
+        return TextPiece("tool", text.strip(), call)
+    match found:
+        case [Symbol(":name"), str(tool), Symbol(":args"), arguments]:
+            return TextPiece(
+                "tool", text[end:].strip(), {**call, "name": str(tool), "arguments": _arguments(arguments)}
+            )
+    return TextPiece("tool", text.strip(), call)
+
+
+def _arguments(found: object) -> JsonObject:
+    """A property list as an object."""
+    items = found if isinstance(found, list) else []
+    pairs = zip(items[::2], items[1::2], strict=False)
+    return {str(key)[1:]: _json(value) for key, value in pairs if isinstance(key, Symbol) and key.startswith(":")}
+
+
+def _json(value: object) -> object:
+    match value:
+        case list() if value and isinstance(value[0], Symbol) and value[0].startswith(":"):
+            return _arguments(value)
+        case list() | Pair():
+            return [_json(item) for item in value]
+        case str():
+            return str(value)
+    return value
+
+
+def spans_of(bounds: object, size: int, *, offset: int = 0) -> list[Span]:
+    """Every bound that makes sense in a text of this size, in order."""
+    found = [
+        Span(max(0, start - offset), min(size, end - offset), kind, name) for start, end, kind, name in marked(bounds)
+    ]
+    return sorted(span for span in found if span.start < span.end)
+
+
+def marked(bounds: object) -> Iterator[Span]:
+    """Every bound as it is written, whether or not there is a text of that size."""
+    for entry in bounds if isinstance(bounds, list) else []:
+        match entry:
+            case [Symbol() as kind, *places]:
+                for place in places:
+                    match place:
+                        case [int() as start, int() as end, *names]:
+                            yield Span(start - 1, end - 1, str(kind), *map(str, names[:1]))
+            case Pair(first=int() as start, rest=int() as end):
+                yield Span(start - 1, end - 1, "response")
+
+
+def as_bounds(spans: Iterable[Span]) -> list[object]:
+    """The same spans in the form that is printed."""
+    return [[Symbol(kind), [start + 1, end + 1, *([name] if name else [])]] for start, end, kind, name in spans]

@@ -1,0 +1,348 @@
+"""The folders of one session: reading all of it at once, and writing each file whole."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+from zlib import crc32
+
+from segue.dialects.gptel.format.assembly import BranchFiles, Files, assemble, count_edits, leftovers, removed_branches
+from segue.dialects.gptel.format.conversation import is_visible
+from segue.dialects.gptel.format.fields import find_fields, is_sealed, sealed, utc, write_fields
+from segue.dialects.gptel.format.footer import read_mark
+from segue.dialects.gptel.format.names import (
+    ACTIVITY,
+    BRANCH_METADATA,
+    BRANCHES,
+    CURRENT,
+    EVENTS,
+    LEGACY_METADATA,
+    LINK,
+    METADATA,
+    OURS,
+    SCOPE,
+    SESSION,
+    SYSTEM_PROMPTS,
+    TOOLS,
+)
+from segue.dialects.gptel.format.org import with_prompts, with_tools
+from segue.dialects.gptel.format.sidecar import read_sidecar
+from segue.durable.exchange import exchange
+from segue.durable.folder import TEMPORARY
+from segue.durable.kernel import storage_error
+from segue.errors import Damage, StorageError
+from segue.ids import is_id
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from segue.durable.folder import Folder
+    from segue.model import Event, JsonObject, Overview, Session, Turn
+
+_TEXTS = (SESSION, SCOPE)
+_PATIENCE_SECONDS, _GLANCE_SECONDS = 0.2, 0.01
+_FRESH_NANOSECONDS = 1_000_000_000
+_LAST = re.compile(rb'"seq":(\d{1,18}),"sum":"[0-9a-f]{8}"\}\n\Z')
+Signature = tuple[tuple[str, int, int, int], ...]
+"""Of the files that say what the session is: name, inode, size and mtime of each."""
+
+Sum = tuple[int, int]
+"""Size and CRC-32 of a file."""
+
+_REPLACED = ".replaced-"
+"""How the name of a session.md begins that was replaced, and not yet looked at."""
+
+
+class TreeReading(NamedTuple):
+    """All that can be read of a session, and all that cannot."""
+
+    events: list[Event]
+    damages: tuple[Damage, ...]
+    is_changed: bool
+    """Whether the files say more than our events: people wrote in them, or we never did."""
+    edits: int
+    complete: int
+    """The size of the complete part of our events."""
+    size_bytes: int
+    texts: Signature
+    """As they were just before they were read."""
+    sums: Mapping[str, Sum] = {}
+    """Of the session.md of each branch."""
+    chosen: Mapping[str, Mapping[str, object]] = {}
+    """Variables that somebody chose in branches that are not active; see `assembly.Assembled`."""
+
+
+class Replaced(NamedTuple):
+    """A session.md that another has taken the place of."""
+
+    branch: str
+    name: str
+    """Of the file in the folder of the branch."""
+    data: bytes
+
+
+def sum_of(data: bytes) -> Sum:
+    return len(data), crc32(data)
+
+
+class Tree:
+    """The folder of a session."""
+
+    def __init__(self, root: Folder, name: str) -> None:
+        self.name = name
+        self.folder = root.sub(name)
+        self.ours = self.folder.sub(OURS)
+        self._branches = self.folder.sub(BRANCHES)
+
+    def branch(self, name: str) -> Folder:
+        return self._branches.sub(name)
+
+    def exists(self) -> bool:
+        return self._branches.exists()
+
+    def branch_names(self) -> list[str]:
+        """Sorted; a link is no branch."""
+        found = self._branches.scan() if self._branches.exists() else iter(())
+        return sorted(entry.name for entry in found if is_id(entry.name) and entry.is_dir(follow_symlinks=False))
+
+    def signature(self) -> Signature:
+        """Of everything; the first is that of our events, if there are any."""
+        return (*self._signatures([f"{self.ours.path}/{EVENTS}"]), *self.texts())
+
+    def texts(self) -> Signature:
+        """Of what people may change."""
+        names = self.branch_names()
+        return tuple(self._signatures(f"{self._branches.path}/{name}/{file}" for name in names for file in _TEXTS))
+
+    def _signatures(self, paths: Iterable[str]) -> Iterator[tuple[str, int, int, int]]:
+        for path in paths:
+            try:
+                found = os.lstat(path)
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            except OSError as error:
+                raise storage_error(error, path, "look at") from error
+            yield path, found.st_ino, found.st_size, found.st_mtime_ns
+
+    def read(self, session_id: str, instead: Mapping[str, bytes] | None = None) -> TreeReading:
+        """Never waits, never writes. `instead` are texts of branches that were in the place of those there now."""
+        texts = self.texts()
+        data = self.find(self.ours, EVENTS) or b""
+        events, damages, complete = read_sidecar(data, session_id, f"{OURS}/{EVENTS}")
+        edits = count_edits(events)
+        if damages or (data and not events):
+            lost = [] if damages else [Damage(f"{OURS}/{EVENTS}", "nothing of it is whole")]
+            damages = [*damages, *lost]
+            return TreeReading(events, tuple(damages), False, edits, complete, len(data), texts)  # noqa: FBT003
+        files = self.files(is_new=not events)
+        sums = {name: sum_of(branch.session) for name, branch in files.branches.items()}
+        replaced = {name: files.branches[name]._replace(session=one) for name, one in (instead or {}).items()}
+        found = assemble(session_id, events, files._replace(branches={**files.branches, **replaced}))
+        rest = complete, len(data), texts, sums, found.chosen
+        return TreeReading(found.events, found.damages, found.is_changed, found.edits, *rest)
+
+    def read_finished(self, session_id: str) -> TreeReading:
+        """The same for a writer, which waits a moment where an editor may be in the midst of saving."""
+        reading = self.read(session_id)
+        until = time.monotonic() + _PATIENCE_SECONDS
+        while reading.damages and self._is_fresh(reading.texts) and time.monotonic() < until:
+            time.sleep(_GLANCE_SECONDS)
+            reading = self.read(session_id)
+        return reading
+
+    def _is_fresh(self, texts: Signature) -> bool:
+        now = time.time_ns()
+        return any(abs(now - mtime_ns) < _FRESH_NANOSECONDS for *_, mtime_ns in texts)
+
+    def last_seq(self) -> int:
+        """Of our events, at a glance; 0 if there are none, or nobody can tell."""
+        found = _LAST.search(self.find(self.ours, EVENTS) or b"")
+        return int(found[1]) if found else 0
+
+    def files(self, *, is_new: bool = False) -> Files:
+        """`is_new` is without events: then a scope that we wrote is all that is left of it."""
+        branches = {}
+        for name in self.branch_names():
+            folder = self.branch(name)
+            scope = self.find(folder, SCOPE)
+            branches[name] = BranchFiles(
+                session=self.find(folder, SESSION) or b"",
+                lineage=self.find(folder, BRANCH_METADATA),
+                scope=None if scope is None or (is_sealed(scope) and not is_new) else scope,
+            )
+        current = self.current()
+        metadata = None
+        if current in branches:
+            folder = self.branch(current)
+            metadata = self.find(folder, METADATA) or self.find(folder, LEGACY_METADATA)
+        return Files(branches, current, metadata)
+
+    def current(self) -> str:
+        """The branch that the link names; empty where it leads anywhere else."""
+        target = self.folder.target(CURRENT)
+        name = target.removeprefix(LINK).rstrip("/")
+        return name if target.startswith(LINK) and is_id(name) else ""
+
+    def late(self, session: Session) -> list[str]:
+        """The branches whose files do not show all of the session, where a writer died before it could."""
+        found = []
+        for name in session.branches:
+            mark = read_mark(self.find(self.branch(name), SESSION) or b"")
+            path = [turn for turn in session.path(name) if is_visible(turn)]
+            shown = mark.upto.seq if mark is not None else 0
+            if (path and path[-1].seq > shown) or not self.branch(name).exists():
+                found.append(name)
+        return found or ([session.branch] if self.current() != session.branch else [])
+
+    def find(self, folder: Folder, name: str) -> bytes | None:
+        try:
+            return folder.read(name)
+        except FileNotFoundError:
+            return None
+
+    # ── Writing: nothing here is what an append stands or falls with ─────────────────────────────────────────────────
+
+    def write_branch(self, name: str, data: bytes, overview: Overview, cut: int) -> Replaced | None:
+        """The text of a branch; of a new one, everything at once, so that nobody ever finds half a folder.
+
+        `cut` is the position in the text of its parent at which it goes another way. What was replaced is there until
+        it is discarded.
+        """
+        if self.branch(name).exists():
+            return self.write_session(name, data)
+        self._branches.make()
+        temporary = f"{TEMPORARY}{os.urandom(8).hex()}"
+        new = self._branches.sub(temporary)
+        parent = overview.branches[name].parent
+        scope = self.find(self.branch(parent), SCOPE) if parent else None
+        try:
+            new.make()
+            new.replace(SESSION, data)
+            if scope is not None:
+                new.replace(SCOPE, scope)
+            self._describe(new, overview, name, cut)
+            self._branches.rename(temporary, name)
+        except BaseException:
+            discard(new)
+            raise
+        return None
+
+    def remove_branch(self, name: str) -> None:
+        """Out of sight at once, then file by file."""
+        temporary = f"{TEMPORARY}{os.urandom(8).hex()}"
+        self._branches.rename(name, temporary)
+        remove(self._branches.sub(temporary))
+
+    def sweep(self, events: Iterable[Event]) -> None:
+        """Remove what a writer left that was killed while it made or removed a branch. For the one writer only."""
+        for entry in list(self._branches.scan()):
+            if entry.name.startswith(TEMPORARY) and entry.is_dir(follow_symlinks=False):
+                remove(self._branches.sub(entry.name))
+        marks = {name: read_mark(self.find(self.branch(name), SESSION) or b"") for name in removed_branches(events)}
+        for name in leftovers(events, marks):
+            self.remove_branch(name)
+
+    def is_saved(self, name: str) -> bool:
+        """Whether there is anything in the file, and be it only a footer."""
+        return bool(self.find(self.branch(name), SESSION))
+
+    def write_session(self, name: str, data: bytes) -> Replaced | None:
+        """An editor may save at any moment: what it wrote is not lost, but replaced."""
+        folder = self.branch(name)
+        folder.make()
+        aside = f"{_REPLACED}{os.urandom(8).hex()}"
+        found = exchange(folder, SESSION, data, aside)
+        return Replaced(name, aside, found) if found is not None else None
+
+    def replaced(self) -> Iterator[Replaced]:
+        """What writers had replaced, or were about to put there, when they were killed."""
+        for name in self.branch_names():
+            folder = self.branch(name)
+            for entry in sorted(folder.scan(), key=lambda entry: entry.name):
+                if entry.name.startswith(_REPLACED) and entry.is_file(follow_symlinks=False):
+                    yield Replaced(name, entry.name, folder.read(entry.name))
+
+    def discard(self, replaced: Replaced) -> None:
+        self.branch(replaced.branch).discard(replaced.name)
+
+    def write_about(self, overview: Overview, name: str, cut: int) -> None:
+        """metadata.yml and branch-metadata.yml; and scope.yml unless a person keeps it."""
+        folder = self.branch(name)
+        folder.make()
+        self._describe(folder, overview, name, cut)
+
+    def _describe(self, folder: Folder, overview: Overview, name: str, cut: int) -> None:
+        branch = overview.branches[name]
+        about: JsonObject = {
+            "session_id": _own_id(overview),
+            "created": utc(overview.created_at),
+            "updated": utc(overview.updated_at),
+            "preset": (overview.preset.name if overview.preset is not None else "") or overview.agent,
+        }
+        lineage: JsonObject = {"parent_branch": branch.parent or None, "created": utc(branch.created_at)}
+        if branch.parent:
+            lineage |= {"branch_point_turn": branch.at, "branch_point_position": cut}
+        self._write_fields(folder, METADATA, about)
+        self._write_fields(folder, BRANCH_METADATA, lineage)
+        scope = self.find(folder, SCOPE)
+        if overview.scope is not None and (scope is None or is_sealed(scope)):
+            self._write_fields(folder, SCOPE, overview.scope)
+
+    def _write_fields(self, folder: Folder, name: str, fields: JsonObject) -> None:
+        """Where somebody else wrote the file, their fields stay; what is no YAML stays as it is."""
+        old = self.find(folder, name)
+        data = sealed(write_fields(fields))
+        if old is not None and not is_sealed(old):
+            theirs = find_fields(old)
+            if theirs is None or theirs | fields == theirs:
+                return
+            data = write_fields(theirs | fields)
+        if data != old:
+            folder.replace(name, data)
+
+    def write_logs(self, name: str, turns: Iterable[Turn], events: Iterable[Event]) -> None:
+        self._extend(name, TOOLS, lambda old: with_tools(old, turns))
+        self._extend(name, SYSTEM_PROMPTS, lambda old: with_prompts(old, events))
+
+    def _extend(self, name: str, file: str, add: Callable[[str], str]) -> None:
+        folder = self.branch(name)
+        old = (self.find(folder, file) or b"").decode("utf-8", "surrogateescape")
+        if (new := add(old)) != old:
+            folder.replace(file, new.encode("utf-8", "surrogateescape"))
+
+    def point(self, branch: str) -> None:
+        if self.folder.target(CURRENT) != LINK + branch:
+            self.folder.point(CURRENT, LINK + branch)
+
+
+def _own_id(overview: Overview) -> str:
+    """The name of its folder; inside an activity, the one that it was given."""
+    told = overview.extra.get("gptel") if overview.id == ACTIVITY else None
+    given = told.get("session_id") if isinstance(told, dict) else None
+    return given if isinstance(given, str) and is_id(given) else overview.id
+
+
+def remove(folder: Folder) -> None:
+    """A folder with all that is in it; a link is removed, not followed."""
+    for entry in list(folder.scan()):
+        if entry.is_dir(follow_symlinks=False):
+            remove(folder.sub(entry.name))
+    folder.remove_tree()
+
+
+def discard(folder: Folder) -> None:
+    """The same for one that nobody will miss if it stays."""
+    with suppress(StorageError, OSError):
+        remove(folder)
+
+
+def inode_of(folder: Folder) -> int:
+    """0 if it is not there."""
+    with suppress(OSError):
+        found = os.lstat(folder.path)
+        return found.st_ino if stat.S_ISDIR(found.st_mode) else 0
+    return 0

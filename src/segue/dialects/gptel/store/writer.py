@@ -1,0 +1,346 @@
+"""The one writer of a session: number, record in the events, acknowledge, then show it in the files people read."""
+
+from __future__ import annotations
+
+import os
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from segue.dialects.gptel.format.assembly import without_branch
+from segue.dialects.gptel.format.conversation import BranchText
+from segue.dialects.gptel.format.footer import Upto, read_page
+from segue.dialects.gptel.format.names import EVENTS, SESSION
+from segue.dialects.gptel.format.settings import variables_of
+from segue.dialects.gptel.store.tree import sum_of
+from segue.durable.blobs import put_blob
+from segue.durable.log import Log
+from segue.durable.snapshot import Snapshot, signature_of
+from segue.errors import DamagedError, DiskFullError, SegueError, UsageError, WriterStoppedError
+from segue.formats.journal import encode_append, encode_event, fingerprint
+from segue.model import BranchCreated, Turn, fold, overview_of
+from segue.model.accept import accept
+from segue.store import Durability, Receipt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from types import TracebackType
+    from typing import Self
+
+    from segue.dialects.gptel.store.tree import Replaced, Signature, Sum, Tree, TreeReading
+    from segue.durable.folder import Folder
+    from segue.durable.lock import WriterLock
+    from segue.model import Event, Overview
+
+SHOWN_AT_ONCE_BYTES = 1 << 18
+SHOWN_SHARE = 8
+"""A longer conversation is shown again when an eighth of it is new, or when something other than a turn happens."""
+
+TRIES = 10
+"""So often a text is written again at once, since somebody saved it while it was written."""
+
+
+class GptelWriter:
+    """See store.Writer."""
+
+    def __init__(self, *, tree: Tree, lock: WriterLock, reading: TreeReading, blobs: Folder) -> None:
+        self._tree = tree
+        self._lock = lock
+        self._blobs = blobs
+        self._mutex = threading.Lock()
+        self._process = os.getpid()
+        self._stopped = ""
+        self._log: Log | None = None
+        self._accounted = 0
+        self._events: list[Event]
+        self._overview: Overview
+        self._recorded: dict[str, tuple[int, int]]  # id -> seq, fingerprint
+        self._signature: Signature
+        self._behind: set[str] = set()
+        """Branches whose files do not show all that is recorded of them."""
+        self._take_in(reading)
+
+    @property
+    def overview(self) -> Overview:
+        return self._overview
+
+    @property
+    def branch(self) -> str:
+        return self._overview.branch
+
+    def append(self, *events: Event, fresh: bool = False) -> Receipt:  # noqa: ARG002 - every id is at hand
+        self._check_process()  # before the mutex, which a thread of a forked parent may have held
+        with self._mutex:
+            self._check()
+            if self._tree.texts() != self._signature:  # somebody saved the text in an editor
+                self._take_in(self._tree.read_finished(self._overview.id))
+            new, seqs, overview = accept(events, self._overview, self._recorded, fingerprint)
+            if new:
+                self._record(new)
+                self._recorded |= {event.id: (event.seq, fingerprint(event)) for event in new}
+                self._events += new
+                self._overview = overview
+                self._show(new)
+                if self.branch in self._chosen:  # what waited in the file of this branch holds from now on
+                    with suppress(SegueError):
+                        self._take_in(self._tree.read_finished(self._overview.id))
+            elif self._log is not None:
+                self._log.sync()  # a writer that was killed may have written them without
+            return Receipt(seqs=seqs, durability=Durability.SYNCED)
+
+    def put_blob(self, data: bytes) -> str:
+        self._check_process()
+        if self._log is not None:
+            self._log.check()
+        return put_blob(self._blobs, data)
+
+    def settle(self) -> None:
+        """Show what a writer that died had recorded and not shown."""
+        with suppress(SegueError):
+            self._tree.sweep(self._events)
+            for replaced in list(self._tree.replaced()):
+                if self._is_earlier(replaced):
+                    self._tree.discard(replaced)
+                else:
+                    self._merge(replaced)
+            if not self._is_pending and (late := self._tree.late(fold(self._events))):
+                self._behind.update(late)
+                self._catch_up()
+
+    def save(self, settled: str = "") -> None:
+        """Take in what people wrote, and show every branch whole, also where nothing was said yet.
+
+        `settled` is a branch in whose file no settings are left to wait until it is active. Unlike an append this fails
+        where a file cannot be written: nothing is lost, and it can be done again.
+        """
+        self._check_process()
+        with self._mutex:
+            self._check()
+            if self._tree.texts() != self._signature:
+                self._take_in(self._tree.read_finished(self._overview.id))
+            if self._is_pending:
+                self._record([])
+            self._chosen.pop(settled, None)
+            self._behind.update(self._overview.branches)
+            self._write_texts(None, is_saved=True)
+            self._write_about()
+
+    def drop_branch(self, name: str) -> None:
+        """Take a branch out of the session, with its folder. Its turns stay among the events, as removed.
+
+        UsageError for the first branch, the active one, and one that others grew from.
+        """
+        branch = self._overview.get_branch(name)
+        children = sorted(one.name for one in self._overview.branches.values() if one.parent == name)
+        if not branch.parent:
+            raise UsageError(f"{name} is the first branch", hint="it stays as long as the session does")
+        if name == self.branch:
+            raise UsageError(f"{name} is the current branch", hint="switch to another one first")
+        if children:
+            raise UsageError(f"{', '.join(children)} grew from {name}", hint="delete what grew from it first")
+        self.save(name)
+        with self._mutex:
+            before = self._events
+            self._events, self._is_pending = without_branch(before, name), True
+            try:
+                self._record([])
+            except BaseException:
+                self._events, self._is_pending = before, False
+                raise
+            self._overview = overview_of(fold(self._events))
+            self._recorded = {event.id: (event.seq, fingerprint(event)) for event in self._events}
+            self._edits += 1
+            self._behind.discard(name)
+            self._tree.remove_branch(name)
+            self._write_texts(None, is_saved=True)
+            self._write_about()
+
+    def close(self) -> None:
+        if not self._stopped and os.getpid() == self._process:
+            with self._mutex:
+                if self._is_dirty and self._tree.texts() == self._signature:
+                    self._catch_up()
+                self._stopped = "it is closed"
+                if self._log is not None:
+                    self._log.close()
+        self._lock.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _check_process(self) -> None:
+        if os.getpid() != self._process:
+            self._stopped = "it was opened by the parent of this process, which goes on writing it"
+        if self._stopped:
+            path = self._tree.folder.path
+            hint = "open the session again; whatever was acknowledged is there"
+            raise WriterStoppedError(f"{path} takes nothing more: {self._stopped}", hint=hint, path=path)
+
+    def _check(self) -> None:
+        """Under the mutex: another thread may be between the file and what we know of it."""
+        self._check_process()
+        if self._log is not None:
+            if self._log.size != self._accounted:  # a Ctrl-C came between the file and what we know of it
+                self._log.stop()
+            self._log.check()
+
+    def _take_in(self, reading: TreeReading) -> None:
+        """Begin from what the files say now."""
+        if reading.damages:
+            raise DamagedError(self._tree.name, reading.damages)
+        self._events = list(reading.events)
+        self._overview = overview_of(fold(self._events))
+        self._recorded = {event.id: (event.seq, fingerprint(event)) for event in self._events}
+        self._signature = reading.texts
+        self._sums: dict[str, Sum | None] = dict(reading.sums)
+        """Of each session.md as it was taken in, or written: whatever else we replace is taken in then."""
+        self._edits = reading.edits
+        self._is_pending = reading.is_changed
+        """Whether our events are to be written anew, since the files say more."""
+        self._is_dirty = False
+        self._chosen = dict(reading.chosen)
+        self._texts: dict[str, BranchText] = {}
+        self._cuts: dict[str, int] = {}
+        self._shown_bytes: dict[str, int] = {}
+        if self._log is None and not self._is_pending:
+            self._open_log()
+
+    def _open_log(self) -> None:
+        ours = self._tree.ours
+        self._log = Log(ours, EVENTS, ours.open(EVENTS, os.O_RDWR | os.O_APPEND))
+        self._accounted = self._log.size
+
+    def _record(self, new: list[Event]) -> None:
+        """The one point at which an append is made or not."""
+        if not self._is_pending:
+            assert self._log is not None  # noqa: S101 - it was opened when the session was
+            self._log.append(encode_append(new))
+            self._accounted = self._log.size
+            return
+        ours = self._tree.ours
+        ours.make()
+        data = b"".join([encode_event(event) for event in self._events]) + encode_append(new)
+        events = Snapshot(ours, EVENTS, self._tree.find(ours, EVENTS) or b"", signature_of(ours, EVENTS))
+        try:
+            events.put(data)
+        except DiskFullError:
+            raise
+        except BaseException:
+            self._stopped = "a write failed"
+            raise
+        if self._log is not None:
+            self._log.close()
+        self._open_log()
+        self._is_pending = False
+        self._texts = {}
+        self._behind.update(self._overview.branches)
+
+    def _show(self, new: list[Event]) -> None:
+        """Whatever fails here is no loss: the events say it, and the next time it is shown."""
+        self._is_dirty = True
+        turns = [event for event in new if isinstance(event, Turn)]
+        for name in {turn.branch for turn in turns}:
+            if (text := self._texts.get(name)) is not None:
+                text.extend([turn for turn in turns if turn.branch == name])
+            self._behind.add(name)
+        for grown in [event for event in new if isinstance(event, BranchCreated)]:
+            self._behind.add(grown.name)
+            if grown.parent in self._chosen:  # a branch keeps the settings of its parent
+                self._chosen[grown.name] = self._chosen[grown.parent]
+        if len(turns) < len(new):
+            self._behind.add(self.branch)
+            self._catch_up(new)
+        elif any(turn.role == "tool" for turn in turns) or any(map(self._is_due, self._behind)):
+            self._show_texts(new)
+
+    def _is_due(self, name: str) -> bool:
+        size = self._text(name).size_bytes
+        return size < SHOWN_AT_ONCE_BYTES or (size - self._shown_bytes.get(name, 0)) * SHOWN_SHARE > size
+
+    def _catch_up(self, new: list[Event] | None = None) -> None:
+        with suppress(SegueError):
+            late = set(self._behind)
+            self._show_texts(new)
+            self._write_about(late)
+        self._look()
+
+    def _write_about(self, late: Iterable[str] | None = None) -> None:
+        for name in self._overview.branches if late is None else {*late, self.branch}:
+            self._tree.write_about(self._overview, name, self._cut(name))
+        self._tree.point(self.branch)
+        self._is_dirty = bool(self._behind)
+        self._look()
+
+    def _show_texts(self, new: list[Event] | None) -> None:
+        with suppress(SegueError):
+            self._write_texts(new)
+        self._look()
+
+    def _write_texts(self, new: list[Event] | None, *, is_saved: bool = False, tries: int = TRIES) -> None:
+        """`new` is all that may be missing from the logs; everything, if nobody knows.
+
+        An editor that saves all the time has the last word for now, once that has happened so often in a row.
+        """
+        for name in sorted(self._behind):
+            text = self._text(name)
+            is_kept = is_saved or (not text.size_bytes and self._tree.is_saved(name))
+            upto = Upto(self._overview.seq, self._edits)
+            chosen = self._chosen.get(name)
+            data = text.encode(upto, variables_of(self._overview), is_saved=is_kept, chosen=chosen)
+            turns = [event for event in self._events if isinstance(event, Turn)] if new is None else new
+            path = [turn for turn in turns if isinstance(turn, Turn) and turn.branch == name]
+            if not is_saved or self._tree.find(self._tree.branch(name), SESSION) != data:  # an editor may have it open
+                replaced = self._tree.write_branch(name, data, self._overview, self._cut(name))
+                before, self._sums[name] = self._sums.get(name), sum_of(data)
+                if replaced is not None and sum_of(replaced.data) == before:
+                    self._tree.discard(replaced)
+                elif replaced is not None and self._merge(replaced, sum_of(data)):
+                    if tries:
+                        self._write_texts(None, is_saved=is_saved, tries=tries - 1)
+                    return
+            self._tree.write_logs(name, path, self._events if new is None else new)
+            self._shown_bytes[name] = text.size_bytes
+            self._behind.discard(name)
+
+    def _merge(self, replaced: Replaced, ours: Sum | None = None) -> bool:
+        """Take in what an editor had saved at the very moment at which we replaced it; whether that is anything new.
+
+        `ours` is what we put in its place. What is there now may be yet another, which is not taken in thereby.
+        """
+        reading = self._tree.read(self._overview.id, {replaced.branch: replaced.data})
+        if reading.is_changed or reading.damages:
+            self._take_in(reading)
+            self._record([])
+        self._sums[replaced.branch] = ours
+        self._tree.discard(replaced)
+        return reading.is_changed
+
+    def _is_earlier(self, replaced: Replaced) -> bool:
+        """Whether it is a page that we wrote ourselves before what is there now: then it says nothing new."""
+        page = read_page(replaced.data)
+        if page.mark is None or not page.mark.is_pristine or page.mark.upto > (self._overview.seq, self._edits):
+            return False
+        now = self._tree.find(self._tree.branch(replaced.branch), SESSION)
+        return now is not None and read_page(now).body.startswith(page.body.rstrip(" #\n"))
+
+    def _look(self) -> None:
+        with suppress(SegueError):
+            self._signature = self._tree.texts()
+
+    def _cut(self, name: str) -> int:
+        """The position at which a branch goes another way than its parent."""
+        if name not in self._cuts:
+            branch = self._overview.branches[name]
+            shared = fold(self._events).path(name)[: branch.at] if branch.parent else ()
+            self._cuts[name] = BranchText(shared).end
+        return self._cuts[name]
+
+    def _text(self, name: str) -> BranchText:
+        if name not in self._texts:
+            self._texts[name] = BranchText(fold(self._events).path(name))
+        return self._texts[name]

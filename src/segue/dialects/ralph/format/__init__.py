@@ -1,0 +1,10 @@
+"""Ralph's file: one JSON object a session, as ralphtool keeps it in the temporary folder, with all that is ours below.
+
+Read `document` (what stands where), then `reader` (what others may have done to it). How the file is laid out and how
+one changed byte is found and placed is in `formats.sealed`.
+"""
+
+from segue.dialects.ralph.format.document import LAYOUT_VERSION, STORY, RalphDocument, begin
+from segue.dialects.ralph.format.reader import ParsedRalphFile, read
+
+__all__ = ["LAYOUT_VERSION", "STORY", "ParsedRalphFile", "RalphDocument", "begin", "read"]

@@ -1,0 +1,201 @@
+"""From the bytes of a file to its session, whoever wrote them last, with every damage placed.
+
+What is shown is the truth: what stands there and is no event of ours is a new one, and an event of ours that is no
+longer shown is no longer part of the session. Both are noted in an event of the type `edited`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+from zlib import crc32
+
+from msgspec.structs import fields, replace
+
+from segue.dialects.ralph.format.document import CHANGE, LAYOUT, LAYOUT_VERSION, STORY, TOP, RalphDocument, key_of
+from segue.errors import Damage
+from segue.formats.records import BadRecordError, event_of, plain_of, pretty
+from segue.formats.sealed import EVENTS, open_file
+from segue.model import EPOCH, Metadata, TaskDone, Unknown, fold
+
+if TYPE_CHECKING:
+    from segue.formats.sealed import Spot
+    from segue.model import Event, JsonObject
+
+_OURS = {item.encode_name for item in fields(Metadata)} | {"type", "sum", "segue", *TOP}
+_RESERVED = {"type", "id", "seq", "sum", " extra"}
+
+
+class ParsedRalphFile(NamedTuple):
+    """All that can be read of a file, and all that cannot."""
+
+    document: RalphDocument | None
+    damages: tuple[Damage, ...] = ()
+
+
+def read(data: bytes, session_id: str, place: str) -> ParsedRalphFile:
+    """The file of this name. What one changed byte belongs to is not believed, and the rest is."""
+    opened = open_file(LAYOUT, data, place, needs="change_name")
+    if opened.found is None:
+        return ParsedRalphFile(None, opened.damages)
+    assembly = _Assembly(opened.found, session_id, place, list(opened.damages))
+    assembly.build()
+    version = assembly.ours.get("version")
+    document = RalphDocument(
+        _without(assembly.events, opened.spot),
+        top={name: value for name, value in opened.found.items() if name not in {*TOP, "segue"}},
+        version=version if isinstance(version, int) else LAYOUT_VERSION,
+    )
+    return ParsedRalphFile(document, tuple(assembly.damages))
+
+
+def _without(events: list[Event], spot: Spot | None) -> list[Event]:
+    """All but the event that a changed byte belongs to; the first is needed, and known from what is shown."""
+    if spot is None or spot.name != EVENTS:
+        return events
+    return [event for at, event in enumerate(events) if at == 0 or at != spot.item]
+
+
+class _Assembly:
+    """Puts the events in order: ours, and what other programs and people have shown since."""
+
+    def __init__(self, found: JsonObject, session_id: str, place: str, damages: list[Damage]) -> None:
+        ours = found.get("segue")
+        self.ours: JsonObject = ours if isinstance(ours, dict) else {}
+        self.events: list[Event] = []
+        self.damages = damages
+        self._names: set[str] = set()
+        self._found = found
+        self._session_id = session_id
+        self._place = place
+
+    def build(self) -> None:
+        entries = self._objects("events", self.ours.get("events"))
+        first = entries.pop(0) if entries and entries[0].get("type") == "metadata" else None
+        self._begin(first)
+        for entry in entries:
+            self._add(entry)
+        shown = [event for plain in self._shown() if (event := self._event(plain)) is not None]
+        removed = self._drop_what_is_gone(shown) if not self.damages else []
+        added = [self._keep(event) for event in self._missing(shown)]
+        if (story := self._story()) is not None:
+            added.append(self._keep(story))
+        if self.ours and not self.damages and (added or removed):
+            name = f"edited-{crc32(pretty([added, removed])):08x}"
+            self._keep(Unknown(type="edited", data={"added": added, "removed": removed}, id=name))
+
+    def _begin(self, entry: JsonObject | None) -> None:
+        found = self._found
+        change = found["change_name"]
+        plain: JsonObject = entry or {"type": "metadata", "id": "metadata", "agent": "", "status": "paused"}
+        if entry is None and isinstance(change, str):
+            plain["title"] = change
+        plain |= {name: value for name, value in found.items() if name not in _OURS}
+        if isinstance(change, str) and (change or CHANGE in plain):
+            plain[CHANGE] = change
+        elif not isinstance(change, str):
+            self.damages.append(Damage(f"{self._place} change_name", "it is no text"))
+        plain |= {"session_id": self._session_id, "created_at": found.get("created_at", plain.get("created_at"))}
+        self._add(plain)
+        if not self.events:  # the reason is among the damages; the session begins all the same
+            first = Metadata(session_id=self._session_id, agent="", created_at=EPOCH, status="paused", id="metadata")
+            self._keep(first)
+
+    def _shown(self) -> list[JsonObject]:
+        """What stands above, as events that have no name yet."""
+        first = self.events[0]
+        born = {"timestamp": first.created_at.isoformat()} if isinstance(first, Metadata) else {}
+        plains = [
+            {"type": kind, **born, **{key: value for key, value in one.items() if key not in _RESERVED}}
+            for kind, name in (("learning", "learnings"), ("pattern", "patterns"))
+            for one in self._objects(name, self._found.get(name))
+        ]
+        tasks = self._found.get("completed_tasks", [])
+        if isinstance(tasks, list) and all(isinstance(task, str) for task in tasks):
+            return [*plains, *[{"type": "task", **born, "task_id": task} for task in dict.fromkeys(tasks)]]
+        self.damages.append(Damage(f"{self._place} completed_tasks", "it is no list of texts"))
+        return plains
+
+    def _drop_what_is_gone(self, shown: list[Event]) -> list[JsonObject]:
+        """Take out the events that are no longer shown; what they said. A task may have been done twice."""
+        left = Counter(key_of(event) for event in shown)
+        kept: list[Event] = []
+        gone: list[JsonObject] = []
+        for event in self.events:
+            key = key_of(event)
+            if key is not None and left[key] <= 0:
+                gone.append(plain_of(event))
+                continue
+            if not isinstance(event, TaskDone):
+                left[key] -= 1
+            kept.append(replace(event, seq=len(kept) + 1))
+        self.events = kept
+        return gone
+
+    def _missing(self, shown: list[Event]) -> list[Event]:
+        known = Counter(key_of(event) for event in self.events)
+        missing: list[Event] = []
+        for event in shown:
+            key = key_of(event)
+            if known[key] > 0:
+                known[key] -= 1
+            else:
+                missing.append(event)
+        return missing
+
+    def _story(self) -> Event | None:
+        """The story that is shown, where it is not the one we wrote there."""
+        story = self._found.get("current_story_id")
+        known = fold(self.events)
+        current = known.overrides.get(STORY)
+        if "current_story_id" not in self._found or story == (current if isinstance(current, str) else None):
+            return None
+        others = {name: value for name, value in known.overrides.items() if name != STORY}
+        plain: JsonObject = {"type": "overrides", "timestamp": known.updated_at.isoformat()}
+        if story is None:
+            return self._event({**plain, "values": others})
+        if isinstance(story, str):
+            return self._event({**plain, "values": {**others, STORY: story}})
+        self.damages.append(Damage(f"{self._place} current_story_id", "it is neither text nor null"))
+        return None
+
+    def _event(self, plain: JsonObject) -> Event | None:
+        """An event of somebody else, with a name that says what it is."""
+        kind = plain["type"]
+        try:
+            return event_of({**plain, "id": f"{kind}-{crc32(pretty(plain)):08x}"}, 0)
+        except BadRecordError as error:
+            self.damages.append(Damage(f"{self._place} {kind}", str(error)))
+            return None
+
+    def _add(self, plain: JsonObject) -> None:
+        if not plain.get("id"):
+            plain = {**plain, "id": f"event-{len(self.events) + 1}"}
+        try:
+            event = event_of(plain, len(self.events) + 1)
+        except BadRecordError as error:
+            self.damages.append(Damage(f"{self._place} {plain.get('type', 'event')} {plain['id']}", str(error)))
+        else:
+            self._names.add(event.id)
+            self.events.append(event)
+
+    def _keep(self, event: Event) -> str:
+        """Number it, and give it a name that nobody has; the name."""
+        number, name = 1, event.id
+        while name in self._names:
+            number += 1
+            name = f"{event.id}-{number}"
+        self._names.add(name)
+        self.events.append(replace(event, id=name, seq=len(self.events) + 1))
+        return name
+
+    def _objects(self, name: str, value: object) -> list[JsonObject]:
+        """The items of a list that are objects; for each other one, a damage."""
+        if not isinstance(value, list):
+            if value is not None:
+                self.damages.append(Damage(f"{self._place} {name}", "it is no list"))
+            return []
+        for at, item in enumerate(value):
+            if not isinstance(item, dict):
+                self.damages.append(Damage(f"{self._place} {name}[{at}]", "it is no object"))
+        return [item for item in value if isinstance(item, dict)]

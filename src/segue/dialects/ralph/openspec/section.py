@@ -1,0 +1,125 @@
+"""Lines added to a section of a Markdown text, and to nothing else."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from segue.dialects.ralph.openspec.prose import heading_of, prose_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_BLANK_END = re.compile(r"(?:\r?\n[ \t]*)+\Z")
+_TRAILING = re.compile(r"[^\S\n]+$", re.MULTILINE)
+_BLANK_LINES = re.compile(r"\A(?:[ \t]*\n)+")
+_INDENT = "  "
+_ITEM = re.compile(r"\s*[-*+](?:\s|$)")
+_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})", re.MULTILINE)
+_BOX = re.compile(r"^(\s*(?:(?:[-*+]|\d{1,9}[.)])\s+)*)\[")
+_MARK = re.compile(r"^( {0,3})(?=#|```|~~~|(?:[-=*_][ \t]*)+$)")
+"""The beginning of a heading or of what may pass for code, or a line under a heading."""
+_LINE_END = re.compile("\r\n|[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+_UNSEEN = re.compile("[\x00-\x08\x0e-\x1b\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
+"""Control characters, halves of characters, and what lets text run the other way; joiners and new emoji are text."""
+
+
+def with_items(text: str, title: str, items: Sequence[str]) -> str:
+    """The text with more items at the end of the section `## title`, which is made at the end if it is missing.
+
+    An item may have several lines. What stands there already is not added again. The lines end as the first one of the
+    text does.
+    """
+    end_of_line = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
+    start, end = _find(text, title)
+    there = _items_of(text[start:end]) if start >= 0 else set()
+    new = [block for item in dict.fromkeys(items) if _TRAILING.sub("", block := _block(item)) not in there]
+    if not new:
+        return text
+    added = "".join(f"{block}\n" for block in new).replace("\n", end_of_line)
+    if start < 0:
+        gap = "" if not text else end_of_line if text.endswith("\n") else end_of_line * 2
+        return f"{text}{gap}## {title}{end_of_line}{end_of_line}{added}"
+    before = _BLANK_END.sub("", text[:end])
+    rest = text[len(before) :].removeprefix(end_of_line)
+    is_list = before.rpartition("\n")[2].startswith(_INDENT) or _ITEM.match(before.rpartition("\n")[2]) is not None
+    return f"{before}{end_of_line if is_list else end_of_line * 2}{added}{rest}"
+
+
+def _block(item: str) -> str:
+    """The lines of an item in a list; one that begins with code begins on the line below the dash."""
+    dash = "-\n" if item[:1].isspace() or _FENCE.match(item) else "- "
+    lines = f"{dash}{item}".split("\n")
+    return "\n".join([lines[0], *[f"{_INDENT}{line}" if line else "" for line in lines[1:]]])
+
+
+def _items_of(section: str) -> set[str]:
+    """Every line that is an item by itself, and every item with the lines that belong to it."""
+    found: set[str] = set()
+    block: list[str] = []
+    for line in [*section.split("\n"), "#"]:
+        line = line.rstrip()  # noqa: PLW2901 - a carriage return, or spaces that nobody sees
+        if line.startswith("-") or (line and not line.startswith(_INDENT)):
+            found.add("\n".join(block).rstrip("\n"))
+            block = []
+        block.append(line)
+        found.add(line.strip())
+    return found
+
+
+def as_line(text: str) -> str:
+    """A text as one line that is nothing but text: no heading, no box, no comment, no control characters."""
+    return _as_prose(" ".join(_printable(text).split()))
+
+
+def as_item(text: str, about: str = "") -> str:
+    """A text as the lines of an item in a list, word for word, and what it is about behind it.
+
+    It is nothing but text and blocks of code: it cannot end its section, tick a box or begin a comment.
+    """
+    lines = _BLANK_LINES.sub("", _printable(text).rstrip()).split("\n")
+    if len(lines) == 1:
+        lines = [lines[0].strip()]
+    found: list[str] = []
+    fence = ""  # of the block of code that is open
+    for line in lines:
+        if fence:
+            found.append(line)
+            bare = line.strip(" \t")
+            fence = "" if len(bare) >= len(fence) and not bare.strip(fence[0]) else fence
+        elif opened := _FENCE.match(line):
+            found.append(line)
+            fence = opened[1]
+        else:
+            found.append(_as_prose(line))
+    if fence:
+        found.append(fence)
+    is_code = fence or _FENCE.match(found[-1])
+    return "\n".join(found) + (f"\n{about.lstrip()}" if about and is_code else about)
+
+
+def _as_prose(line: str) -> str:
+    """A line that means nothing in Markdown but its words."""
+    if not line.strip():
+        return ""
+    line = _BOX.sub(r"\1\\[", line.replace("<!--", "&lt;!--"), count=1)
+    return _MARK.sub(r"\1\\", line, count=1)
+
+
+def _printable(text: str) -> str:
+    """Lines end with a newline; what would act on a terminal or hide text is shown by its number, all else stays."""
+    text = _LINE_END.sub("\n", text)
+    return _UNSEEN.sub(lambda one: one[0].encode("unicode_escape").decode(), text)
+
+
+def _find(text: str, title: str) -> tuple[int, int]:
+    """Where the section begins and ends, -1 if it is missing: with the next heading of its own level or above."""
+    start = -1
+    for line in prose_of(text):
+        if (found := heading_of(line)) is None or found.level > 2:  # noqa: PLR2004 - of its own level
+            continue
+        if start >= 0:
+            return start, line.offset
+        if found.level == 2 and found.title.strip().casefold() == title.casefold():  # noqa: PLR2004
+            start = line.offset
+    return start, len(text)

@@ -1,0 +1,94 @@
+"""An agent held by the kernel: it writes the project and its own notes, and reads little else of what is yours."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from segue.errors import UsageError
+from segue.permissions.confinement import Confinement
+from segue.permissions.scope import Scope
+from segue.sandbox.box import ground, launch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
+
+    from segue.permissions import Protected
+
+_PROJECT = Scope(read=("${project_root}/**",), write=("${project_root}/**",), network=True)
+_READ = {
+    "claude": (".claude", ".claude.json", ".config/claude"),
+    "codex": (".codex",),
+    "gemini": (".gemini",),
+    "opencode": (".config/opencode", ".opencode"),
+}
+"""Of the home: how a tool is set up, and by which it is known to its model."""
+_CLAUDE = ("projects", "todos", "shell-snapshots", "session-env", "file-history", "debug", "statsig", "history.jsonl")
+_WRITTEN = {
+    "claude": tuple(f".claude/{name}" for name in _CLAUDE),
+    "codex": (".codex/sessions", ".codex/log", ".codex/history.jsonl"),
+    "gemini": (".gemini/tmp",),
+    "opencode": (".local/share/opencode", ".local/state/opencode", ".cache/opencode"),
+}
+"""Of the home: what a tool keeps of its sessions. Never its settings: these decide what it may do next time."""
+
+
+class ConfinedCommand(NamedTuple):
+    argv: tuple[str, ...]
+    environ: Mapping[str, str] = MappingProxyType({})
+    descriptors: tuple[int, ...] = ()
+
+
+class Surroundings(Protocol):
+    """Where agents and the commands that verify their work are run."""
+
+    def start(self, argv: Sequence[str], *, tool: str = "") -> AbstractContextManager[ConfinedCommand]:
+        """How a command is started there; the block lasts as long as it runs."""
+
+
+class Unconfined:
+    @contextmanager
+    def start(self, argv: Sequence[str], *, tool: str = "") -> Iterator[ConfinedCommand]:
+        del tool
+        yield ConfinedCommand(tuple(argv))
+
+
+class Confined:
+    """UsageError where the system has no sandbox, or does not let us put it up: nothing is run without it then."""
+
+    def __init__(self, project: str, *, home: str, environ: Mapping[str, str], protected: Protected) -> None:
+        if missing := ground().missing:
+            raise UsageError(f"there is no sandbox here: {missing}", hint="leave out --sandbox, or use a container")
+        self._project = project
+        self._home = home
+        self._environ = environ
+        self._protected = protected
+
+    @contextmanager
+    def start(self, argv: Sequence[str], *, tool: str = "") -> Iterator[ConfinedCommand]:
+        confinement = Confinement(
+            [_PROJECT],
+            root=self._project,
+            home=self._home,
+            cwd=self._project,
+            protected=self._protected,
+            environ=self._environ,
+        )
+        notes = f"{self._environ.get('TMPDIR') or '/tmp'}/ralph"  # noqa: S108 - where the session of the change is
+        own = (sys.prefix, sys.base_prefix, str(Path(__file__).parents[4]), str(Path(argv[0]).parent))
+        box = confinement.box(
+            read=(*own, notes, *self._at_home(_READ, tool), *self._at_home(_WRITTEN, tool)),
+            write=(notes, *self._at_home(_WRITTEN, tool)),
+        )
+        with launch(argv, box, cwd=self._project, on=ground()) as found:
+            yield ConfinedCommand(found.argv, found.environ, found.descriptors)
+            if reason := found.failure():
+                raise UsageError(f"{argv[0]} cannot be started in its sandbox: {reason}", hint="check the command")
+
+    def _at_home(self, of: Mapping[str, Sequence[str]], tool: str) -> tuple[str, ...]:
+        return tuple(os.path.realpath(f"{self._home}/{path}") for path in of.get(tool, ()))

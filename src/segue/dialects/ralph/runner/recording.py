@@ -1,0 +1,59 @@
+"""What an agent said, learned and did, taken over into the session of the library: each thing once, by its id."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from segue.dialects.ralph.runner.progress import Notice
+from segue.dialects.ralph.runner.workers import read_back
+from segue.errors import SegueError
+from segue.integrations.link import link_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from segue.dialects.ralph.runner.progress import Progress
+    from segue.model import Event, Overview
+    from segue.session import LiveSession
+    from segue.trust import Marks
+
+
+def take_over_turns(
+    session: LiveSession,
+    *,
+    project: str,
+    environ: Mapping[str, str],
+    notify: Callable[[Progress], None],
+    marks: Marks | None = None,
+) -> bool:
+    """Record what the transcript of the tool has, and the session has not; whether the tool answered.
+
+    Only of a session that an orchestrator of this user began there.
+    """
+    link = link_of(session.overview)
+    if link is None or not link.is_ours(marks):
+        return False
+    tool, native_id = link
+    found = read_back(tool, native_id, cwd=project, environ=environ)
+    if found is None:
+        return False
+    if isinstance(found, SegueError):
+        notify(Notice(words=f"what was said in {tool} cannot be read: {found}"))
+        return False
+    for damage in found.damages:
+        notify(Notice(words=f"what was said in {tool} cannot be read whole: {damage}"))
+    new = [replace(turn, branch=session.branch) for turn in found.after({turn.id for turn in session.turns})]
+    if new and new[0].role == "user":  # the prompt, which was recorded before it was sent
+        del new[0]
+    if new:
+        session.record(*new)
+    return any(turn.role == "assistant" for turn in new)
+
+
+def take_over_notes(session: LiveSession, known: Overview) -> None:
+    """What was learned and done in the session of the change."""
+    notes: list[Event] = [*known.learnings, *known.patterns, *known.tasks_done]
+    if notes:
+        session.record(*notes)

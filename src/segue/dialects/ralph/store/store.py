@@ -1,0 +1,80 @@
+"""The store over a folder of Ralph's files. The folder is in a place that others may write to, and must be ours."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from segue.clock import utc_now
+from segue.dialects.ralph.format import LAYOUT_VERSION, ParsedRalphFile, RalphDocument, begin, read
+from segue.dialects.ralph.store.backups import discard_backup
+from segue.durable.kernel import KERNEL, Kernel
+from segue.durable.private_folder import check_private
+from segue.errors import SegueError
+from segue.stores.sealed import SealedListing, SealedStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from datetime import datetime
+
+    from segue.durable.lock import WriterLock
+    from segue.model import Event, Head, Overview
+
+
+class RalphListing(SealedListing):
+    read = staticmethod(read)
+
+
+class RalphStore(SealedStore[RalphDocument]):
+    """See store.Store, and SealedStore."""
+
+    scheme = "ralph"
+    listing_type = RalphListing
+    layout_version = LAYOUT_VERSION
+
+    def __init__(self, root: str, *, kernel: Kernel = KERNEL, clock: Callable[[], datetime] = utc_now) -> None:
+        self._named = os.path.abspath(root)  # noqa: PTH100 - as the person named it, links and all
+        check_private(self._named)
+        super().__init__(root, kernel=kernel, clock=clock)
+
+    @property
+    def trash(self) -> None:
+        """What lies in a temporary folder is gone at the next boot: that is no place to keep anything."""
+        return
+
+    def ids(self) -> Iterator[str]:
+        check_private(self._named)
+        return super().ids()
+
+    def heads(self) -> Iterator[Head]:
+        check_private(self._named)
+        return super().heads()
+
+    def delete(self, session_id: str, *, revision: str | None = None) -> None:
+        """Its backup in the project goes first: after a crash the session is still there to be deleted again."""
+        with suppress(SegueError, OSError):
+            project = self.overview(session_id).extra.get("project")
+            if isinstance(project, str) and Path(project).is_absolute():
+                discard_backup(project, session_id)
+        super().delete(session_id, revision=revision)
+
+    def _file_name(self, session_id: str) -> str:
+        """On the way to every session."""
+        check_private(self._named)
+        return super()._file_name(session_id)
+
+    def _claim(self, session_id: str) -> WriterLock:
+        self.folder.make()
+        check_private(self._named)  # somebody else may have made it meanwhile
+        return super()._claim(session_id)
+
+    def _begin(self, session_id: str, events: Sequence[Event]) -> RalphDocument:  # noqa: ARG002 - the metadata names it
+        return begin(events)
+
+    def _understand(self, session_id: str, data: bytes) -> ParsedRalphFile:
+        return read(data, session_id, self._file_name(session_id))
+
+    def _extend(self, document: RalphDocument, events: Sequence[Event], overview: Overview) -> RalphDocument:
+        return document.extended(events, overview)

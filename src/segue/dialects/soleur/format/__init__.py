@@ -1,0 +1,11 @@
+"""Soleur's file: one JSON object a session, as a person would write it, with all that is ours under one key.
+
+Read `document` (what stands where), then `reader`, `assembly` and `edits` (what others may have done to it). How the
+file is laid out and how one changed byte is found and placed is in `formats.sealed`.
+"""
+
+from segue.dialects.soleur.format.assembly import CONTEXT_PATH
+from segue.dialects.soleur.format.document import LAYOUT_VERSION, SoleurDocument, begin
+from segue.dialects.soleur.format.reader import ParsedSoleurFile, read
+
+__all__ = ["CONTEXT_PATH", "LAYOUT_VERSION", "ParsedSoleurFile", "SoleurDocument", "begin", "read"]

@@ -1,0 +1,46 @@
+"""From the bytes of a file to its session, whoever wrote them last, with every damage placed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from segue.dialects.soleur.format.assembly import Assembly
+from segue.dialects.soleur.format.document import LAYOUT, SoleurDocument
+from segue.formats.sealed import EVENTS, open_file
+from segue.model import Decision
+
+if TYPE_CHECKING:
+    from segue.errors import Damage
+    from segue.formats.sealed import Spot
+
+
+class ParsedSoleurFile(NamedTuple):
+    """All that can be read of a file, and all that cannot."""
+
+    document: SoleurDocument | None
+    damages: tuple[Damage, ...] = ()
+    context: bytes = b""
+    """The text of the field `project_context`, where another program filled it in."""
+
+
+def read(data: bytes, session_id: str, place: str) -> ParsedSoleurFile:
+    """The file of this name. What one changed byte belongs to is not believed, and the rest is."""
+    opened = open_file(LAYOUT, data, place, needs="messages")
+    if opened.found is None:
+        return ParsedSoleurFile(None, opened.damages)
+    assembly = Assembly(opened.found, session_id, place)
+    assembly.build()
+    damages = (*opened.damages, *assembly.damages)
+    document = assembly.document(is_noted=not damages)
+    if opened.spot is not None:
+        document = _without(document, opened.spot)
+    return ParsedSoleurFile(document, damages, assembly.context)
+
+
+def _without(document: SoleurDocument, spot: Spot) -> SoleurDocument:
+    """All but the event that a changed byte belongs to; the first is needed, and known from what the file said."""
+    decisions = [record for record in document.records if isinstance(record.event, Decision)]
+    items = {"messages": document.path, "decisions": decisions, EVENTS: document.records}.get(spot.name, ())
+    hit = items[spot.item] if 0 <= spot.item < len(items) else document.records[0]
+    records = [record for record in document.records if record is not hit or record is document.records[0]]
+    return SoleurDocument(records, top=document.top, context=document.context, version=document.version)

@@ -1,0 +1,344 @@
+"""A folder of sessions: what all stores on files do alike, whatever is in the files.
+
+A session is a file of the folder unless a store says otherwise: then it has a `_place` of its own, `ids` and a listing
+that find such places, and tells what belongs to a session (`belongings`).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeVar
+
+from msgspec.structs import replace
+
+from segue.durable.blobs import BLOBS, blobs_of, get_blob
+from segue.durable.folder import Folder, purpose_of, temporary_for
+from segue.durable.head_cache import moment_of, mtime_of
+from segue.durable.lock import WriterLock, find_owner
+from segue.durable.quarantine import QUARANTINE, session_of_fragment
+from segue.durable.trash import FileTrash
+from segue.errors import ConflictError, NotFoundError, SegueError, SessionExistsError, SessionLockedError
+from segue.ids import check_id, is_id, new_session_id
+from segue.store import Owner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from datetime import datetime
+    from typing import Self
+
+    from segue.durable.head_cache import HeadCache
+    from segue.durable.kernel import Kernel
+    from segue.model import Head, Overview
+
+Told = TypeVar("Told", bound="Overview")
+LOCKS = ".locks"
+TRASH = ".trash"
+_ORIGINAL = re.compile(r"\.corrupt(?:\.\d+)?")
+
+
+class SessionFiles(NamedTuple):
+    """The file that is there exactly as long as its session is."""
+
+    folder: Folder
+    name: str
+
+    @property
+    def path(self) -> str:
+        return self.folder.path_of(self.name)
+
+
+class FileStore:
+    """The part of store.Store that needs only the names of the files; locks and blobs are in hidden folders."""
+
+    scheme: ClassVar[str]
+    listing_type: ClassVar[type[HeadCache]]
+
+    new_id = staticmethod(new_session_id)
+
+    def __init__(self, root: str, *, kernel: Kernel, clock: Callable[[], datetime]) -> None:
+        self.folder = Folder(os.path.realpath(root), kernel)
+        self._locks = self.folder.sub(LOCKS)
+        self._clock = clock
+        self._is_swept = False
+        self._trash = FileTrash(self, self.folder.sub(TRASH), clock)
+        self._listing = self.listing_type(
+            self.folder,
+            is_alive=lambda session_id: self.owner(session_id) is not None,
+            path_of=self.path_of,
+        )
+
+    @property
+    def url(self) -> str:
+        return f"{self.scheme}:{self.folder.path}"
+
+    def path_of(self, session_id: str) -> str:
+        """Where a person finds it."""
+        return self._place(session_id).path
+
+    def revision(self, session_id: str) -> str:
+        found = self._stat(session_id)
+        return f"{found.st_ino}-{found.st_size}-{found.st_mtime_ns}"
+
+    def changed_at(self, session_id: str) -> datetime | None:
+        self.revision(session_id)
+        return moment_of(max((mtime_of(path) for path in self.spoken_files(session_id)), default=0))
+
+    def mark_changed(self, session_id: str, moment: datetime) -> None:
+        self.revision(session_id)
+        seconds = moment.timestamp()
+        for path in self.spoken_files(session_id):
+            with suppress(OSError):
+                self.folder.kernel.utime(path, (seconds, seconds))
+
+    def spoken_files(self, session_id: str) -> Sequence[str]:
+        """The paths of those that say what the session is, some of which may not be there."""
+        return (self._place(session_id).path,)
+
+    def ids(self) -> Iterator[str]:
+        suffix = self.listing_type.suffix
+        for entry in self.folder.scan():
+            if entry.name.endswith(suffix) and is_id(entry.name[: -len(suffix)]):
+                yield entry.name[: -len(suffix)]
+
+    def heads(self) -> Iterator[Head]:
+        return self._listing.heads()
+
+    def head(self, session_id: str) -> Head:
+        self.revision(session_id)
+        return self._listing.head(session_id)
+
+    def owner(self, session_id: str) -> Owner | None:
+        return find_owner(self._locks, _lock_name(session_id))
+
+    def get_blob(self, session_id: str, name: str) -> bytes:
+        self.revision(session_id)
+        return get_blob(self._blobs(session_id), session_id, name)
+
+    @property
+    def trash(self) -> FileTrash | None:
+        return self._trash
+
+    def delete(self, session_id: str, *, revision: str | None = None) -> None:
+        was_there = self.is_there(session_id)
+        if not was_there and not self.has_remains(session_id):
+            raise self._missing(session_id)
+        with self.holding(session_id, revision=revision, may_be_gone=True):
+            remains = list(self._remains(session_id))
+            if was_there and not remains:
+                raise self._missing(session_id)  # somebody else was quicker
+            self._trash.settle(session_id)
+            for at, place in enumerate(remains):
+                _erase(place, at_once=at == 0)
+            self.tidy(session_id)
+
+    def has_remains(self, session_id: str) -> bool:
+        return self.is_there(session_id) or any(self._remains(session_id))
+
+    def sweep(self) -> None:
+        """Remove what killed writers left unfinished and what was being erased, wherever nobody is writing now.
+
+        Whoever makes a temporary file holds the lock of a session, and its name is never used again. So one that was
+        seen before its lock was found free is nobody's. Those of older versions do not say whose they are: they go when
+        no lock at all is held.
+        """
+        found = [SessionFiles(hall, entry.name) for hall in self._halls() for entry in list(hall.scan())]
+        unfinished = [(place, purpose) for place in found if (purpose := purpose_of(place.name)) is not None]
+        for place, purpose in unfinished:
+            session_id = self._session_of(purpose)
+            is_left = not self._is_anybody_writing() if not session_id else self.owner(session_id) is None
+            if is_left:
+                place.folder.drop(place.name)
+        self._trash.sweep()
+
+    def close(self) -> None:
+        self._listing.forget()
+
+    # ── What belongs to a session ────────────────────────────────────────────────────────────────────────────────────
+
+    def is_there(self, session_id: str, root: Folder | None = None) -> bool:
+        """Whether its place is, here or below another root."""
+        return os.path.lexists((root or self.folder).path_of(self._file_name(session_id)))
+
+    def belongings(self, session_id: str, root: Folder | None = None) -> Iterator[SessionFiles]:
+        """All that there is of a session, here or below another root, and first what makes it one."""
+        root = root or self.folder
+        name = self._file_name(session_id)
+        if self.is_there(session_id, root):
+            yield SessionFiles(root, name)
+        for hall in self._halls(root):
+            for entry in list(hall.scan()):
+                if entry.name != name and self._session_of(entry.name) == session_id:
+                    yield SessionFiles(hall, entry.name)
+        if blobs_of(root, session_id).exists():
+            yield SessionFiles(root.sub(BLOBS), session_id)
+
+    @contextmanager
+    def holding(self, session_id: str, *, revision: str | None = None, may_be_gone: bool = False) -> Iterator[None]:
+        """With the lock of a session that nobody is writing, and that is still as it was if a revision is given."""
+        if not may_be_gone:
+            self.revision(session_id)  # there is no lock for a session that is not there
+        lock = self._try_acquire(session_id, 0.0)
+        if isinstance(lock, Owner):
+            raise SessionLockedError(session_id, pid=lock.pid, host=lock.host, since=lock.since)
+        try:
+            found = None if may_be_gone and revision is None else self.revision(session_id)
+            if revision not in {None, found}:
+                raise ConflictError(
+                    f"session {session_id} has changed meanwhile", hint="look again before you delete it"
+                )
+            yield
+        finally:
+            lock.release()
+
+    def tidy(self, session_id: str) -> None:
+        """Remove the empty folders that a session leaves when it goes."""
+
+    def hide(self, folder: Folder) -> None:
+        """Where the folder of a store is kept in git, from that."""
+
+    def at(self, folder: Folder) -> Self:
+        """A store of the same kind in another folder."""
+        return type(self)(folder.path, kernel=folder.kernel, clock=self._clock)
+
+    def _halls(self, root: Folder | None = None) -> Iterator[Folder]:
+        """The folders with files of many sessions, whose names tell whose they are."""
+        root = root or self.folder
+        yield root
+        yield root.sub(QUARANTINE)
+
+    def _rooms(self, session_id: str) -> Iterator[Folder]:
+        """The folders with files of this session alone."""
+        yield self._blobs(session_id)
+
+    def _session_of(self, name: str) -> str:
+        """Whose file this is, by its name; empty if it is nobody's."""
+        if session_id := session_of_fragment(name):
+            return session_id
+        found, suffix, rest = name.rpartition(self.listing_type.suffix)
+        is_own = bool(suffix) and is_id(found) and (not rest or _ORIGINAL.fullmatch(rest))
+        return found if is_own else ""
+
+    def _remains(self, session_id: str) -> Iterator[SessionFiles]:
+        """All that there is of a session, and all that was to be."""
+        yield from self.belongings(session_id)
+        yield from self._leftovers(session_id)
+
+    def _leftovers(self, session_id: str) -> Iterator[SessionFiles]:
+        """What killed writers of a session left unfinished among the files of others."""
+        for hall in self._halls():
+            for entry in list(hall.scan()):
+                purpose = purpose_of(entry.name)
+                if purpose and self._session_of(purpose) == session_id:
+                    yield SessionFiles(hall, entry.name)
+
+    def _sweep_session(self, session_id: str) -> None:
+        """For whoever holds its lock."""
+        for place in self._leftovers(session_id):
+            place.folder.drop(place.name)
+        for room in self._rooms(session_id):
+            room.sweep()
+
+    def _is_anybody_writing(self) -> bool:
+        names = [entry.name for entry in self._locks.scan() if entry.name.endswith(".lock")]
+        return any(find_owner(self._locks, name) is not None for name in names)
+
+    def _file_name(self, session_id: str) -> str:
+        return check_id(session_id) + self.listing_type.suffix
+
+    def _place(self, session_id: str) -> SessionFiles:
+        return SessionFiles(self.folder, self._file_name(session_id))
+
+    def _stat(self, session_id: str) -> os.stat_result:
+        place = self._place(session_id)
+        try:
+            with place.folder.explaining(place.name, "look at"):
+                return os.lstat(place.path)
+        except FileNotFoundError:
+            raise self._missing(session_id) from None
+
+    def _blobs(self, session_id: str) -> Folder:
+        return blobs_of(self.folder, session_id)
+
+    def _claim(self, session_id: str) -> WriterLock:
+        """The lock of a session that is to be made: whoever holds it is making it, or has made it."""
+        self.folder.make()
+        found = self._try_acquire(session_id, 0.0)
+        if isinstance(found, Owner):
+            raise SessionExistsError(session_id)
+        with released_on_error(found.release):
+            if not self._is_swept:
+                self._is_swept = True
+                self._sweep_kindly()
+            self._trash.settle(session_id)  # what is left of one that was deleted is not part of the new one
+        return found
+
+    def _acquire(self, session_id: str, timeout_seconds: float) -> WriterLock:
+        self.revision(session_id)  # there is no lock for a session that is not there
+        found = self._try_acquire(session_id, timeout_seconds)
+        if isinstance(found, Owner):
+            raise SessionLockedError(session_id, pid=found.pid, host=found.host, since=found.since)
+        return found
+
+    def _try_acquire(self, session_id: str, timeout_seconds: float) -> WriterLock | Owner:
+        name = _lock_name(session_id)
+        found = WriterLock.acquire(self._locks, name, timeout_seconds=timeout_seconds, since=self._clock())
+        if isinstance(found, WriterLock) and found.was_abandoned:
+            self._sweep_kindly(session_id)
+        return found
+
+    def _sweep_kindly(self, session_id: str = "") -> None:
+        """What is left is in nobody's way: if it cannot be removed, it is left."""
+        with suppress(SegueError, OSError):
+            if session_id:
+                self._sweep_session(session_id)
+            self.sweep()
+
+    def _concluded(self, known: Told) -> Told:
+        """An active session without a living writer was interrupted."""
+        is_dead = known.status == "active" and self.owner(known.id) is None
+        return replace(known, status="interrupted") if is_dead else known
+
+    def _missing(self, session_id: str) -> NotFoundError:
+        return NotFoundError(f"there is no session {session_id} in {self.url}")
+
+
+@contextmanager
+def released_on_error(release: Callable[[], None]) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):
+            release()
+        raise
+
+
+def _erase(place: SessionFiles, *, at_once: bool) -> None:
+    """A folder that is the session goes out of sight `at_once`, and then file by file."""
+    name = place.name
+    with suppress(FileNotFoundError):  # somebody else was quicker
+        if at_once and os.path.isdir(place.path) and purpose_of(name) is None:
+            name = temporary_for(name)
+            place.folder.rename(place.name, name)
+        place.folder.drop(name)
+        place.folder.sync()
+
+
+def keep_original(folder: Folder, name: str) -> str:
+    """A second name for a damaged file: `.corrupt`, or `.corrupt.2` and so on where that is taken."""
+    number = 1
+    while True:
+        kept = f"{name}.corrupt" if number == 1 else f"{name}.corrupt.{number}"
+        try:
+            folder.link(name, kept)
+        except FileExistsError:
+            if folder.is_same(name, kept):
+                return kept  # a crash came between this and the salvage
+            number += 1
+        else:
+            return kept
+
+
+def _lock_name(session_id: str) -> str:
+    return f"{check_id(session_id)}.lock"

@@ -1,0 +1,176 @@
+"""Listing many sessions: a glance at each file, and only at those that changed since the last time."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from abc import ABC, abstractmethod
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, ClassVar
+
+from msgspec.structs import replace
+
+from segue.clock import at_second
+from segue.durable.kernel import storage_error
+from segue.errors import NotFoundError, SegueError
+from segue.ids import is_id
+from segue.model import Head, last_activity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from segue.durable.folder import Folder
+
+_UNSETTLED_NS = 100_000_000
+"""Two changes within one tick of the file system's clock look like one: what changed just now is not remembered."""
+
+_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+Known = tuple[int, int, int, Head]
+"""The inode, size and mtime of a file, and the head of its session as it was then."""
+
+
+class HeadCache(ABC):
+    """Remembers, in memory alone, the head of every file it has seen, with the file's inode, size and mtime.
+
+    Where sessions are not files of one folder, `heads` is written anew over `look_again` and `concluded`.
+    """
+
+    suffix: ClassVar[str]
+    """What the name of a file is behind the id of its session."""
+
+    def __init__(self, folder: Folder, is_alive: Callable[[str], bool], path_of: Callable[[str], str]) -> None:
+        self._folder = folder
+        self._is_alive = is_alive
+        self._path_of = path_of
+        self._seen: dict[str, Known] = {}  # by file name
+
+    @abstractmethod
+    def glance(self, fd: int, size: int, session_id: str) -> Head | None:
+        """The head of a file as it should be, as quickly as can be; None for whatever needs a closer look."""
+
+    @abstractmethod
+    def look(self, session_id: str) -> Head | str:
+        """The head of any file, or why it cannot be read."""
+
+    def heads(self) -> Iterator[Head]:
+        seen = self._seen
+        cut = -len(self.suffix)
+        for entry in self._folder.scan():
+            name = entry.name
+            known = seen.get(name)
+            if known is None or not _is_unchanged(entry, known):
+                if not name.endswith(self.suffix) or not is_id(session_id := name[:cut]):
+                    continue
+                known = self.look_again(seen, name, session_id, entry.path)
+                if known is None:
+                    continue
+            head = known[3]
+            yield head if head.status != "active" else self.concluded(head)
+
+    def head(self, session_id: str) -> Head:
+        return self.concluded(self._look(session_id, self._path_of(session_id))[3])
+
+    def forget(self) -> None:
+        self._seen.clear()
+
+    def look_again(self, seen: dict[str, Known], name: str, session_id: str, path: str) -> Known | None:
+        """The head of a file that is new or has changed, remembered under this name; None if it is gone."""
+        try:
+            known = self._look(session_id, path)
+        except NotFoundError:
+            seen.pop(name, None)
+            return None  # deleted while we looked
+        if is_settled(known[2]):
+            seen[name] = known
+        return known
+
+    def concluded(self, head: Head) -> Head:
+        """Whether the writer of an active session lives is asked anew each time."""
+        if head.status != "active" or head.damage:
+            return head
+        try:
+            return head if self._is_alive(head.id) else replace(head, status="interrupted")
+        except SegueError as error:  # nobody can tell, and the other sessions are none the worse
+            return replace(head, damage=str(error))
+
+    def dated(self, head: Head, mtime_ns: int) -> Head:
+        """The head with its last activity, by the file that was looked at."""
+        active = last_activity(head.updated_at, moment_of(mtime_ns))
+        return head if active is head.updated_at else replace(head, updated_at=active)
+
+    def _look(self, session_id: str, path: str) -> Known:
+        """The head as the file has it."""
+        kernel = self._folder.kernel
+        try:
+            fd = kernel.open(path, _FLAGS)
+        except OSError as error:
+            return self._look_carefully(session_id, error)
+        try:
+            found = os.fstat(fd)
+            head = self.glance(fd, found.st_size, session_id) if stat.S_ISREG(found.st_mode) else None
+        except OSError as error:
+            return self._look_carefully(session_id, error)
+        finally:
+            with suppress(OSError):
+                kernel.close(fd)
+        if head is None:
+            return self._look_carefully(session_id, None)
+        return found.st_ino, found.st_size, found.st_mtime_ns, self.dated(head, found.st_mtime_ns)
+
+    def _look_carefully(self, session_id: str, error: OSError | None) -> Known:
+        path = self._path_of(session_id)
+        try:
+            found = os.lstat(path)
+        except FileNotFoundError:
+            raise NotFoundError(f"there is no session {session_id} in {self._folder.path}") from None
+        except OSError as worse:
+            return 0, 0, 0, _unreadable(session_id, str(storage_error(worse, path, "look at")), 0)
+        signature = found.st_ino, found.st_size, found.st_mtime_ns
+        if error is not None and not isinstance(error, FileNotFoundError):
+            return *signature, _unreadable(session_id, str(storage_error(error, path, "read")), found.st_mtime)
+        try:
+            head = self.look(session_id)
+        except NotFoundError:
+            raise
+        except SegueError as reason:
+            head = str(reason)
+        if not isinstance(head, Head):
+            return *signature, _unreadable(session_id, head, found.st_mtime)
+        return *signature, self.dated(head, found.st_mtime_ns)
+
+
+def mtime_of(path: str) -> int:
+    """0 if it is not there, or nobody may look."""
+    try:
+        return os.lstat(path).st_mtime_ns
+    except OSError:
+        return 0
+
+
+def moment_of(mtime_ns: int) -> datetime | None:
+    """None for a time that no clock shows."""
+    try:
+        return datetime.fromtimestamp(mtime_ns / 1e9, UTC)
+    except (OverflowError, ValueError, OSError):
+        return None
+
+
+def is_settled(mtime_ns: int) -> bool:
+    return mtime_ns < time.time_ns() - _UNSETTLED_NS
+
+
+def _is_unchanged(entry: os.DirEntry[str], known: Known) -> bool:
+    try:
+        found = entry.stat(follow_symlinks=False)
+    except OSError:
+        return False  # gone, or not to be looked at: a closer look tells
+    return found.st_mtime_ns == known[2] and found.st_size == known[1] and found.st_ino == known[0]
+
+
+def _unreadable(session_id: str, why: str, mtime: float) -> Head:
+    when = at_second(mtime)
+    return Head(id=session_id, created_at=when, updated_at=when, damage=why)

@@ -1,0 +1,72 @@
+"""Branches as people see them: a tree, and the place where two of them part."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from segue.model import Branch, Turn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from segue.model import Session
+
+
+class BranchNode(Struct, frozen=True, kw_only=True):
+    """A branch in the tree."""
+
+    branch: Branch
+    stem: str
+    """What is drawn before its name."""
+    first: Turn | None
+    """The first turn that is its own."""
+
+
+class BranchDiff(Struct, frozen=True, kw_only=True):
+    """Two branches: the turns they share, and those that only one has."""
+
+    shared: tuple[Turn, ...]
+    left: tuple[Turn, ...]
+    right: tuple[Turn, ...]
+
+
+def build_tree(session: Session) -> Iterator[BranchNode]:
+    """Every branch under the one it grew from, in the order in which they part from it."""
+    children: dict[str, list[Branch]] = {}
+    for branch in session.branches.values():
+        parent = branch.parent if branch.parent in session.branches else ""
+        children.setdefault(parent, []).append(branch)
+    for root in children.get("", []):
+        yield BranchNode(branch=root, stem="", first=_first(session, root))
+        # No recursion: a branch of a branch of a branch may go deeper than Python does.
+        waiting = _siblings(children, root, "")
+        while waiting:
+            branch, stem, below = waiting.pop()
+            yield BranchNode(branch=branch, stem=stem, first=_first(session, branch))
+            waiting += _siblings(children, branch, below)
+
+
+def diff_branches(session: Session, left: str, right: str) -> BranchDiff:
+    """Where two branches part. NotFoundError if there is no such branch."""
+    one, other = session.path(left), session.path(right)
+    pairs = zip(one, other, strict=False)
+    shared = next((at for at, (mine, theirs) in enumerate(pairs) if mine.seq != theirs.seq), min(len(one), len(other)))
+    return BranchDiff(shared=one[:shared], left=one[shared:], right=other[shared:])
+
+
+def first_words(turn: Turn | None, length: int = 60) -> str:
+    text = " ".join(turn.content.split()) if turn is not None else ""
+    return text if len(text) <= length else f"{text[: length - 1].rstrip()}…"
+
+
+def _first(session: Session, branch: Branch) -> Turn | None:
+    return next(iter(session.own_turns.get(branch.name, ())), None)
+
+
+def _siblings(children: dict[str, list[Branch]], parent: Branch, indent: str) -> list[tuple[Branch, str, str]]:
+    """Last first, with the stem of each and the indent of what grows from it."""
+    found = sorted(children.get(parent.name, []), key=lambda branch: branch.at)
+    stems = [("├─ ", "│  ")] * (len(found) - 1) + [("└─ ", "   ")]
+    return [(branch, indent + stem, indent + below) for branch, (stem, below) in zip(found, stems, strict=False)][::-1]

@@ -1,6 +1,0 @@
-"""Codex: what the model was told and said, one item a line, in `sessions/YYYY/MM/DD/rollout-<time>-<uuid>.jsonl`."""
-
-from segue.formats.foreign.codex.reader import read, steps
-from segue.formats.foreign.codex.writer import write
-
-__all__ = ["read", "steps", "write"]

@@ -1,6 +1,0 @@
-"""opencode: a database of its own, of which `opencode export` gives and `opencode import` takes one JSON document."""
-
-from segue.formats.foreign.opencode.reader import read, steps
-from segue.formats.foreign.opencode.writer import write
-
-__all__ = ["read", "steps", "write"]

@@ -1,0 +1,60 @@
+"""A conversation as a session that `claude --resume` takes up."""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING
+
+from segue.integrations.format.outgoing import iso_ms, json_lines, rising
+from segue.integrations.format.transcript import MARK
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from segue.integrations.format.outgoing import OutgoingMessage
+    from segue.model import JsonObject
+
+
+def write(
+    said: Sequence[OutgoingMessage], *, session_id: str, cwd: str, title: str, now: datetime, origin: str = ""
+) -> bytes:
+    """Each record names the one before it; `segue` in it says that it is not Claude's own, and whose it is."""
+    messages: list[tuple[datetime, JsonObject]] = []
+    for number, piece in enumerate(said):
+        blocks: list[JsonObject] = [{"type": "text", "text": piece.text}] if piece.text else []
+        if piece.role == "user":
+            messages.append((piece.at, {"role": "user", "content": piece.text}))
+            continue
+        calls: list[JsonObject] = [
+            {"type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments} for call in piece.calls
+        ]
+        message: JsonObject = {"id": f"msg_{MARK}_{number}", "type": "message", "role": "assistant", "model": MARK}
+        messages.append((piece.at, {**message, "content": [*blocks, *calls], "stop_reason": "end_turn"}))
+        if piece.calls:
+            results: list[JsonObject] = [
+                {"type": "tool_result", "tool_use_id": call.id, "content": call.result} for call in piece.calls
+            ]
+            messages.append((piece.at, {"role": "user", "content": results}))
+    records: list[JsonObject] = []
+    parent: str | None = None
+    for moment, (_, content) in zip(rising([at for at, _ in messages], now), messages, strict=True):
+        own = str(uuid.uuid5(uuid.UUID(session_id), str(len(records))))
+        records.append(
+            {
+                "type": content["role"],
+                "uuid": own,
+                "parentUuid": parent,
+                "sessionId": session_id,
+                "timestamp": iso_ms(moment),
+                "cwd": cwd,
+                "isSidechain": False,
+                "userType": "external",
+                "message": content,
+                MARK: origin or True,
+            }
+        )
+        parent = own
+    if title:
+        records.append({"type": "custom-title", "customTitle": title, "sessionId": session_id, MARK: origin or True})
+    return json_lines(records)

@@ -1,0 +1,111 @@
+"""A file of lines, read in pieces: memory holds one line at a time, however large the file is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from segue.integrations.format.limits import LINES, too_large
+
+BLOCK_BYTES = 1 << 20
+ENDS_BYTES = 64 << 10
+"""What is read at either end of a file that is not read whole."""
+_FEWEST_LAST = 8
+"""Lines at the end; where they are long, more is read."""
+LONGEST_LINE_BYTES = 32 << 20
+"""What is longer is not read: it would take several times as much memory."""
+
+Read = Callable[[int, int], bytes]
+"""Size and offset; what is there, and nothing behind the end."""
+
+
+class LinePlace(NamedTuple):
+    """Where a line is."""
+
+    number: int
+    offset: int
+    size: int
+
+
+class SourceLine(NamedTuple):
+    place: LinePlace
+    data: bytes | None
+    """None where it is too long to be read."""
+    is_whole: bool
+    """Whether a newline ends it."""
+
+
+class Lines:
+    block_bytes = BLOCK_BYTES
+
+    def __init__(self, read: Read) -> None:
+        self.read = read
+
+    def __iter__(self) -> Iterator[SourceLine]:
+        """Every line that is not blank, split at the newline and nowhere else."""
+        return self._beginning_at(0)
+
+    def _beginning_at(self, start: int) -> Iterator[SourceLine]:
+        number, offset, size = start + 1, start, 0  # of the line that is being put together
+        pieces: list[bytes] = []
+        at = start
+        while block := self.read(self.block_bytes, at):
+            at += len(block)
+            *ended, rest = block.split(b"\n")
+            for piece in ended:
+                if not size and not piece:
+                    number, offset = number + 1, offset + 1
+                    continue
+                size += len(piece)
+                yield from _line(LinePlace(number, offset, size), pieces, piece, is_whole=True)
+                number, offset, size, pieces = number + 1, offset + size + 1, 0, []
+            if number - start > LINES:
+                raise too_large(f"there are {number - start:,} lines")
+            size += len(rest)
+            if size <= LONGEST_LINE_BYTES:
+                pieces.append(rest)
+        yield from _line(LinePlace(number, offset, size), pieces, b"", is_whole=False)
+
+    def at(self, place: LinePlace) -> bytes:
+        """A line that was seen before, as it is now."""
+        return self.read(place.size, place.offset)
+
+
+class Ends(Lines):
+    """The first lines of a file and its last ones. The numbers of the last ones only tell them from the others."""
+
+    block_bytes = ENDS_BYTES
+
+    def __init__(self, read: Read, size: int) -> None:
+        super().__init__(read)
+        self._size = size
+
+    def __iter__(self) -> Iterator[SourceLine]:
+        after = 0
+        for line in self._beginning_at(0):
+            yield line
+            after = line.place.offset + line.place.size
+            if after >= ENDS_BYTES:
+                yield from self._last(after)
+                return
+
+    def _last(self, after: int) -> list[SourceLine]:
+        reach = ENDS_BYTES
+        while True:
+            start = max(after, self._size - reach)
+            is_cut = start > after
+            found = list(self._beginning_at(start))[is_cut:]
+            if len(found) >= _FEWEST_LAST or not is_cut:
+                return found
+            reach *= 4
+
+
+def lines_of(data: bytes) -> Lines:
+    return Lines(lambda size, offset: data[offset : offset + size])
+
+
+def _line(place: LinePlace, pieces: list[bytes], last: bytes, *, is_whole: bool) -> Iterator[SourceLine]:
+    if place.size > LONGEST_LINE_BYTES:
+        yield SourceLine(place, None, is_whole)
+    elif (data := b"".join([*pieces, last])) and not data.isspace():
+        yield SourceLine(place, data, is_whole)

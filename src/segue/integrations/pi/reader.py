@@ -1,0 +1,82 @@
+"""A session of pi as turns: a tree, in which every entry names the one before it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from segue.integrations.format.transcript import (
+    TranscriptTurn,
+    as_text,
+    call_part,
+    child,
+    objects,
+    reasoning_part,
+    result_part,
+    texts,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from segue.integrations.format.lines import LinePlace, Lines
+    from segue.integrations.format.transcript import TranscriptBuilder
+    from segue.model import JsonObject, Turn
+
+
+def steps(lines: Lines, gathering: TranscriptBuilder) -> Iterator[TranscriptTurn]:
+    """In the order of the file. What is no message stands for the message before it; old files have no tree at all."""
+    turns: dict[str, str] = {}
+    for at, record in gathering.records(lines):
+        if record.get("type") == "session":
+            gathering.native_id = as_text(record.get("id")) or gathering.native_id
+            gathering.cwd = as_text(record.get("cwd"))
+            continue
+        if record.get("type") == "session_info":
+            gathering.title = as_text(record.get("name"))
+        key, parent = as_text(record.get("id")), record.get("parentId", gathering.tip)
+        # An entry whose parent cannot be read goes on from the one before it in the file.
+        after = turns.get(as_text(parent), gathering.tip) if parent else ""
+        turn = _turn(gathering, key or str(at.number), record, at) if record.get("type") == "message" else None
+        if turn is not None:
+            yield TranscriptTurn(turn, after, is_ours=gathering.marked(record))
+        gathering.tip = turns[key] = after if turn is None else turn.id
+
+
+def _turn(gathering: TranscriptBuilder, key: str, record: JsonObject, at: LinePlace) -> Turn | None:
+    message = child(record, "message")
+    content = message.get("content")
+    key = f"{gathering.native_id}:{key}"
+    moment = gathering.moment(record.get("timestamp"), at=at)
+    blocks = objects(content)
+    images: list[JsonObject] = [{"type": "image"} for block in blocks if block.get("type") == "image"]
+    match message.get("role"):
+        case "user":
+            return gathering.turn(key, "user", texts(content), moment, records=[record], parts=images)
+        case "toolResult":
+            text = texts(content)
+            part = result_part(message.get("toolCallId"), text, failed=message.get("isError") is True)
+            return gathering.turn(key, "tool", text, moment, records=[record], parts=[part, *images])
+        case "bashExecution":
+            text = f"$ {as_text(message.get('command'))}\n{as_text(message.get('output'))}"
+            return gathering.turn(key, "user", text, moment, records=[record])
+        case "assistant":
+            return gathering.turn(
+                key,
+                "assistant",
+                texts(content),
+                moment,
+                records=[record],
+                parts=list(_parts(blocks)),
+                tokens=child(message, "usage").get("output"),
+                model=as_text(message.get("model")),
+            )
+    return None
+
+
+def _parts(blocks: list[JsonObject]) -> Iterator[JsonObject]:
+    for block in blocks:
+        match block.get("type"):
+            case "toolCall":
+                yield call_part(block.get("id"), block.get("name"), block.get("arguments"))
+            case "thinking" if block.get("thinking"):
+                yield reasoning_part(block["thinking"])

@@ -1,0 +1,63 @@
+"""A conversation as a session that `pi --session` takes up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from segue.integrations.format.outgoing import iso_ms, json_lines, rising
+from segue.integrations.format.transcript import MARK
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime
+
+    from segue.integrations.format.outgoing import OutgoingMessage
+    from segue.model import JsonObject
+
+_COSTS = ("input", "output", "cacheRead", "cacheWrite")
+_NO_USAGE = {**dict.fromkeys((*_COSTS, "totalTokens"), 0), "cost": dict.fromkeys((*_COSTS, "total"), 0)}
+
+
+def write(
+    said: Sequence[OutgoingMessage], *, session_id: str, cwd: str, title: str, now: datetime, origin: str = ""
+) -> bytes:
+    """A header, then entries of which each names the one before it; `segue` in it says that it is not pi's own."""
+    messages = [(piece.at, message) for piece in said for message in _messages(piece)]
+    moments = rising([at for at, _ in messages], now)
+    header: JsonObject = {"type": "session", "version": 3, "id": session_id, "cwd": cwd}
+    records: list[JsonObject] = [{**header, "timestamp": iso_ms(moments[0] if moments else now)}]
+    parent: str | None = None
+    for number, (moment, (_, message)) in enumerate(zip(moments, messages, strict=True), start=1):
+        timed = {**message, "timestamp": int(moment.timestamp() * 1000)}
+        records.append({**_entry(number, parent, moment, origin), "type": "message", "message": timed})
+        parent = f"{number:08x}"
+    if title:
+        records.append({**_entry(len(records), parent, now, origin), "type": "session_info", "name": title})
+    return json_lines(records)
+
+
+def _entry(number: int, parent: str | None, moment: datetime, origin: str) -> JsonObject:
+    return {"id": f"{number:08x}", "parentId": parent, "timestamp": iso_ms(moment), MARK: origin or True}
+
+
+def _messages(piece: OutgoingMessage) -> Iterator[JsonObject]:
+    texts: list[JsonObject] = [{"type": "text", "text": piece.text}] if piece.text else []
+    if piece.role == "user":
+        yield {"role": "user", "content": texts}
+        return
+    calls: list[JsonObject] = [
+        {"type": "toolCall", "id": call.id, "name": call.name, "arguments": call.arguments} for call in piece.calls
+    ]
+    yield {
+        "role": "assistant",
+        "content": [*texts, *calls],
+        "api": MARK,
+        "provider": MARK,
+        "model": MARK,
+        "usage": _NO_USAGE,
+        "stopReason": "toolUse" if calls else "stop",
+    }
+    for call in piece.calls:
+        content = [{"type": "text", "text": call.result}]
+        made: JsonObject = {"role": "toolResult", "toolCallId": call.id, "toolName": call.name, "content": content}
+        yield {**made, "isError": False}

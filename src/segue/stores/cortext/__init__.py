@@ -1,8 +1,0 @@
-"""Cortext's store: a folder a conversation, in a workspace that people keep in git.
-
-Read `formats.cortext` (what is in the files), then `conversation` (reading both), `writer`, `recovery`, then `store`.
-"""
-
-from segue.stores.cortext.store import CortextStore
-
-__all__ = ["CortextStore"]

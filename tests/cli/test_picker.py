@@ -1,0 +1,288 @@
+"""The picker, driven by its keys over real stores."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import unicodedata
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import pytest
+from textual.widgets import Input, OptionList, Static
+from textual.worker import WorkerCancelled
+
+import segue
+from segue.cli.picker import PickedSession, Picker, PickerModel
+from segue.cli.picker.dialogs import ConfirmDialog, TextDialog
+from segue.durable.folder import Folder
+from segue.index import Filters, StoreSource
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from pathlib import Path
+
+    from textual.pilot import Pilot
+
+    from segue.library import Library
+
+    Person = Pilot[PickedSession | None]
+
+EVIL = "\x1b]52;c;cm0=\x07 \u202e [bold red]markup[/] \x9b31m\ud800 two\nlines"
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Library:
+    found = segue.open(f"journal:{tmp_path}/sessions")
+    for id, title, texts in (
+        ("holidays", "Two weeks in May", ["Where should we go?", "To the sea."]),
+        ("login", "Login bug", ["Why does login fail?", "The token expires.", "So refresh it earlier."]),
+    ):
+        with found.create(id=id, title=title, agent="qa") as session:
+            for number, text in enumerate(texts):
+                session.add("assistant" if number % 2 else "user", text)
+    return found
+
+
+def use(
+    library: Library,
+    cache: Path | None,
+    does: Callable[[Person], Awaitable[None]],
+    *,
+    size: tuple[int, int] = (110, 30),
+    words: str = "",
+    filters: Filters | None = None,
+) -> PickedSession | None:
+    """Open the picker, let somebody use it, and give what it ends with."""
+    folder = None if cache is None else Folder(str(cache))
+    desk = PickerModel(folder, [StoreSource(library.store)], {library.store.url: library}, filters=filters)
+    picker = Picker(desk, command_of=lambda entry: f"segue resume {entry.id}", words=words)
+
+    async def run() -> None:
+        async with picker.run_test(size=size) as person:
+            await settled(person)
+            await does(person)
+
+    try:
+        asyncio.run(run())
+    finally:
+        desk.close()
+    return picker.return_value
+
+
+async def settled(person: Person) -> None:
+    """Whatever works behind the screen has finished, and what came of it is shown."""
+    for _ in range(2):  # what follows the sources may begin a search
+        for one in [one for one in person.app.workers if one.group in {"follow", "said"}]:
+            with suppress(WorkerCancelled):  # other words were typed meanwhile
+                await one.wait()
+        await person.pause()
+
+
+async def press(person: Person, *keys: str) -> None:
+    await person.press(*keys)
+    await settled(person)
+
+
+def rows(person: Person) -> list[str]:
+    sessions = person.app.screen.query_one(OptionList)
+    return [str(sessions.get_option_at_index(at).prompt).partition("\n")[0] for at in range(sessions.option_count)]
+
+
+def shown(person: Person, *parts: str) -> str:
+    return "\n".join(str(person.app.screen.query_one(f"#{part}", Static).content) for part in parts)
+
+
+def test_it_shows_the_sessions_and_the_end_of_the_one_at_hand(library: Library, tmp_path: Path) -> None:
+    async def does(person: Person) -> None:
+        assert rows(person) == ["Login bug", "Two weeks in May"]
+        assert "So refresh it earlier." in shown(person, "said")
+        await press(person, "down")
+        assert "To the sea." in shown(person, "said")
+        assert "holidays" in shown(person, "about")
+
+    assert use(library, tmp_path / "cache", does) is None
+
+
+def test_enter_goes_on_with_the_session_at_hand(library: Library, tmp_path: Path) -> None:
+    async def does(person: Person) -> None:
+        await press(person, "down", "enter")
+
+    choice = use(library, tmp_path / "cache", does)
+    assert choice is not None
+    assert choice.entry is not None
+    assert (choice.action, choice.entry.id) == ("resume", "holidays")
+
+
+@pytest.mark.parametrize(
+    ("typed", "titles"),
+    [("may", ["Two weeks in May"]), ("token", ["Login bug"]), ("tok", ["Login bug"]), ("qa", None), ("zebra", [])],
+)
+def test_typing_narrows_by_names_and_by_what_was_said(
+    library: Library, tmp_path: Path, typed: str, titles: list[str] | None
+) -> None:
+    async def does(person: Person) -> None:
+        await press(person, *typed)
+        assert rows(person) == (["Login bug", "Two weeks in May"] if titles is None else titles)
+
+    use(library, tmp_path / "cache", does)
+
+
+def test_the_preview_begins_with_the_place_that_was_found(library: Library, tmp_path: Path) -> None:
+    async def does(person: Person) -> None:
+        assert shown(person, "said").startswith("assistant\nThe token expires.")
+
+    use(library, tmp_path / "cache", does, words="token")
+
+
+def test_without_a_place_for_an_index_it_works_the_same(library: Library) -> None:
+    async def does(person: Person) -> None:
+        assert rows(person) == ["Login bug", "Two weeks in May"]
+        await press(person, *"token")
+        assert rows(person) == ["Login bug"]
+
+    use(library, None, does)
+
+
+def test_filters_hold_whatever_is_typed(library: Library, tmp_path: Path) -> None:
+    with library.open("login") as session:
+        session.tag("web")
+
+    async def does(person: Person) -> None:
+        assert rows(person) == ["Login bug"]
+        await press(person, *"sea")
+        assert rows(person) == []
+
+    use(library, tmp_path / "cache", does, filters=Filters(tag="web"))
+
+
+def test_what_others_wrote_meanwhile_is_there_when_the_sources_were_followed(library: Library, tmp_path: Path) -> None:
+    async def does(person: Person) -> None:
+        assert rows(person)[0] in {"Login bug", "A third"}
+
+    use(library, tmp_path / "cache", does)
+    library.create(id="third", title="A third").close()
+
+    async def does_again(person: Person) -> None:
+        assert rows(person) == ["A third", "Login bug", "Two weeks in May"]
+
+    use(library, tmp_path / "cache", does_again)
+
+
+def test_a_session_is_renamed_in_place(library: Library, tmp_path: Path) -> None:
+    async def does(person: Person) -> None:
+        await press(person, "ctrl+r")
+        assert isinstance(person.app.screen, TextDialog)
+        assert person.app.screen.query_one(Input).value == "Login bug"
+        await press(person, "ctrl+u", *"Other", "enter")
+        assert rows(person)[0] == "Other"
+
+    use(library, tmp_path / "cache", does)
+    assert library.overview("login").title == "Other"
+
+
+def test_tags_are_added_and_removed(library: Library, tmp_path: Path) -> None:
+    async def does(person: Person) -> None:
+        await press(person, "ctrl+t", *"web auth", "enter")
+        await press(person, "ctrl+t", *"-web", "enter")
+        assert "tags auth" in shown(person, "about")
+
+    use(library, tmp_path / "cache", does)
+    assert library.overview("login").tags == ("auth",)
+
+
+def test_a_fork_becomes_the_active_branch_and_the_status_stays(library: Library, tmp_path: Path) -> None:
+    async def does(person: Person) -> None:
+        await press(person, "ctrl+f", *"other", "enter")
+        assert "branch other" in shown(person, "about")
+
+    use(library, tmp_path / "cache", does)
+    assert (library.overview("login").branch, library.overview("login").status) == ("other", "paused")
+
+
+@pytest.mark.parametrize(("answer", "left"), [("y", ["holidays"]), ("n", ["holidays", "login"]), ("enter", None)])
+def test_deleting_asks_and_takes_only_a_clear_yes(
+    library: Library, tmp_path: Path, answer: str, left: list[str] | None
+) -> None:
+    async def does(person: Person) -> None:
+        await press(person, "ctrl+d")
+        assert isinstance(person.app.screen, ConfirmDialog)
+        await press(person, answer)
+        assert len(rows(person)) == len(left or "ab")
+
+    use(library, tmp_path / "cache", does)
+    assert sorted(library.store.ids()) == (left or ["holidays", "login"])
+
+
+def test_a_session_in_use_is_neither_deleted_nor_changed_and_the_picker_says_so(
+    library: Library, tmp_path: Path
+) -> None:
+    with library.resume("login"):
+
+        async def does(person: Person) -> None:
+            await press(person, "ctrl+d", "y")
+            assert len(rows(person)) == 2
+            assert any("in use" in notice.message for notice in person.app._notifications)
+
+        use(library, tmp_path / "cache", does)
+    assert library.overview("login").title == "Login bug"
+
+
+def test_the_command_that_comes_back_is_copied(library: Library, tmp_path: Path) -> None:
+    async def does(person: Person) -> None:
+        await press(person, "ctrl+y")
+        assert person.app.clipboard == "segue resume login"
+
+    use(library, tmp_path / "cache", does)
+
+
+def test_escape_takes_one_step_back_at_a_time(library: Library, tmp_path: Path) -> None:
+    async def does(person: Person) -> None:
+        await press(person, *"may", "tab", "escape")
+        assert person.app.focused is person.app.screen.query_one(Input)
+        await press(person, "escape")
+        assert len(rows(person)) == 2
+        await press(person, "escape")
+
+    assert use(library, tmp_path / "cache", does) is None
+
+
+def test_a_new_conversation_can_be_begun(library: Library, tmp_path: Path) -> None:
+    async def does(person: Person) -> None:
+        await press(person, "ctrl+n")
+
+    assert use(library, tmp_path / "cache", does) == PickedSession("chat")
+
+
+@pytest.mark.parametrize("size", [(200, 60), (110, 30), (60, 20), (30, 8), (10, 4), (1, 1)])
+def test_text_of_strangers_is_shown_printable_on_any_screen(
+    library: Library, tmp_path: Path, size: tuple[int, int]
+) -> None:
+    with library.create(id="evil", title=EVIL, agent=EVIL, tags=[EVIL]) as session:
+        session.add("user", EVIL)
+        session.decide(EVIL)
+
+    async def does(person: Person) -> None:
+        for words in ("", "markup"):
+            await press(person, *words)
+            screen = "".join(
+                segment.text for strip in person.app.screen._compositor.render_strips() for segment in strip
+            )
+            told = rows(person)[0] + shown(person, "about", "said") + screen
+            assert re.search(r"\[bold red\]markup", told)
+            kinds = {unicodedata.category(character) for character in told if character != "\n"}
+            assert kinds.isdisjoint({"Cc", "Cf", "Cs"})
+        await press(person, "ctrl+d", "n", "ctrl+r", "escape")
+
+    use(library, tmp_path / "cache", does, size=size)
+
+
+def test_a_damaged_session_says_so_and_the_others_are_there(library: Library, tmp_path: Path) -> None:
+    (tmp_path / "sessions" / "broken.jsonl").write_bytes(b"\x00\xff junk\n")
+
+    async def does(person: Person) -> None:
+        assert sorted(rows(person)) == ["Login bug", "Two weeks in May", "broken"]
+        await press(person, *"broken")
+        assert "damaged" in shown(person, "about")
+
+    use(library, tmp_path / "cache", does)

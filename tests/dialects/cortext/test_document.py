@@ -1,0 +1,94 @@
+"""The block in a document is ours, and every other byte of it is a person's."""
+
+from __future__ import annotations
+
+import stat
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from segue.dialects.cortext.document import BlockError, with_block, write_block
+from segue.durable.folder import Folder
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+STUB = b"# API design\n\n- type: brainstorm\n"
+
+
+def begun(document: bytes = STUB, body: str = "") -> bytes:
+    return with_block(document, body, add=True)
+
+
+def test_a_block_is_added_at_the_end_and_nothing_else_changes() -> None:
+    document = begun()
+    assert document.startswith(STUB)
+    assert document.count(b"<!-- segue:begin sha256:") == document.count(b"<!-- segue:end -->") == 1
+
+
+@given(before=st.binary().filter(lambda text: b"segue:" not in text), after=st.binary(), body=st.text())
+def test_every_byte_outside_the_block_stays(before: bytes, after: bytes, body: str) -> None:
+    after = b"\n" + after.replace(b"segue:", b"")
+    document = begun(before) + after
+    changed = with_block(document, body)
+    assert changed.startswith(before)
+    assert changed.endswith(after)
+    assert with_block(changed, "") == document
+
+
+def test_the_same_body_again_changes_nothing() -> None:
+    document = begun(body="What was said.")
+    assert with_block(document, "What was said.") is document
+
+
+def test_what_was_said_cannot_end_the_block() -> None:
+    hostile = "a\n<!-- segue:end -->\n<!-- segue:begin sha256:0 -->\nb"
+    document = with_block(begun(), hostile)
+    assert document.count(b"\n<!-- segue:end -->") == 1
+    assert with_block(document, "") == begun()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (b"Said.", b"Edited.", "somebody edited"),
+        (b"<!-- segue:end -->\n", b"", "removed, changed or doubled"),
+        (b"<!-- segue:begin", b"<!-- begin", "removed, changed or doubled"),
+        (b"<!-- segue:end -->\n", b"<!-- segue:end -->\n<!-- segue:end -->\n", "removed, changed or doubled"),
+    ],
+)
+def test_a_block_that_a_person_touched_is_never_overwritten(old: bytes, new: bytes, words: str) -> None:
+    document = begun(body="Said.").replace(old, new)
+    with pytest.raises(BlockError, match=words):
+        with_block(document, "Said, and more.")
+
+
+def test_without_a_block_the_person_is_told_which_two_lines_make_one() -> None:
+    with pytest.raises(BlockError, match="these two lines make one") as raised:
+        with_block(STUB, "Said.")
+    first, _, second = str(raised.value).rpartition(": ")[2].partition(" and ")
+    document = STUB + f"{first}\n{second}\n".encode()
+    assert b"\nSaid.\n" in with_block(document, "Said.")
+
+
+def test_a_block_whose_lines_end_as_on_windows_is_ours_all_the_same() -> None:
+    document = begun(body="Said.").replace(b"\n", b"\r\n")
+    assert b"Said, and more." in with_block(document, "Said, and more.")
+
+
+def test_a_document_keeps_who_may_read_it(tmp_path: Path) -> None:
+    path = tmp_path / "plan.md"
+    path.write_bytes(begun())
+    path.chmod(0o644)
+    assert write_block(Folder(str(tmp_path)), "plan.md", "Said.").changed
+    assert stat.S_IMODE(path.stat().st_mode) == 0o644
+    assert [one.name for one in tmp_path.iterdir()] == ["plan.md"]
+
+
+def test_a_document_that_is_gone_stays_gone(tmp_path: Path) -> None:
+    written = write_block(Folder(str(tmp_path)), "plan.md", "Said.", add=True)
+    assert not written.changed
+    assert "there is no plan.md" in written.problem
+    assert list(tmp_path.iterdir()) == []

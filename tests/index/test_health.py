@@ -1,0 +1,158 @@
+"""The index beside a writer, and the index whose bytes have changed."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+import segue
+from segue.clock import utc_now
+from segue.durable.folder import Folder
+from segue.index import Index, StoreSource
+
+if TYPE_CHECKING:
+    import random
+    from pathlib import Path
+
+    from segue.library import Library
+
+NAME = "catalog.sqlite3"
+WORDS = ("zebra", "giraffe", "lion*", '"the second"')
+Answers = tuple[object, ...]
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Library:
+    library = segue.open(f"journal:{tmp_path}/sessions")
+    for number in range(12):
+        with library.create(id=f"s{number}", title=f"Zebra {number}", agent="qa", tags=["Tag"]) as session:
+            session.add("user", f"Where does giraffe {number} live?\n" + f"word{number} " * 40)
+            session.add("assistant", "The second lioness knows, and nobody else. " * 9)
+            session.decide(f"Ask lion {number}")
+    return library
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    return Folder(str(tmp_path / "cache"))
+
+
+def answers(catalog: Index, library: Library) -> Answers:
+    catalog.refresh([StoreSource(library.store)])
+    entries = catalog.entries()
+    return (entries, *(catalog.search(words) for words in WORDS), *(catalog.said(entry) for entry in entries[:3]))
+
+
+def ranked(found: Answers) -> list[object]:
+    """The order of equals is that in which they were read."""
+    return [sorted(map(repr, some)) if isinstance(some, list) else some for some in found]
+
+
+def test_an_answer_is_of_one_moment_whatever_is_written_meanwhile(library: Library, folder: Folder) -> None:
+    def write_between(statement: str) -> None:
+        if "snippet(" in statement:
+            if "s3" in library.store.ids():
+                library.delete("s3")
+            with Index(folder) as writer:
+                writer.refresh([StoreSource(library.store)])
+
+    with Index(folder) as catalog:
+        catalog.refresh([StoreSource(library.store)])
+        catalog._connection.set_trace_callback(write_between)
+        assert len(catalog.search("zebra")) == 12
+        catalog._connection.set_trace_callback(None)
+        assert len(catalog.search("zebra")) == 11
+
+
+@pytest.mark.parametrize("searches", [150, pytest.param(2500, marks=pytest.mark.long)])
+def test_searches_beside_a_writer_find_every_session(library: Library, folder: Folder, searches: int) -> None:
+    sources = [StoreSource(library.store)]
+    is_over = threading.Event()
+    written: list[int] = []
+
+    def write() -> None:
+        with Index(folder) as catalog:
+            while not is_over.is_set():
+                with library.open(f"s{len(written) % 12}") as session:
+                    session.rename(title=f"zebra {len(written)}")
+                written.append(catalog.refresh(sources).read)
+
+    with Index(folder) as catalog:
+        catalog.refresh(sources)
+        writer = threading.Thread(target=write)
+        writer.start()
+        try:
+            counts = {len(catalog.search("zebra")) for _ in range(searches)}
+        finally:
+            is_over.set()
+            writer.join()
+    assert counts == {12}
+    assert written
+
+
+def flips(rng: random.Random, size: int, count: int) -> list[tuple[int, int]]:
+    places = sorted(rng.sample(range(size), count))
+    return [(place, rng.choice((1, 0x20, 0x80, 0xFF))) for place in places]
+
+
+@pytest.mark.parametrize("count", [60, pytest.param(5000, marks=pytest.mark.long)])
+def test_a_changed_byte_of_the_index_is_noticed_when_it_is_looked_for(
+    library: Library, folder: Folder, tmp_path: Path, rng: random.Random, count: int
+) -> None:
+    with Index(folder) as catalog:
+        expected = ranked(answers(catalog, library))
+    sound = (tmp_path / "cache" / NAME).read_bytes()
+    told: list[str] = []
+    for place, bits in flips(rng, len(sound), count):
+        shutil.rmtree(tmp_path / "cache")
+        (tmp_path / "cache").mkdir()
+        changed = bytearray(sound)
+        changed[place] ^= bits
+        (tmp_path / "cache" / NAME).write_bytes(changed)
+        with Index(folder, clock=lambda: utc_now() + timedelta(days=30), notify=told.append) as catalog:
+            assert ranked(answers(catalog, library)) == expected, f"byte {place} changed by {bits}"
+    assert told
+
+
+@pytest.mark.parametrize("count", [60, pytest.param(3000, marks=pytest.mark.long)])
+def test_a_changed_byte_of_the_index_is_never_a_traceback(
+    library: Library, folder: Folder, tmp_path: Path, rng: random.Random, count: int
+) -> None:
+    with Index(folder) as catalog:
+        answers(catalog, library)
+    sound = (tmp_path / "cache" / NAME).read_bytes()
+    for place, bits in flips(rng, len(sound), count):
+        shutil.rmtree(tmp_path / "cache")
+        (tmp_path / "cache").mkdir()
+        changed = bytearray(sound)
+        changed[place] ^= bits
+        (tmp_path / "cache" / NAME).write_bytes(changed)
+        with Index(folder) as catalog:
+            answers(catalog, library)
+
+
+def test_a_sound_index_is_not_made_anew_when_it_is_looked_at(library: Library, folder: Folder) -> None:
+    with Index(folder) as catalog:
+        answers(catalog, library)
+    told: list[str] = []
+    with Index(folder, clock=lambda: utc_now() + timedelta(days=30), notify=told.append) as catalog:
+        assert catalog.refresh([StoreSource(library.store)]).read == 0
+    assert told == []
+
+
+def test_it_is_looked_at_once_and_then_not_before_a_week(library: Library, folder: Folder) -> None:
+    looks: list[str] = []
+
+    def look(days: int) -> int:
+        with Index(folder, clock=lambda: utc_now() + timedelta(days=days)) as catalog:
+            catalog._connection.set_trace_callback(
+                lambda said: looks.append(said) if "integrity_check" in said else None
+            )
+            catalog.refresh([StoreSource(library.store)])
+        return len(looks)
+
+    assert [look(0), look(0), look(6), look(8), look(9)] == [1, 1, 1, 2, 2]

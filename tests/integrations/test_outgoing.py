@@ -1,0 +1,117 @@
+"""What is handed over: two sides, every call with a result, and nothing that a tool would choke on."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from segue.integrations import claude, codex, gemini, opencode
+from segue.integrations.format.outgoing import LONGEST_RESULT, iso_ms, outgoing_messages, rising
+from segue.model import Turn
+
+if TYPE_CHECKING:
+    from segue.integrations.format.outgoing import OutgoingMessage
+    from segue.model import JsonObject
+
+NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
+ID = "01a1df2c-2d86-7e70-bc93-0122e7838b23"
+
+
+def turn(role: str, content: str = "", *parts: JsonObject) -> Turn:
+    return Turn(role=role, content=content, timestamp=NOW, tokens=None, parts=parts, id="1")
+
+
+def call(id: str = "c", arguments: object = None) -> JsonObject:
+    return {"type": "tool_call", "id": id, "name": "read it", "arguments": arguments}
+
+
+def result(id: str = "c", content: str = "done") -> JsonObject:
+    return {"type": "tool_result", "id": id, "content": content}
+
+
+def said(*turns: Turn) -> tuple[OutgoingMessage, ...]:
+    return outgoing_messages(turns, now=NOW)
+
+
+def test_a_result_goes_to_its_call() -> None:
+    _, (only,) = (
+        piece.calls for piece in said(turn("user", "Go"), turn("assistant", "", call()), turn("tool", "", result()))
+    )
+    assert (only.name, only.result) == ("read_it", "done")
+
+
+def test_a_call_without_a_result_gets_one_that_says_so() -> None:
+    _, piece = said(turn("user", "Go"), turn("assistant", "", call()))
+    assert piece.calls[0].result == "no result: interrupted"
+
+
+def test_a_result_without_a_call_is_told_in_words() -> None:
+    (piece,) = said(turn("tool", "done", result()))
+    assert (piece.role, piece.text) == ("user", "[result of a tool: done]")
+
+
+def test_calls_of_one_name_get_ids_of_their_own_and_each_its_result() -> None:
+    turns = [turn("user", "Go")]
+    for content in ("one", "two"):
+        turns += [turn("assistant", "", call()), turn("tool", "", result(content=content))]
+    calls = [only for piece in said(*turns) for only in piece.calls]
+    assert [only.result for only in calls] == ["one", "two"]
+    assert len({only.id for only in calls}) == 2
+
+
+def test_arguments_become_an_object_whatever_they_are() -> None:
+    given = [None, {"a": 1}, '{"a": 1}', "not json", [1]]
+    turns = [turn("user", "Go"), *(turn("assistant", "", call(str(n), value)) for n, value in enumerate(given))]
+    found = [piece.calls[0].arguments for piece in said(*turns)[1:]]
+    assert found == [{}, {"a": 1}, {"a": 1}, {"input": "not json"}, {"input": [1]}]
+
+
+def test_a_very_long_result_is_cut_and_says_so() -> None:
+    _, piece = said(turn("user", "Go"), turn("assistant", "", call()), turn("tool", "", result(content="x" * 60_000)))
+    assert len(piece.calls[0].result) < LONGEST_RESULT + 100
+    assert piece.calls[0].result.endswith("[10,000 more characters are left out]")
+
+
+def test_the_user_begins() -> None:
+    assert [piece.role for piece in said(turn("assistant", "Hello"))] == ["user", "assistant"]
+
+
+def test_times_rise_by_milliseconds_and_end_before_now() -> None:
+    later = NOW + timedelta(days=1)
+    found = [iso_ms(moment) for moment in rising([later, NOW, NOW, later], NOW)]
+    assert found == sorted(set(found))
+    assert found[-1] < iso_ms(NOW)
+
+
+ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=20)
+
+
+@given(st.lists(st.tuples(st.sampled_from(["user", "assistant", "system", "tool"]), ANY_TEXT), max_size=6))
+def test_whatever_was_said_every_tool_gets_lines_of_ascii_json_that_are_read_as_ours(
+    said_: list[tuple[str, str]],
+) -> None:
+    turns = [turn(role, text, call(arguments={text: text}), result(content=text)) for role, text in said_]
+    pieces = outgoing_messages(turns, now=NOW)
+    files = [
+        claude.write(pieces, session_id=ID, cwd="/p", title="t", now=NOW),
+        codex.write(pieces, session_id=ID, cwd="/p", now=NOW),
+        gemini.write(pieces, session_id=ID, cwd="/p", now=NOW),
+    ]
+    for data in files:
+        assert data.isascii()
+        assert data.endswith(b"\n")
+        for line in data.decode().splitlines():
+            json.loads(line)
+            assert "\\ud800" not in line or "\\udc00" in line
+    document = opencode.write(pieces, session_id=f"ses_{'0' * 26}", cwd="/p", title="", model="a/b", now=NOW)
+    found = [
+        claude.read(files[0], native_id=ID, place="f"),
+        codex.read(files[1], native_id=ID, place="f"),
+        gemini.read(files[2], place="f"),
+        opencode.read(document, place="f"),
+    ]
+    assert [(transcript.turns, transcript.damages) for transcript in found] == [((), ())] * 4

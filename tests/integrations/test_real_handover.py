@@ -1,0 +1,106 @@
+"""A session that began in one real tool goes on in another, tool calls included, against a model on this machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import segue
+from tests.support.tool_machine import Machine
+
+if TYPE_CHECKING:
+    from tests.support.loopback.model import Model
+
+pytestmark = pytest.mark.real_tools
+
+CORPUS = Path(__file__).resolve().parents[1] / "corpus"
+MODELS = {"gemini": "gemini-2.5-flash", "pi": "loopback/m"}
+PROMPT = "What did we do before?"
+EARLIER = [
+    ("user", "Use a TOOL, please"),
+    ("call", ""),
+    ("result", "from-the-shell"),
+    ("assistant", "You said: Use a TOOL, please"),
+]
+"""What was said in the tool where it began."""
+
+
+class Desk:
+    """The command, on the machine of a tool."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.store = f"journal:{machine.home / 'sessions'}"
+
+    def run(self, *words: str, said: str = "") -> str:
+        source = Path(segue.__file__).resolve().parents[1]
+        environ = {**self.machine.environ, "PYTHONPATH": str(source), "SEGUE_STORE": self.store}
+        command = [sys.executable, "-m", "segue", *words]
+        done = subprocess.run(
+            command, input=said, env=environ, cwd=self.machine.project, check=False, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done
+        return done.stderr
+
+    def bring(self, tool: str) -> str:
+        """A session of another tool, as that tool wrote it; its id here."""
+        folders = {"claude": ".claude/projects/-tmp-corpus", "codex": ".codex/sessions/2026/11/15"}
+        found = next(iter(sorted((CORPUS / tool).glob("tool*.jsonl"))))
+        folder = self.machine.home / folders[tool]
+        folder.mkdir(parents=True, exist_ok=True)
+        own = "01a1df2c-2d86-7e70-bc93-0122e7838b23"
+        names = {"claude": f"{own}.jsonl", "codex": f"rollout-2026-11-15T12-00-00-{own}.jsonl"}
+        shutil.copyfile(found, folder / names[tool])
+        os.utime(folder / names[tool], (1_700_000_000, 1_700_000_000))  # nobody is writing it
+        self.run("import", tool, "--all")
+        (head,) = segue.open(self.store).list()
+        return head.id
+
+
+def prepare_pi(machine: Machine, model: Model) -> None:
+    """Where pi finds the model, and that it stays on this machine."""
+    provider = {"baseUrl": f"{model.url}/v1", "apiKey": "none", "api": "openai-completions", "models": [{"id": "m"}]}
+    settings = machine.home / ".pi" / "agent" / "models.json"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(json.dumps({"providers": {"loopback": provider}}), encoding="utf-8")
+    machine.environ["PI_OFFLINE"] = "1"
+
+
+@pytest.mark.parametrize(
+    ("began", "tool"),
+    [("codex", "claude"), ("claude", "codex"), ("claude", "gemini"), ("codex", "opencode"), ("claude", "pi")],
+)
+def test_what_was_said_elsewhere_reaches_the_model_in_order_and_what_follows_comes_back(
+    tmp_path: Path, model: Model, request: pytest.FixtureRequest, began: str, tool: str
+) -> None:
+    # The command itself starts the tool: the machine is the same for all of them.
+    machine = Machine(tmp_path, request.config.getoption("--real-tools"), model, "claude")
+    prepare_pi(machine, model)
+    subprocess.run(["git", "init", "-q"], cwd=machine.project, check=True)
+    desk = Desk(machine)
+    id = desk.bring(began)
+    resume = ("resume", id, "--with", tool, *(("--model", MODELS[tool]) if tool in MODELS else ()))
+    told = desk.run(*resume, said=PROMPT)
+    assert f"handed over to {tool}; losses: none" in told
+
+    heard = model.heard(PROMPT)
+    places = [
+        next(at for at, piece in enumerate(heard) if piece.role == role and text in piece.text)
+        for role, text in EARLIER
+    ]
+    assert places == sorted(places)
+    assert sum(piece.role == "call" for piece in heard) == sum(piece.role == "result" for piece in heard) == 1
+
+    after = [(turn.role, turn.content) for turn in segue.open(desk.store).load(id).turns]
+    assert after[-2:] == [("user", PROMPT), ("assistant", f"You said: {PROMPT}")]
+    told = desk.run(*resume, said="And once more?")
+    assert f"{tool} goes on in its own session" in told
+    found = [(turn.role, turn.content) for turn in segue.open(desk.store).load(id).turns]
+    assert found == [*after, ("user", "And once more?"), ("assistant", "You said: And once more?")]

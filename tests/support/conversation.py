@@ -1,0 +1,116 @@
+"""Somebody to talk to in tests, and a real conversation over a real journal with scripted lines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from io import BytesIO, StringIO
+from typing import TYPE_CHECKING
+
+import segue
+from segue.chat.agent import TextDelta
+from segue.chat.conversation import Conversation
+from segue.chat.dialect import SEGUE
+from segue.chat.repl import Chat
+from segue.chat.terminal.script import ScriptTerminal
+from segue.errors import NotFoundError
+from segue.presets import Preset
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from segue.chat.agent import Piece, Request
+    from segue.chat.dialect import Dialect
+    from segue.library import Library
+    from segue.model import Session
+    from segue.session import LiveSession
+
+
+class Parrot:
+    """Says (or raises, or does) what it was taught, one answer a question, then repeats what it hears."""
+
+    def __init__(
+        self, *answers: str | tuple[str | BaseException | Callable[[], None], ...], name: str = "parrot"
+    ) -> None:
+        self.name = name
+        self.requests: list[Request] = []
+        self._answers = list(answers)
+
+    def answer(self, request: Request) -> Iterator[Piece]:
+        self.requests.append(request)
+        taught = self._answers.pop(0) if self._answers else f"You said: {request.messages[-1].content}"
+        for piece in (taught,) if isinstance(taught, str) else taught:
+            if isinstance(piece, BaseException):
+                raise piece
+            if isinstance(piece, str):
+                yield TextDelta(piece)
+            else:
+                piece()
+
+
+@dataclass
+class Desk:
+    """A folder with a store in it, and everything that a conversation there said."""
+
+    root: Path
+    agent: Parrot = field(default_factory=Parrot)
+    dialect: Dialect = SEGUE
+    out: str = ""
+    err: str = ""
+    code: int = -1
+
+    @property
+    def store(self) -> str:
+        return f"journal:{self.root / 'sessions'}"
+
+    @property
+    def library(self) -> Library:
+        return segue.open(self.store)
+
+    @property
+    def session(self) -> Session:
+        return self.library.load("talk")
+
+    @property
+    def said(self) -> list[tuple[str, str]]:
+        return [(turn.role, turn.content) for turn in self.session.turns]
+
+    def talk(self, *lines: str | bytes, id: str = "talk") -> str:
+        """Type the lines, new or again; what came on standard output."""
+        library = self.library
+        known = id in library.store.ids()
+        session = library.resume(id) if known else library.create(id=id, agent="parrot")
+        typed = b"".join((line.encode() if isinstance(line, str) else line) + b"\n" for line in lines)
+        return self.converse(library, session, typed)
+
+    def converse(self, library: Library, session: LiveSession, typed: bytes) -> str:
+        out, err = StringIO(), StringIO()
+        try:
+            self.code = Chat(
+                library,
+                Conversation(session, self.agent),
+                dialect=self.dialect,
+                terminal=ScriptTerminal(BytesIO(typed), out, err),
+                converse=self.resolved,
+                agent_names=lambda: ("owl", "parrot"),
+                cwd=self.root,
+                home=self.root / "home",
+            ).run()
+        finally:
+            self.out, self.err = out.getvalue(), err.getvalue()
+        return self.out
+
+    @staticmethod
+    def stream() -> StringIO:
+        return StringIO()
+
+    def resolved(self, session: LiveSession, spec: str, model: str) -> Conversation:
+        match spec or str(session.overview.overrides.get("agent", "parrot")):
+            case "parrot":
+                return Conversation(session, self.agent)
+            case "crow":
+                return Conversation(session, Parrot(name=f"crow/{model}" if model else "crow"))
+            case "owl":
+                return Conversation(session, Parrot(name="owl"), preset=Preset(name="owl", system_prompt="Be wise."))
+            case other:
+                raise NotFoundError(f"there is no agent {other}", hint="there are owl and parrot")

@@ -1,0 +1,69 @@
+"""A home in which every tool has kept the sessions of the corpus, just as it keeps them."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from segue.integrations.histories import HISTORIES
+
+if TYPE_CHECKING:
+    from segue.integrations.format.transcript import TranscriptBuilder, TranscriptTurn
+    from segue.integrations.histories import ExternalSession
+
+CORPUS = Path(__file__).resolve().parents[1] / "corpus"
+CLAUDE = "1296af37-a0fa-425f-8457-732695b55075"
+CODEX = "01a1df33-fc2a-7eb2-8416-482a85e91f8c"
+PI = "01a1df41-3016-77e4-829c-e97850834fa2"
+PLACES = {
+    "claude": f".claude/projects/-tmp-corpus-project/{CLAUDE}.jsonl",
+    "codex": f".codex/sessions/2026/11/15/rollout-2026-11-15T12-34-48-{CODEX}.jsonl",
+    "gemini": ".gemini/tmp/project/chats/session-2026-11-15T12-34-08fbc9d0.jsonl",
+    "opencode": ".local/share/opencode/opencode.db",
+    "pi": f".pi/agent/sessions/--tmp-corpus-project--/2026-11-15T12-49-13-751Z_{PI}.jsonl",
+    "llm": ".config/io.datasette.llm/logs.db",
+    "aider": ".aider.chat.history.md",
+}
+FILES = {"opencode": "tool.sql", "llm": "logs.sql", "aider": "history.md"}
+SECRET = "sk-that-nobody-may-see"  # noqa: S105 - nobody's
+
+
+def later() -> datetime:
+    return datetime(2027, 1, 1, tzinfo=UTC)
+
+
+def move_in(home: Path, *tools: str) -> None:
+    for tool in tools or PLACES:
+        place = home / PLACES[tool]
+        place.parent.mkdir(parents=True, exist_ok=True)
+        source = CORPUS / tool / FILES.get(tool, "tool.jsonl")
+        if source.suffix == ".sql":
+            database(place, source.read_text(encoding="utf-8"))
+        else:
+            shutil.copyfile(source, place)
+
+
+def database(place: Path, script: str) -> None:
+    with closing(sqlite3.connect(place)) as made:
+        made.executescript(script)
+        made.execute("CREATE TABLE credential (token TEXT)")
+        made.execute("INSERT INTO credential VALUES (?)", (SECRET,))
+        made.commit()
+
+
+def kept(tool: str, home: Path) -> list[ExternalSession]:
+    return list(HISTORIES[tool].kept(home, {}))
+
+
+def read(tool: str, home: Path, number: int = -1) -> tuple[TranscriptBuilder, list[TranscriptTurn]]:
+    about, steps = HISTORIES[tool].read(kept(tool, home)[number])
+    return about, list(steps)
+
+
+def snapshot(home: Path) -> dict[str, tuple[bytes, int]]:
+    """Every file with its bytes and when it was changed."""
+    return {str(path): (path.read_bytes(), path.stat().st_mtime_ns) for path in home.rglob("*") if path.is_file()}

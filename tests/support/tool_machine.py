@@ -1,0 +1,134 @@
+"""A machine of its own for a real tool: its home, its project, its settings, and a model on the same machine."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from segue.integrations import INTEGRATIONS, HandoverContext
+from segue.model import Turn
+
+if TYPE_CHECKING:
+    from segue.integrations import Integration, Launch, Transcript
+    from segue.model import JsonObject
+    from tests.support.loopback.model import Model
+
+OPTIONS: dict[str, tuple[str, ...]] = {
+    "claude": ("--allowedTools", "Bash"),
+    "codex": ("--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"),
+    "gemini": ("--yolo", "--model=gemini-2.5-flash"),
+    "opencode": (),
+}
+"""With which a tool may use its shell unasked: all it is told to do is to echo."""
+
+
+class Machine:
+    def __init__(self, root: Path, folder: str, model: Model, name: str) -> None:
+        self.home, self.project = root / "home", root / "project"
+        self.project.mkdir()
+        self.tool: Integration = INTEGRATIONS[name]
+        self.options = OPTIONS[name]
+        node = shutil.which("node")
+        bins = [f"{folder}/bin", *([str(Path(node).parent)] if node else []), "/usr/local/bin", "/usr/bin", "/bin"]
+        self.environ = {
+            "PATH": ":".join(bins),
+            "HOME": str(self.home),
+            "TMPDIR": str(root),
+            "ANTHROPIC_API_KEY": "none",
+            "ANTHROPIC_BASE_URL": model.url,
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "DISABLE_AUTOUPDATER": "1",
+            "DISABLE_TELEMETRY": "1",
+            "LOOPBACK_KEY": "none",
+            "GEMINI_API_KEY": "none",
+            "GEMINI_CLI_TRUST_WORKSPACE": "true",
+            "GOOGLE_GEMINI_BASE_URL": model.url,
+            "OPENCODE_DISABLE_AUTOUPDATE": "1",
+            "OPENCODE_DISABLE_MODELS_FETCH": "1",
+        }
+        for path, text in settings(model.url).items():
+            (self.home / path).parent.mkdir(parents=True, exist_ok=True)
+            (self.home / path).write_text(text, encoding="utf-8")
+
+    def launch(self, context: HandoverContext, prompt: str, *, preload: bool = True) -> Launch:
+        return self.tool.launch(
+            context,
+            cwd=self.project,
+            environ=self.environ,
+            prompt=prompt,
+            headless=True,
+            options=self.options,
+            preload=preload,
+        )
+
+    def resume(self, native_id: str, prompt: str) -> Launch:
+        found = self.tool.resume(
+            native_id, cwd=self.project, environ=self.environ, prompt=prompt, headless=True, options=self.options
+        )
+        assert found
+        return found
+
+    def read_back(self, session: Launch | str) -> Transcript:
+        return self.tool.read_back(session, cwd=self.project, environ=self.environ)
+
+
+def settings(url: str) -> dict[str, str]:
+    provider = {
+        "npm": "@ai-sdk/openai-compatible",
+        "options": {"baseURL": f"{url}/v1", "apiKey": "none"},
+        "models": {"m": {}},
+    }
+    gemini = {
+        "security": {"auth": {"selectedType": "gemini-api-key"}},
+        "privacy": {"usageStatisticsEnabled": False},
+        "telemetry": {"enabled": False},
+    }
+    codex = f"""
+model = "m"
+model_provider = "loopback"
+[model_providers.loopback]
+name = "loopback"
+base_url = "{url}/v1"
+env_key = "LOOPBACK_KEY"
+wire_api = "responses"
+[analytics]
+enabled = false
+"""
+    return {
+        ".codex/config.toml": codex,
+        ".gemini/settings.json": json.dumps(gemini),
+        ".config/opencode/opencode.json": json.dumps({"model": "loopback/m", "provider": {"loopback": provider}}),
+    }
+
+
+def turn(role: str, content: str, *parts: JsonObject) -> Turn:
+    moment = datetime(2026, 1, 5, 9, 30, tzinfo=UTC)
+    return Turn(role=role, content=content, timestamp=moment, tokens=None, parts=parts, id=f"{role}-{content}")
+
+
+CALL: JsonObject = {"type": "tool_call", "id": "1", "name": "grep", "arguments": {"words": "token"}}
+LOST: JsonObject = {"type": "tool_call", "id": "2", "name": "read", "arguments": {"path": "token.py"}}
+RESULT: JsonObject = {"type": "tool_result", "id": "1", "content": "token.py:7\u2028expires = 60"}
+EARLIER = HandoverContext(
+    turns=(
+        turn("user", "-- Why does login fail?"),
+        turn("assistant", "Let me look.", CALL, LOST),
+        turn("tool", "token.py:7", RESULT),
+        turn("assistant", "The token expires \ud800 too early."),
+    ),
+    system='Answer "in brief".',
+    title="Login bug",
+)
+HEARD = [
+    ("user", "-- Why does login fail?"),
+    ("assistant", "Let me look."),
+    ("call", "grep"),
+    ("call", "read"),
+    ("result", "token.py:7"),
+    ("result", "no result: interrupted"),
+    ("assistant", "The token expires \ufffd too early."),
+]
+"""What of it a model is told, in this order; calls by their names, results by how they begin."""
