@@ -128,7 +128,9 @@ def test_a_mistake_in_the_judge_is_found_out(
     with monkeypatch.context() as patching:
         patching.setattr(shell_parser, name, planted)
         wrong = list(allowed_lines(shells, rng, 4_000))
-    assert run_in_batches(shells, [judged for judged in wrong if is_judged_otherwise(judged)][:25])
+    candidates = [judged for judged in wrong if is_judged_otherwise(judged)]
+    batches = (candidates[at : at + 25] for at in range(0, len(candidates), 25))
+    assert any(run_in_batches(shells, batch) for batch in batches)
 
 
 def is_judged_otherwise(judged: Judged) -> bool:
