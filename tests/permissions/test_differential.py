@@ -125,12 +125,13 @@ def also(pattern: re.Pattern[str], characters: str) -> re.Pattern[str]:
 def test_a_mistake_in_the_judge_is_found_out(
     shells: RealShells, rng: random.Random, monkeypatch: pytest.MonkeyPatch, name: str, planted: object
 ) -> None:
-    with monkeypatch.context() as patching:
-        patching.setattr(shell_parser, name, planted)
-        wrong = list(allowed_lines(shells, rng, 4_000))
-    candidates = [judged for judged in wrong if is_judged_otherwise(judged)]
-    batches = (candidates[at : at + 25] for at in range(0, len(candidates), 25))
-    assert any(run_in_batches(shells, batch) for batch in batches)
+    def is_found_out() -> bool:
+        with monkeypatch.context() as patching:
+            patching.setattr(shell_parser, name, planted)
+            wrong = list(allowed_lines(shells, rng, 4_000))
+        return bool(run_in_batches(shells, [judged for judged in wrong if is_judged_otherwise(judged)][:25]))
+
+    assert any(is_found_out() for _ in range(10))
 
 
 def is_judged_otherwise(judged: Judged) -> bool:
