@@ -118,8 +118,9 @@ def test_an_answer_ends_with_one_line_end_and_an_empty_one_with_none(desk: Desk)
 
 
 def test_a_script_waits_for_no_library_of_terminals(desk: Desk) -> None:
-    code = "import sys; from tests.support import chat_program; chat_program.main(__import__('pathlib').Path(sys.argv[1]));"
-    code += "print([name for name in ('prompt_toolkit', 'rich', 'segue.chat.terminal.interactive') if name in sys.modules])"
+    heavy = ("prompt_toolkit", "rich", "segue.chat.terminal.interactive")
+    code = "import sys; from pathlib import Path; from tests.support import chat_program\n"
+    code += f"chat_program.main(Path(sys.argv[1])); print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run(
         [sys.executable, "-c", code, str(desk.root)],
         input=b"hello\n",

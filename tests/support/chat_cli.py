@@ -9,6 +9,7 @@ import sys
 import termios
 from typing import TYPE_CHECKING, Self
 
+from tests.support import warm
 from tests.support.pty import Person
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class Running:
     """The command with pipes, while it runs."""
 
     def __init__(self, cli: Segue, args: Sequence[str]) -> None:
-        self.process = subprocess.Popen(
+        self.process = warm.Popen(
             [sys.executable, "-m", "segue", *args],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

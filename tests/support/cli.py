@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import segue
+from tests.support import warm
 
 if TYPE_CHECKING:
     from segue.library import Library
@@ -87,14 +88,8 @@ class Segue:
         }
 
     def run(self, *args: str | bytes, stdin: bytes = b"", **env: str) -> Result:
-        done = subprocess.run(
-            [sys.executable, "-m", "segue", *args],
-            input=stdin,
-            capture_output=True,
-            check=False,
-            env=self.environment(**env),
-            cwd=self.home,
-        )
+        argv = [sys.executable, "-m", "segue", *args]
+        done = warm.run(argv, input=stdin, env=self.environment(**env), cwd=self.home)
         return Result(code=done.returncode, out=done.stdout, err=done.stderr)
 
     def python(self, code: str, *args: str, stdin: bytes = b"", **env: str) -> Result:
@@ -126,7 +121,7 @@ class Segue:
 
     def at_terminal(self, *args: str, **env: str) -> Terminal:
         screen, keyboard = pty.openpty()
-        process = subprocess.Popen(
+        process = warm.Popen(
             [sys.executable, "-m", "segue", *args],
             stdin=keyboard,
             stdout=keyboard,

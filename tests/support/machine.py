@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import segue
+from tests.support import warm
 from tests.support.cli import Result
 from tests.support.pty import Person
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 PACKAGE = Path(segue.__file__).resolve().parent.parent
 SAFE_SECONDS = 60
 """A command that waits for something that never comes is a failure, not a hang."""
+DIALECTS = {"aur": "aurora", "cortext": "cortext", "soleur": "soleur"}
 OLD = "2020-01-01T00:00:00Z"
 
 
@@ -34,7 +36,7 @@ class Machine:
         self._programs = root / "bin"
         self.project.mkdir(parents=True)
         self._programs.mkdir()
-        for name, dialect in (("aur", "aurora"), ("cortext", "cortext"), ("soleur", "soleur")):
+        for name, dialect in DIALECTS.items():
             self._program(name, f'exec "{sys.executable}" -m segue.dialects.{dialect} "$@"')
 
     @property
@@ -72,11 +74,9 @@ class Machine:
 
     def run(self, command: str, *typed: str, code: int = 0) -> Result:
         """Run a line of shell in the project with these lines of input; it must end with the code."""
-        done = subprocess.run(
-            ["/bin/sh", "-c", command],
+        done = warm.run(
+            _argv(command),
             input="".join(f"{line}\n" for line in typed).encode(),
-            capture_output=True,
-            check=False,
             timeout=SAFE_SECONDS,
             env=self.environment(),
             cwd=self.project,
@@ -88,8 +88,8 @@ class Machine:
     def live(self, command: str) -> Live:
         """A conversation that goes on while the test looks at it."""
         return Live(
-            subprocess.Popen(
-                ["/bin/sh", "-c", f"exec {command}"],
+            warm.Popen(
+                _argv(command),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -101,8 +101,7 @@ class Machine:
 
     def at_terminal(self, command: str, *, columns: int = 100) -> Person:
         environment = self.environment(TERM="xterm-256color", PROMPT_TOOLKIT_NO_CPR="1")
-        argv = ["/bin/sh", "-c", f"exec {command}"]
-        return Person(argv, env=environment, cwd=self.project, columns=columns)
+        return Person(_argv(command), env=environment, cwd=self.project, columns=columns)
 
     def agent(self, *lines: str) -> str:
         """Somebody who always answers these lines: the value of `--agent`."""
@@ -146,6 +145,14 @@ class Machine:
         path.write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
         path.chmod(0o755)
         return path
+
+
+def _argv(command: str) -> list[str]:
+    """A line of shell; without the shell where it is one plain command of ours."""
+    words = shlex.split(command)
+    if words[0] in DIALECTS and not set(command) & set("|&;<>$`*?(){}\n"):
+        return [sys.executable, "-m", f"segue.dialects.{DIALECTS[words[0]]}", *words[1:]]
+    return ["/bin/sh", "-c", command]
 
 
 class Live:

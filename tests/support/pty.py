@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import codecs
-import fcntl
 import os
 import pty
 import re
-import subprocess
 import termios
 from typing import TYPE_CHECKING, Self
+
+from tests.support import warm
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,15 +31,14 @@ class Person:
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         self._screen, keyboard = pty.openpty()
         termios.tcsetwinsize(keyboard, (rows, columns))
-        self.process = subprocess.Popen(
+        self.process = warm.Popen(
             argv,
             stdin=keyboard,
             stdout=keyboard,
             stderr=keyboard,
             env=dict(env),
             cwd=cwd,
-            start_new_session=True,
-            preexec_fn=_take_terminal,  # noqa: PLW1509 - so that Ctrl-C reaches it
+            takes_terminal=True,
         )
         os.close(keyboard)
 
@@ -96,7 +95,3 @@ class Person:
 
     def saw(self, text: str) -> None:
         """For those who look closer."""
-
-
-def _take_terminal() -> None:
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import segue
+from tests.support import warm
 from tests.support.cli import Result
 from tests.support.pty import Person
 from tests.support.workspace import SCRIPTED
@@ -87,7 +88,7 @@ class Demo:
         }
 
     def start(self, *words: str) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
+        return warm.Popen(
             [sys.executable, "-m", "segue.dialects.ralph", *words],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

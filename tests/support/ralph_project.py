@@ -13,6 +13,7 @@ from jsonschema import Draft202012Validator
 
 import segue
 from segue.dialects.ralph.store import RalphStore
+from tests.support import warm
 
 PACKAGE = Path(segue.__file__).resolve().parent.parent
 SCHEMAS = PACKAGE.parent / "docs" / "reference" / "ralph"
@@ -81,7 +82,7 @@ class Project:
         environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(PACKAGE), "TMPDIR": str(self.temporary), **more}
         if session is not None:
             environment["RALPH_SESSION"] = session
-        process = subprocess.Popen(
+        process = warm.Popen(
             [sys.executable, "-m", "segue.dialects.ralph", "agent", *words],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
