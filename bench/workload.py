@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 import segue
 from segue import Durability
-from segue.dialects.cortext.format import begin, encode_turns
+from segue.dialects.cortext.format import encode_turns, new_document
 from segue.model import Metadata, Turn, fold, overview_of
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ def build_conversation(root: Path, number: int) -> None:
     folder = root / "conversations" / f"{day}" / name / ".session"
     folder.mkdir(parents=True)
     (folder / "messages.jsonl").write_bytes(lines)
-    (folder / "session.json").write_bytes(begin(name, events, overview_of(fold(events)), len(lines)).encode())
+    (folder / "session.json").write_bytes(new_document(name, events, overview_of(fold(events)), len(lines)).encode())
 
 
 def sync_file(path: Path) -> None:

@@ -24,7 +24,7 @@ from segue.testing.harness_soleur import SoleurHarness
 from segue.testing.power import KilledError
 
 if TYPE_CHECKING:
-    from segue.testing.harness_file_store import ShelfHarness
+    from segue.testing.harness_file_store import FileStoreHarness
 
 IDS = st.sampled_from(["a", "ab"])
 HARNESSES = (JournalHarness, SoleurHarness, GptelHarness)
@@ -43,7 +43,7 @@ class Keeping(RuleBasedStateMachine):
     """Time only goes on, from now: what is really written is never younger than the clock says."""
 
     @initialize(kind=st.sampled_from(HARNESSES))
-    def begin(self, kind: type[ShelfHarness]) -> None:
+    def begin(self, kind: type[FileStoreHarness]) -> None:
         self.folder = tempfile.TemporaryDirectory()
         self.harness = kind(Path(self.folder.name))
         self.now = datetime.now(UTC)
@@ -108,7 +108,7 @@ class Keeping(RuleBasedStateMachine):
     def somebody_saves_the_file(self, id: str) -> None:
         """As an editor does, without any time in it."""
         if id in self.here:
-            for path in self.harness.make().spoken_files(id):  # type: ignore[attr-defined]
+            for path in self.harness.make().content_files(id):  # type: ignore[attr-defined]
                 os.utime(path, (self.now.timestamp(), self.now.timestamp()))
             self.here[id].used = self.now
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from segue.project import address_of, origin_of, project_of, relink
 from segue.stores.memory import MemoryStore
-from segue.testing.conformance.chapter import keep
+from segue.testing.conformance.chapter import create_and_close
 from segue.testing.events import metadata, turn
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def begun(*places: str) -> MemoryStore:
     for number, cwd in enumerate(places):
         extra: JsonObject = {"cwd": cwd, "project": cwd}
         store.create(f"s{number}", [replace(metadata(f"s{number}", status="paused"), extra=extra)]).close()
-    keep(store, turn(1), session_id="elsewhere")
+    create_and_close(store, turn(1), session_id="elsewhere")
     return store
 
 

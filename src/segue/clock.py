@@ -18,7 +18,7 @@ def local(moment: datetime) -> datetime:
         return moment
 
 
-def at_second(number: float) -> datetime:
+def datetime_at(number: float) -> datetime:
     """So many seconds after the epoch; the epoch itself where no calendar has such a moment, as files may claim."""
     try:
         return datetime.fromtimestamp(number, UTC)

@@ -25,7 +25,7 @@ from segue.errors import (
 )
 from segue.follow import Follower
 from segue.ids import check_id
-from segue.model import Event, Head, Metadata, Overview, Turn, Unknown, last_activity, own_turns_on
+from segue.model import Event, Head, Metadata, Overview, Turn, Unknown, last_activity, own_turn_ranges
 from segue.registry import open_store
 from segue.session import LiveSession
 from segue.store import FORMAT_VERSION, WAIT_SECONDS, Durability
@@ -75,7 +75,7 @@ class StreamedSession(Struct, frozen=True):
 
     def path(self, branch: str) -> Iterator[Turn]:
         """As `Session.path`; what was recorded since is left out."""
-        wanted = own_turns_on(self.overview, branch)
+        wanted = own_turn_ranges(self.overview, branch)
         return self._turns({name: high for name, (_, high) in wanted.items()})
 
     @property

@@ -92,7 +92,7 @@ def relink(
             values = {**about.overrides, "cwd": cwd, "project": project(Path(cwd))}
             with store.open(session_id, timeout_seconds=0) as writer:
                 mark = os.urandom(8).hex()
-                writer.append(OverridesChanged(values=values, timestamp=clock(), id=mark), fresh=True)
+                writer.append(OverridesChanged(values=values, timestamp=clock(), id=mark), ids_are_new=True)
         except NotFoundError:
             continue  # deleted meanwhile
         except SegueError as error:

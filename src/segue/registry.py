@@ -27,9 +27,9 @@ SCHEMES = tuple(STORES)
 
 def open_store(url: str, *, clock: Callable[[], datetime], durability: Durability) -> Store:
     """The store that a URL names, in which one unreadable session never affects the others. UsageError if none."""
-    from segue.stores.contained import contained
+    from segue.stores.isolation import isolate_sessions
 
-    return contained(_open(url, clock=clock, durability=durability))
+    return isolate_sessions(_open(url, clock=clock, durability=durability))
 
 
 def _open(url: str, *, clock: Callable[[], datetime], durability: Durability) -> Store:

@@ -150,11 +150,11 @@ class LiveSession:
             native=native,
             id=self._new_id() if id is None else id,
         )
-        return self._append(turn, fresh=id is None)
+        return self._append(turn, ids_are_new=id is None)
 
     def record(self, *events: Event) -> Receipt:
         """Record events made elsewhere: all or none; those whose ids are recorded already count as done."""
-        return self._append(*events, fresh=False)
+        return self._append(*events, ids_are_new=False)
 
     def rename(self, title: str) -> Receipt:
         return self._record(TitleChanged(title=title, **self._stamp()))
@@ -252,12 +252,14 @@ class LiveSession:
             self._record(StatusChanged(status=status, **self._stamp()))
 
     def _record(self, event: Event) -> Receipt:
-        return self._append(event, fresh=True)
+        return self._append(event, ids_are_new=True)
 
-    def _append(self, *events: Event, fresh: bool) -> Receipt:
+    def _append(self, *events: Event, ids_are_new: bool) -> Receipt:
         if not self._was_interrupted:
-            return self._writer.append(*events, fresh=fresh)
-        receipt = self._writer.append(StatusChanged(status="interrupted", **self._stamp()), *events, fresh=fresh)
+            return self._writer.append(*events, ids_are_new=ids_are_new)
+        receipt = self._writer.append(
+            StatusChanged(status="interrupted", **self._stamp()), *events, ids_are_new=ids_are_new
+        )
         self._was_interrupted = False
         return Receipt(seqs=receipt.seqs[1:], durability=receipt.durability)
 

@@ -140,7 +140,7 @@ class Writer(Protocol):
     def branch(self) -> str:
         """The active one, as of the last append."""
 
-    def append(self, *events: Event, fresh: bool = False) -> Receipt:
+    def append(self, *events: Event, ids_are_new: bool = False) -> Receipt:
         """Record the events: all or nothing, in order, behind everything recorded so far.
 
         When it returns, they survive what the receipt says. When it raises, none is recorded, now or after a restart

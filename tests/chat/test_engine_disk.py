@@ -115,8 +115,8 @@ class InterruptedSession(LiveSession):
 
     is_armed = True
 
-    def _append(self, *events: Event, fresh: bool) -> Receipt:
-        receipt = super()._append(*events, fresh=fresh)
+    def _append(self, *events: Event, ids_are_new: bool) -> Receipt:
+        receipt = super()._append(*events, ids_are_new=ids_are_new)
         if self.is_armed and any(isinstance(event, Turn) and event.role == "assistant" for event in events):
             self.is_armed = False
             raise KeyboardInterrupt

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from segue.formats.transcript import json_document, plain
+from segue.formats.transcript import json_document, to_json_object
 from segue.model import Turn
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def test_json_of_all_branches_is_what_the_model_holds(cli: Segue, session: str) 
             live.fork(at=1, name=f"branch-{number}")
             live.add("user", f"On branch {number}")
     whole = json.loads(cli.ok("export", session, "--format", "json"))
-    assert whole == json.loads(json_document(plain(cli.library.load(session))))
+    assert whole == json.loads(json_document(to_json_object(cli.library.load(session))))
 
 
 def test_a_reader_that_has_seen_enough_is_no_error(cli: Segue) -> None:

@@ -19,6 +19,7 @@ from segue.model import StatusChanged, Turn, Unknown, fold
 from segue.store import WAIT_SECONDS, Durability, Examination, Owner, Receipt, Recovery
 from segue.stores.journal import JournalStore
 from segue.stores.journal.writer import JournalWriter
+from segue.testing import conformance as chapters
 from segue.testing.events import metadata
 from segue.testing.harness_journal import JournalHarness
 
@@ -43,8 +44,12 @@ class Faulty(JournalStore):
 
 
 class ForgetfulWriter(JournalWriter):
-    def append(self, *events: Event, fresh: bool = False) -> Receipt:
-        kept = super().append(*events[:-1], fresh=fresh) if len(events) > 1 else super().append(*events, fresh=fresh)
+    def append(self, *events: Event, ids_are_new: bool = False) -> Receipt:
+        kept = (
+            super().append(*events[:-1], ids_are_new=ids_are_new)
+            if len(events) > 1
+            else super().append(*events, ids_are_new=ids_are_new)
+        )
         missing = len(events) - len(kept.seqs)
         return Receipt(seqs=(*kept.seqs, *[kept.seqs[-1] + 1] * missing), durability=kept.durability)
 
@@ -54,8 +59,8 @@ class ForgetsTheLastEvent(Faulty):
 
 
 class HalfHeartedWriter(JournalWriter):
-    def append(self, *events: Event, fresh: bool = False) -> Receipt:
-        receipts = [super(HalfHeartedWriter, self).append(event, fresh=fresh) for event in events]
+    def append(self, *events: Event, ids_are_new: bool = False) -> Receipt:
+        receipts = [super(HalfHeartedWriter, self).append(event, ids_are_new=ids_are_new) for event in events]
         seqs = tuple(receipt.seqs[0] for receipt in receipts)
         return Receipt(seqs=seqs, durability=self._durability)
 
@@ -65,8 +70,10 @@ class RecordsHalfAnAppend(Faulty):
 
 
 class ReorderingWriter(JournalWriter):
-    def append(self, *events: Event, fresh: bool = False) -> Receipt:
-        receipt = super().append(*sorted(events, key=lambda event: getattr(event, "timestamp", 0)), fresh=fresh)
+    def append(self, *events: Event, ids_are_new: bool = False) -> Receipt:
+        receipt = super().append(
+            *sorted(events, key=lambda event: getattr(event, "timestamp", 0)), ids_are_new=ids_are_new
+        )
         return Receipt(seqs=tuple(sorted(receipt.seqs)), durability=receipt.durability)
 
 
@@ -75,8 +82,8 @@ class OrdersByTheClock(Faulty):
 
 
 class DoublingWriter(JournalWriter):
-    def append(self, *events: Event, fresh: bool = False) -> Receipt:  # noqa: ARG002 - believes that all are
-        return super().append(*events, fresh=True)
+    def append(self, *events: Event, ids_are_new: bool = False) -> Receipt:  # noqa: ARG002 - believes that all are
+        return super().append(*events, ids_are_new=True)
 
 
 class DoublesOnRetry(Faulty):
@@ -84,9 +91,9 @@ class DoublesOnRetry(Faulty):
 
 
 class HastyWriter(JournalWriter):
-    def append(self, *events: Event, fresh: bool = False) -> Receipt:
+    def append(self, *events: Event, ids_are_new: bool = False) -> Receipt:
         self._is_synced = False
-        return super().append(*events, fresh=fresh)
+        return super().append(*events, ids_are_new=ids_are_new)
 
 
 class AcknowledgesBeforeSync(Faulty):
@@ -94,8 +101,8 @@ class AcknowledgesBeforeSync(Faulty):
 
 
 class BoastingWriter(JournalWriter):
-    def append(self, *events: Event, fresh: bool = False) -> Receipt:
-        receipt = super().append(*events, fresh=fresh)
+    def append(self, *events: Event, ids_are_new: bool = False) -> Receipt:
+        receipt = super().append(*events, ids_are_new=ids_are_new)
         return Receipt(seqs=receipt.seqs, durability=Durability.REPLICATED)
 
 
@@ -104,9 +111,9 @@ class PromisesTooMuch(Faulty):
 
 
 class StubbornWriter(JournalWriter):
-    def append(self, *events: Event, fresh: bool = False) -> Receipt:
+    def append(self, *events: Event, ids_are_new: bool = False) -> Receipt:
         try:
-            return super().append(*events, fresh=fresh)
+            return super().append(*events, ids_are_new=ids_are_new)
         except SegueError:
             self._log._stopped = ""
             raise
@@ -117,8 +124,10 @@ class GoesOnAfterAFailedSync(Faulty):
 
 
 class DroppingWriter(JournalWriter):
-    def append(self, *events: Event, fresh: bool = False) -> Receipt:
-        return super().append(*[e if isinstance(e, Unknown) else replace(e, extra={}) for e in events], fresh=fresh)
+    def append(self, *events: Event, ids_are_new: bool = False) -> Receipt:
+        return super().append(
+            *[e if isinstance(e, Unknown) else replace(e, extra={}) for e in events], ids_are_new=ids_are_new
+        )
 
 
 class DropsUnknownFields(Faulty):
@@ -284,38 +293,38 @@ class ShredsWhatIsTrashed(Faulty):
 
 class Case(NamedTuple):
     store: type[JournalStore]
-    chapter: str
+    chapter: type[chapters.Chapter]
 
 
 CASES = (
-    Case(DeletesByPrefix, "Identity"),
-    Case(CreatesOnOpen, "Identity"),
-    Case(ForgetsTheLastEvent, "Append"),
-    Case(RecordsHalfAnAppend, "Append"),
-    Case(DoublesOnRetry, "Append"),
-    Case(OrdersByTheClock, "Order"),
-    Case(WritesOnRead, "Reading"),
-    Case(GuessesTheRevision, "Reading"),
-    Case(ForgetsBranches, "Branches"),
-    Case(ListsOnlyTheReadable, "Listing"),
-    Case(ListsFromMemory, "Listing"),
-    Case(RecordsTheInterruption, "Lifecycle"),
-    Case(NeverConcludes, "Lifecycle"),
-    Case(SkipsTheLock, "Locks"),
-    Case(AsksByTakingTheLock, "Locks"),
-    Case(LetsErrorsOfTheSystemThrough, "Errors"),
-    Case(GoesOnAfterAFailedSync, "Errors"),
-    Case(SplitsWithSplitlines, "Text"),
-    Case(SwallowsDamage, "Damage"),
-    Case(RecoversInPlace, "Damage"),
-    Case(ForgetsTheTitleWhenReopened, "Reopening"),
-    Case(DropsUnknownFields, "UnknownThings"),
-    Case(WritesToNewerVersions, "Versions"),
-    Case(AcknowledgesBeforeSync, "Surviving"),
-    Case(PromisesTooMuch, "Surviving"),
-    Case(BelievesItsBlobs, "Blobs"),
-    Case(LeavesBlobsBehind, "Blobs"),
-    Case(ShredsWhatIsTrashed, "Trashing"),
+    Case(DeletesByPrefix, chapters.IdentityChapter),
+    Case(CreatesOnOpen, chapters.IdentityChapter),
+    Case(ForgetsTheLastEvent, chapters.AppendChapter),
+    Case(RecordsHalfAnAppend, chapters.AppendChapter),
+    Case(DoublesOnRetry, chapters.AppendChapter),
+    Case(OrdersByTheClock, chapters.OrderChapter),
+    Case(WritesOnRead, chapters.ReadingChapter),
+    Case(GuessesTheRevision, chapters.ReadingChapter),
+    Case(ForgetsBranches, chapters.BranchesChapter),
+    Case(ListsOnlyTheReadable, chapters.ListingChapter),
+    Case(ListsFromMemory, chapters.ListingChapter),
+    Case(RecordsTheInterruption, chapters.LifecycleChapter),
+    Case(NeverConcludes, chapters.LifecycleChapter),
+    Case(SkipsTheLock, chapters.LocksChapter),
+    Case(AsksByTakingTheLock, chapters.LocksChapter),
+    Case(LetsErrorsOfTheSystemThrough, chapters.ErrorsChapter),
+    Case(GoesOnAfterAFailedSync, chapters.ErrorsChapter),
+    Case(SplitsWithSplitlines, chapters.TextChapter),
+    Case(SwallowsDamage, chapters.DamageChapter),
+    Case(RecoversInPlace, chapters.DamageChapter),
+    Case(ForgetsTheTitleWhenReopened, chapters.ReopeningChapter),
+    Case(DropsUnknownFields, chapters.UnknownDataChapter),
+    Case(WritesToNewerVersions, chapters.VersionsChapter),
+    Case(AcknowledgesBeforeSync, chapters.DurabilityChapter),
+    Case(PromisesTooMuch, chapters.DurabilityChapter),
+    Case(BelievesItsBlobs, chapters.BlobsChapter),
+    Case(LeavesBlobsBehind, chapters.BlobsChapter),
+    Case(ShredsWhatIsTrashed, chapters.TrashChapter),
 )
 
 

@@ -38,7 +38,7 @@ def conduct(store_type, chapter):
 for _chapter in CHAPTERS:
     globals()[f"Test_Sound_{_chapter.__name__}"] = conduct(JournalStore, _chapter)
     for _case in CASES:
-        if _case.chapter == _chapter.__name__:
+        if _case.chapter is _chapter:
             globals()[f"Test_{_case.store.__name__}_{_chapter.__name__}"] = conduct(_case.store, _chapter)
 """
 
@@ -83,7 +83,8 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.store.__name__)
 def test_a_planted_fault_is_noticed_by_the_chapter_it_violates(case: Case, outcome: Outcome) -> None:
-    assert outcome.failed[case.store.__name__, case.chapter] & outcome.passed[SOUND, case.chapter]
+    chapter = case.chapter.__name__
+    assert outcome.failed[case.store.__name__, chapter] & outcome.passed[SOUND, chapter]
 
 
 @pytest.mark.parametrize("chapter", [chapter.__name__ for chapter in CHAPTERS])
@@ -97,4 +98,4 @@ def test_no_fault_is_noticed_by_accident(outcome: Outcome) -> None:
 
 
 def test_every_chapter_has_bitten() -> None:
-    assert {case.chapter for case in CASES} == {chapter.__name__ for chapter in CHAPTERS}
+    assert {case.chapter for case in CASES} == set(CHAPTERS)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from segue.errors import NotFoundError
-from segue.testing.conformance.chapter import ID, begin, names
+from segue.testing.conformance.chapter import ID, create_session, event_ids
 from segue.testing.events import status, turn, turns
 from segue.testing.harness_journal import JournalHarness
 from segue.testing.power import Disk, KilledError, PowerKernel
@@ -109,9 +109,9 @@ def test_a_folder_needs_its_own_name_synced(kernel: PowerKernel, tmp_path: Path)
 
 def converse(store: Store, told: list[str]) -> None:
     """A life with everything in it; what was acknowledged is told at once."""
-    with begin(store, turn(1)) as writer:
+    with create_session(store, turn(1)) as writer:
         told.append("turn-1")
-        writer.append(turn(2), fresh=True)
+        writer.append(turn(2), ids_are_new=True)
         told.append("turn-2")
         writer.append(*turns(3, 30))
         told += [event.id for event in turns(3, 30)]
@@ -128,7 +128,7 @@ def go_on(store: Store, told: list[str]) -> None:
     try:
         writer = store.open(ID)
     except NotFoundError:
-        writer = begin(store)
+        writer = create_session(store)
     with writer:
         told.append(writer.put_blob(b"an image"))
         writer.append(turn(100))
@@ -167,7 +167,7 @@ def crash_points(
 
 
 def found(store: Store, told: list[str]) -> list[str]:
-    recorded = set(names(store)) if ID in set(store.ids()) else set()
+    recorded = set(event_ids(store)) if ID in set(store.ids()) else set()
     blobs = [name for name in told if name.startswith("sha256:")]
     assert [store.get_blob(ID, name) for name in blobs] == [b"an image"] * len(blobs)
     return [name for name in told if name in recorded or name in blobs]
@@ -202,28 +202,28 @@ def test_losing_power_after_dying_at_any_call_costs_nothing_that_was_acknowledge
 
 def test_recovery_that_ends_at_any_call_can_be_done_again(tmp_path: Path) -> None:
     def damaged(harness: JournalHarness) -> None:
-        begin(harness.make(), *turns(1, 5)).close()
+        create_session(harness.make(), *turns(1, 5)).close()
         harness.damage(ID, "turn-3")
 
     for harness, _ in crash_points(tmp_path, damaged, recover):
         harness.power_cut()
         recover(harness.make(), [])
-        assert names(harness.make()) == ["turn-1", "turn-2", "turn-4", "turn-5"]
+        assert event_ids(harness.make()) == ["turn-1", "turn-2", "turn-4", "turn-5"]
         assert any(b"turn-3" in path.read_bytes() for path in harness.root.glob("*corrupt*"))
 
 
 def test_deleting_that_ends_at_any_call_is_done_or_not(tmp_path: Path) -> None:
     def prepared(harness: JournalHarness) -> None:
-        with begin(harness.make(), turn(1)) as writer:
+        with create_session(harness.make(), turn(1)) as writer:
             writer.put_blob(b"an image")
-        begin(harness.make(), session_id=f"{ID}-2").close()
+        create_session(harness.make(), session_id=f"{ID}-2").close()
 
     for harness, _ in crash_points(tmp_path, prepared, delete):
         harness.power_cut()
         store = harness.make()
         if ID in set(store.ids()):
-            assert names(store) == ["turn-1"]
+            assert event_ids(store) == ["turn-1"]
             store.delete(ID)
         assert list(store.ids()) == [f"{ID}-2"]
-        begin(store).close()
+        create_session(store).close()
         store.delete(ID)

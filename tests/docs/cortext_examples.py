@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from segue.dialects.cortext.format import HIDDEN, place_of
+from segue.dialects.cortext.format import HIDDEN, split_id
 from segue.dialects.cortext.store import CortextStore
 from tests.docs.journal_examples import LOGIN_BUG, metadata
 from tests.docs.pages import ROOT
@@ -22,7 +22,7 @@ def written(root: Path) -> Path:
     with CortextStore(str(root)).create(SESSION_ID, [metadata(SESSION_ID)]) as writer:
         for events in LOGIN_BUG:
             writer.append(*events)
-    return root.joinpath("conversations", *place_of(SESSION_ID), HIDDEN)
+    return root.joinpath("conversations", *split_id(SESSION_ID), HIDDEN)
 
 
 def refreshed(page: str, root: Path) -> str:

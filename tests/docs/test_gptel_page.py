@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import segue
 from segue.dialects.gptel.format import names
-from segue.dialects.gptel.format.conversation import shown
+from segue.dialects.gptel.format.conversation import displayable
 from segue.dialects.gptel.format.settings import BOUNDS, PRESET, VARIABLES
 from segue.dialects.gptel.store import GptelStore
 from tests.docs.journal_examples import LOGIN_BUG, metadata
@@ -57,5 +57,5 @@ def test_the_reader_reads_what_segue_wrote(tmp_path: Path) -> None:
             session.add("tool", "a.txt")
             session.add("system", "a note")
         turns = [turn for turn in session.turns if turn.role in {"user", "assistant"}]
-    told = [[turn.role, text] for turn in turns if (text := shown(turn.content).strip())]
+    told = [[turn.role, text] for turn in turns if (text := displayable(turn.content).strip())]
     assert told_by_reader(READER, tmp_path / "odd" / "current" / "session.md") == told

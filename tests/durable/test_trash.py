@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from segue.store import Store
-    from segue.testing.harness_file_store import ShelfHarness
+    from segue.testing.harness_file_store import FileStoreHarness
 
 ID, OTHER = "login-bug", "login-bug-2"
 SECRET = b"xyzzyplugh"
@@ -29,7 +29,7 @@ shelves = pytest.mark.parametrize("kind", HARNESSES, ids=lambda kind: kind.__nam
 ends = pytest.mark.parametrize("end", ["kill", pytest.param("power_cut", marks=pytest.mark.long)])
 
 
-def prepare(harness: ShelfHarness) -> None:
+def prepare(harness: FileStoreHarness) -> None:
     """A session with a secret in its text, in a blob, in a damaged original and in a fragment; and its neighbour."""
     store = harness.make()
     for session_id in (ID, OTHER):
@@ -44,8 +44,8 @@ def prepare(harness: ShelfHarness) -> None:
 
 
 def crash_points(
-    place: Path, kind: type[ShelfHarness], act: Callable[[Store], object], before: Callable[[Store], object] = id
-) -> Iterator[ShelfHarness]:
+    place: Path, kind: type[FileStoreHarness], act: Callable[[Store], object], before: Callable[[Store], object] = id
+) -> Iterator[FileStoreHarness]:
     """A process that dies instead of each call of an operation, one after the other."""
     for at in itertools.count(1):
         folder = place / str(at)
@@ -84,25 +84,25 @@ def erase(store: Store) -> None:
     store.trash.erase(keys(store)[-1])
 
 
-def contents(harness: ShelfHarness) -> dict[str, bytes]:
+def contents(harness: FileStoreHarness) -> dict[str, bytes]:
     """Every file but locks, by its path."""
     paths = [path for path in harness.root.rglob("*") if path.is_file() and not path.is_symlink()]
     found = {str(path.relative_to(harness.root)): path.read_bytes() for path in paths}
     return {path: data for path, data in found.items() if "locks/" not in path and not path.endswith(".gitignore")}
 
 
-def unfinished(harness: ShelfHarness) -> list[str]:
+def unfinished(harness: FileStoreHarness) -> list[str]:
     return [str(path) for path in harness.root.rglob(".new-*")]
 
 
-def mentions(harness: ShelfHarness) -> list[str]:
+def mentions(harness: FileStoreHarness) -> list[str]:
     return [path for path, data in contents(harness).items() if SECRET in data and OTHER not in path]
 
 
 @ends
 @shelves
 def test_a_session_that_is_being_deleted_is_there_or_in_the_trash(
-    tmp_path: Path, kind: type[ShelfHarness], end: str
+    tmp_path: Path, kind: type[FileStoreHarness], end: str
 ) -> None:
     (tmp_path / "whole").mkdir()
     whole = kind(tmp_path / "whole")
@@ -128,7 +128,7 @@ def test_a_session_that_is_being_deleted_is_there_or_in_the_trash(
 @ends
 @shelves
 def test_a_session_that_is_being_restored_is_there_or_in_the_trash(
-    tmp_path: Path, kind: type[ShelfHarness], end: str
+    tmp_path: Path, kind: type[FileStoreHarness], end: str
 ) -> None:
     for harness in crash_points(tmp_path, kind, restore, before=trash):
         getattr(harness, end)()
@@ -143,7 +143,7 @@ def test_a_session_that_is_being_restored_is_there_or_in_the_trash(
 @ends
 @shelves
 def test_a_new_session_takes_nothing_over_from_one_that_was_being_deleted(
-    tmp_path: Path, kind: type[ShelfHarness], end: str
+    tmp_path: Path, kind: type[FileStoreHarness], end: str
 ) -> None:
     for harness in crash_points(tmp_path, kind, trash):
         getattr(harness, end)()
@@ -161,7 +161,7 @@ def test_a_new_session_takes_nothing_over_from_one_that_was_being_deleted(
 
 @shelves
 def test_deleting_for_good_again_after_a_kill_leaves_nothing_with_the_text(
-    tmp_path: Path, kind: type[ShelfHarness]
+    tmp_path: Path, kind: type[FileStoreHarness]
 ) -> None:
     for harness in crash_points(tmp_path, kind, lambda store: store.delete(ID)):
         harness.kill()
@@ -176,7 +176,7 @@ def test_deleting_for_good_again_after_a_kill_leaves_nothing_with_the_text(
 
 
 @shelves
-def test_erasing_again_after_a_kill_leaves_nothing_with_the_text(tmp_path: Path, kind: type[ShelfHarness]) -> None:
+def test_erasing_again_after_a_kill_leaves_nothing_with_the_text(tmp_path: Path, kind: type[FileStoreHarness]) -> None:
     for harness in crash_points(tmp_path, kind, erase, before=trash):
         harness.kill()
         store = harness.make()

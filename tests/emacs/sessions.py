@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import segue
-from segue.dialects.gptel.format.conversation import block_of, shown
+from segue.dialects.gptel.format.conversation import displayable, render_block
 from segue.model import Turn
 
 if TYPE_CHECKING:
@@ -129,8 +129,8 @@ def _written(library: segue.Library, root: Path, case: Case) -> JsonObject:
         "session-dir": str(folder),
         "file": str(folder / "branches" / "main" / "session.md"),
         "variables": case.variables or {},
-        "answers": [shown(turn.content) for turn in turns if turn.role == "assistant"],
-        "results": [block_of(turn).text for turn in turns if turn.role == "tool"],
+        "answers": [displayable(turn.content) for turn in turns if turn.role == "assistant"],
+        "results": [render_block(turn).text for turn in turns if turn.role == "tool"],
     }
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from segue.dialects.gptel.format.footer import read_page
-from segue.dialects.gptel.format.lisp import BadLispError, Pair, printed, read
+from segue.dialects.gptel.format.lisp import BadLispError, Pair, parse_lisp, print_lisp
 from tests.emacs.hostile import CANARY, VARIABLES, hostile, plain
 from tests.emacs.test_emacs import LISP, emacs, load_path
 
@@ -52,12 +52,12 @@ def test_no_value_of_a_footer_is_anything_but_plain(pytestconfig: pytest.Config,
     for _ in range(count * 10):
         text = hostile(chance)
         try:
-            value = read(text)
+            value = parse_lisp(text)
         except BadLispError:
             continue
         assert is_plain(value), text
-        again = read(printed(value))  # what cannot be shown is replaced in names
-        assert read(printed(again)) == again, text
+        again = parse_lisp(print_lisp(value))  # what cannot be shown is replaced in names
+        assert parse_lisp(print_lisp(again)) == again, text
         assert not text.lstrip().startswith(("#", "'", "`", "[")), text
 
 
@@ -69,7 +69,7 @@ def test_emacs_runs_nothing_of_a_footer_and_reads_plain_values_as_we_do(
     footers = [footer_of(chance) for _ in range(count)]
     values = [plain(chance) for _ in range(count)]
     (tmp_path / "footers").write_text("\n".join(map(json.dumps, footers)))
-    (tmp_path / "values").write_text("\n".join(json.dumps(printed(value)) for value in values))
+    (tmp_path / "values").write_text("\n".join(json.dumps(print_lisp(value)) for value in values))
     emacs(
         *load_path(LISP, LISP / "test"),
         *("-l", "segue-hostile-test", "-f", "segue-hostile-run"),
@@ -82,7 +82,7 @@ def test_emacs_runs_nothing_of_a_footer_and_reads_plain_values_as_we_do(
         TMPDIR=tmp_path,
     )
     assert not (tmp_path / "canary").exists()
-    found = [read(json.loads(line)) for line in (tmp_path / "results").read_text().split("\n")]
+    found = [parse_lisp(json.loads(line)) for line in (tmp_path / "results").read_text().split("\n")]
     assert found == values
 
 

@@ -19,9 +19,9 @@ from segue.formats.journal import (
     encode_checkpoint,
     encode_event,
     fingerprint,
-    glance,
+    read_checkpoint_head,
 )
-from segue.model import EPOCH, Branch, Event, Metadata, Turn, Unknown, begin, head_of
+from segue.model import EPOCH, Branch, Event, Metadata, Turn, Unknown, head_of, initial_overview
 
 NOW = datetime(2026, 11, 15, 9, 0, tzinfo=UTC)
 META = Metadata(session_id="s", agent="qa", created_at=NOW, status="active", version=1, id="m", seq=1)
@@ -196,7 +196,7 @@ def test_what_another_writer_says_is_shown_whatever_else_its_line_holds(odd: str
 
 
 def test_a_checkpoint_that_no_events_can_have_come_to_is_not_believed() -> None:
-    born = begin(META)
+    born = initial_overview(META)
     head = to_builtins(head_of(born))
     far = datetime(9999, 12, 31, 23, 59, tzinfo=timezone(-timedelta(hours=12)))
     one, other = (Branch(name=name, parent=parent, at=1, created_at=NOW) for name, parent in ("ab", "ba"))
@@ -213,20 +213,20 @@ def test_a_checkpoint_that_no_events_can_have_come_to_is_not_believed() -> None:
 
 
 def test_a_checkpoint_brings_the_overview_back() -> None:
-    overview = begin(META)
+    overview = initial_overview(META)
     line = encode_checkpoint(overview)
     assert decode_line(line[:-1]).record == Checkpoint(overview=overview, seq=1)
-    assert glance(line[:-1]) == head_of(overview)
+    assert read_checkpoint_head(line[:-1]) == head_of(overview)
 
 
 def test_a_glance_believes_only_a_sound_checkpoint() -> None:
-    line = encode_checkpoint(begin(replace(META, title='a","overview":{', agent="\ud800")))[:-1]
+    line = encode_checkpoint(initial_overview(replace(META, title='a","overview":{', agent="\ud800")))[:-1]
     found = decode_line(line).record
     assert isinstance(found, Checkpoint)
     assert found.overview.title == 'a","overview":{'
-    assert glance(encode_event(TURN)[:-1]) is None
-    assert glance(line.replace(b"overview", b"0verview", 1)) is None
-    assert glance(b"") is None
+    assert read_checkpoint_head(encode_event(TURN)[:-1]) is None
+    assert read_checkpoint_head(line.replace(b"overview", b"0verview", 1)) is None
+    assert read_checkpoint_head(b"") is None
 
 
 def test_an_append_of_several_says_in_each_line_but_the_last_that_it_goes_on() -> None:

@@ -8,12 +8,12 @@ import pytest
 from segue.formats.transcript import (
     BadTurnError,
     decode_turn,
+    iter_json,
     json_document,
-    json_pieces,
     jsonl,
     markdown,
-    plain,
     read_markdown,
+    to_json_object,
 )
 from segue.model import BranchCreated, Decision, Metadata, Session, TitleChanged, Turn, Unknown, fold, overview_of
 
@@ -61,7 +61,7 @@ def test_markdown_of_a_branch_goes_through_what_it_grew_from() -> None:
 
 
 def test_json_holds_every_branch_and_every_unknown_thing() -> None:
-    whole = json.loads(json_document(plain(conversation())))
+    whole = json.loads(json_document(to_json_object(conversation())))
     assert [each["content"] for each in whole["own_turns"]["other"]] == ["elsewhere"]
     assert whole["unknown"] == [{"type": "future", "x": 1, "id": "u", "seq": 8}]
     assert whole["colour"] == "blue"
@@ -71,14 +71,14 @@ def test_json_holds_every_branch_and_every_unknown_thing() -> None:
 
 def test_json_of_a_branch_has_its_turns_in_order() -> None:
     session = conversation()
-    turns = json.loads("".join(json_pieces(session, (), {"turns": session.path("other")})))["turns"]
+    turns = json.loads("".join(iter_json(session, (), {"turns": session.path("other")})))["turns"]
     assert [each["content"] for each in turns] == ["first", "elsewhere"]
 
 
 def test_json_in_pieces_is_the_same_document() -> None:
     session = conversation()
-    pieces = json_pieces(overview_of(session), session.unknown, {"own_turns": session.own_turns})
-    assert json.loads("".join(pieces)) == json.loads(json_document(plain(session)))
+    pieces = iter_json(overview_of(session), session.unknown, {"own_turns": session.own_turns})
+    assert json.loads("".join(pieces)) == json.loads(json_document(to_json_object(session)))
 
 
 def test_markdown_is_read_back_as_the_turns_it_shows() -> None:

@@ -19,8 +19,8 @@ from segue.model import (
     Turn,
     Unknown,
     apply,
-    begin,
     fold,
+    initial_overview,
     overview_of,
 )
 
@@ -130,7 +130,7 @@ def test_folding_at_once_and_one_by_one_agree(steps: list[str]) -> None:
     events = numbered(*events)
     first = events[0]
     assert isinstance(first, Metadata)
-    overview = begin(first)
+    overview = initial_overview(first)
     for event in events[1:]:
         overview = apply(overview, event)
     whole = fold(events)

@@ -30,14 +30,14 @@ def fill_with_turns(root: Path) -> None:
         while full is None:
             event = turn(len(acknowledged), "x" * 3000)
             try:
-                writer.append(event, fresh=True)
+                writer.append(event, ids_are_new=True)
             except DiskFullError as error:
                 full = error
             else:
                 acknowledged.append(event.id)
         for number in range(2000, 2010):  # no later receipt hides it, and none is given for half an append
             with pytest.raises(DiskFullError):
-                writer.append(turn(number, "y" * 30_000), fresh=True)
+                writer.append(turn(number, "y" * 30_000), ids_are_new=True)
         with pytest.raises(DiskFullError):
             writer.put_blob(b"z" * (SIZE_BYTES + LIMIT_BYTES))
         assert [event.id for event in store.read("talk")] == acknowledged
@@ -78,11 +78,11 @@ def test_a_full_disk_costs_nothing_that_was_acknowledged(tmp_path: Path) -> None
         assert snapshot(place)["torn.jsonl"].content == torn
         with store.open("talk", timeout_seconds=0) as writer:
             with pytest.raises(DiskFullError):
-                writer.append(turn(3000, "x" * 5000), fresh=True)
+                writer.append(turn(3000, "x" * 5000), ids_are_new=True)
             store.delete("old")
             assert "old" not in list(store.ids())
             ballast.unlink()
-            writer.append(turn(3001, "x" * 5000), fresh=True)
+            writer.append(turn(3001, "x" * 5000), ids_are_new=True)
         assert [event.id for event in store.read("talk")] == [*before, "t-3001"]
         goes_on(place, "torn")
 

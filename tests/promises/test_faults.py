@@ -56,7 +56,7 @@ def reads_alone(kernel: FailingKernel) -> bool:
 
 def takes_nothing_more(writer: JournalWriter) -> None:
     with pytest.raises(WriterStoppedError):
-        writer.append(turn(99), fresh=True)
+        writer.append(turn(99), ids_are_new=True)
     with pytest.raises(WriterStoppedError):
         writer.put_blob(b"")
 

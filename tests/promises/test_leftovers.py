@@ -30,10 +30,10 @@ _MOST_CALLS = 60
 
 def write(store: FileStore, session_id: str) -> None:
     """Make a session, or go on with it, and let it go."""
-    is_there = session_id in store.ids()
-    writer = store.open(session_id) if is_there else store.create(session_id, [metadata(session_id)])
+    has_session = session_id in store.ids()
+    writer = store.open(session_id) if has_session else store.create(session_id, [metadata(session_id)])
     for number in range(3):
-        writer.append(turn(number), fresh=True)
+        writer.append(turn(number), ids_are_new=True)
     writer.put_blob(os.urandom(8))
     writer.close()
 
@@ -74,8 +74,8 @@ def test_what_a_living_writer_has_not_finished_is_left_alone(tmp_path: Path, mak
     store = make(str(root))
     write(store, "other")
     with store.create("alive", [metadata("alive")]):
-        name = store.spoken_files("alive")[0].rpartition("/")[2] if make is not GptelStore else "alive"
-        place = next(iter(store._halls()))
+        name = store.content_files("alive")[0].rpartition("/")[2] if make is not GptelStore else "alive"
+        place = next(iter(store._shared_folders()))
         place.make()
         ours, ancient = f".new-{name}-{'0' * 16}", f".new-{'1' * 16}"
         for left in (ours, ancient):

@@ -80,7 +80,7 @@ def appending(name: str) -> Act:
 def add(session_id: str) -> Act:
     def act(store: JournalStore) -> None:
         with store.open(session_id, timeout_seconds=0) as writer:
-            writer.append(turn(500), fresh=True)
+            writer.append(turn(500), ids_are_new=True)
 
     return act
 

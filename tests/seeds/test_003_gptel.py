@@ -15,7 +15,7 @@ import segue.dialects.gptel
 from segue.dialects.gptel import paths
 from segue.dialects.gptel.branch_files import find_metadata, find_scope
 from segue.dialects.gptel.format import names
-from segue.dialects.gptel.format.lisp import printed
+from segue.dialects.gptel.format.lisp import print_lisp
 from segue.dialects.gptel.lifecycle import Sessions
 from segue.dialects.gptel.open_branches import OpenBranch, OpenBranches
 from segue.formats.yaml import load_yaml
@@ -286,7 +286,7 @@ def test_reading_session_metadata(keeper: Keeper) -> None:
     found = find_metadata(str(path.parent))
     assert found is not None
     assert (found["session-id"], found["parent-session-id"]) == ("old-1", "p-1")
-    assert printed(found).startswith('(:session-id "old-1" :created ')
+    assert print_lisp(found).startswith('(:session-id "old-1" :created ')
     path.with_name("metadata.yml").write_text("a: [")
     assert find_metadata(str(path.parent)) is None
     assert find_metadata(str(path.parent / "nowhere")) is None

@@ -28,7 +28,7 @@ def write_in_turns(root: str, worker: int, *, sessions: list[str], rounds: int, 
         ids = [f"{worker}.{number}.{at}of{size}" for at in range(1, size + 1)]
         try:
             with store.open(session_id, timeout_seconds=timeout) as writer:
-                writer.append(*(turn(number, "x" * chance.randrange(3000), id=id) for id in ids), fresh=True)
+                writer.append(*(turn(number, "x" * chance.randrange(3000), id=id) for id in ids), ids_are_new=True)
                 acknowledged.append((session_id, ids))
         except SessionLockedError as error:
             refusals.append((error.pid, error.host, str(error.since or "")))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from segue.testing.conformance.chapter import ID, names
+from segue.testing.conformance.chapter import ID, event_ids
 from segue.testing.power import KilledError
 
 if TYPE_CHECKING:
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from segue.store import Store
-    from segue.testing.harness_file_store import ShelfHarness
+    from segue.testing.harness_file_store import FileStoreHarness
 
 MORE_CALLS_THAN_NEEDED = 400
-H = TypeVar("H", bound="ShelfHarness")
+H = TypeVar("H", bound="FileStoreHarness")
 
 
 def crash_points(
@@ -39,7 +39,7 @@ def crash_points(
 
 
 def found(store: Store) -> list[str]:
-    return names(store) if ID in set(store.ids()) else []
+    return event_ids(store) if ID in set(store.ids()) else []
 
 
 def recover(store: Store, told: list[str]) -> None:

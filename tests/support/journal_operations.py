@@ -65,11 +65,11 @@ def long_turn() -> Turn:
 
 
 WRITING: dict[str, Callable[[JournalWriter], object]] = {
-    "append one": lambda writer: writer.append(turn(90), fresh=True),
+    "append one": lambda writer: writer.append(turn(90), ids_are_new=True),
     "append one with its id": lambda writer: writer.append(turn(90)),
-    "append many": lambda writer: writer.append(*MANY, fresh=True),
-    "append with a checkpoint": lambda writer: writer.append(long_turn(), fresh=True),
-    "append a status": lambda writer: writer.append(paused(), fresh=True),
+    "append many": lambda writer: writer.append(*MANY, ids_are_new=True),
+    "append with a checkpoint": lambda writer: writer.append(long_turn(), ids_are_new=True),
+    "append a status": lambda writer: writer.append(paused(), ids_are_new=True),
 }
 """Appends to `sound`, each of which records the event NEW."""
 

@@ -112,7 +112,7 @@ def goes_on(root: Path, session_id: str, *, number: int = 900) -> None:
     before = [event.id for event in store.read(session_id)]
     added = turn(number)
     with store.open(session_id, timeout_seconds=0) as writer:
-        writer.append(added, fresh=True)
+        writer.append(added, ids_are_new=True)
     assert [event.id for event in store.read(session_id)] == [*before, added.id]
     store.load(session_id)
 

@@ -140,7 +140,7 @@ def _make(root: str, umask: int, notify: Callable[[str], None]) -> None:
     store = JournalStore(f"{root}/below/here")
     try:
         with store.create("new", [metadata("new")]) as writer:
-            writer.append(turn(1), fresh=True)
+            writer.append(turn(1), ids_are_new=True)
             writer.put_blob(b"a picture")
         path = Path(root) / "below" / "here" / "new.jsonl"
         path.write_bytes(path.read_bytes()[:-9])
@@ -157,7 +157,7 @@ def _write(root: str, session_id: str, seed: int, acknowledge: Callable[[str], N
         for number in range(1 << 30):
             size = chance.choice([1, 1, 3])
             ids = [f"{seed}.{number}.{at}of{size}" for at in range(1, size + 1)]
-            writer.append(*(turn(number, "x" * chance.randrange(9000), id=id) for id in ids), fresh=True)
+            writer.append(*(turn(number, "x" * chance.randrange(9000), id=id) for id in ids), ids_are_new=True)
             acknowledge(" ".join(ids))
 
 

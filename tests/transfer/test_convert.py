@@ -22,7 +22,7 @@ from segue.registry import SCHEMES, open_store
 from segue.store import Durability
 from segue.stores.journal import JournalStore
 from segue.stores.memory import MemoryStore
-from segue.testing.conformance.chapter import ID, begin, keep
+from segue.testing.conformance.chapter import ID, create_and_close, create_session
 from segue.testing.events import every_kind, fork, metadata, moment, switched, turn, turns
 from segue.testing.harness import snapshot_of
 from segue.testing.harness_journal import JournalHarness
@@ -50,7 +50,7 @@ def soleur(tmp_path: Path) -> SoleurStore:
 def test_every_kind_of_event_is_there_and_the_source_is_untouched(
     journal: JournalStore, soleur: SoleurStore, tmp_path: Path
 ) -> None:
-    keep(journal, *turns(1, 3), *every_kind(), fork("other", 2), turn(9, branch="other"))
+    create_and_close(journal, *turns(1, 3), *every_kind(), fork("other", 2), turn(9, branch="other"))
     before = snapshot_of(tmp_path / "journal")
     converted = convert(journal, ID, soleur)
     assert converted == journal.load(ID) == soleur.load(ID)
@@ -61,7 +61,7 @@ def test_every_kind_of_event_is_there_and_the_source_is_untouched(
 def test_blobs_go_along_wherever_an_event_names_them(
     journal: JournalStore, soleur: SoleurStore, tmp_path: Path
 ) -> None:
-    with begin(journal) as writer:
+    with create_session(journal) as writer:
         readme, image = writer.put_blob(b"# Login\n"), writer.put_blob(b"\xff\xd8")
         writer.append(
             Attachment(path="README.md", hash=readme, size_bytes=8, timestamp=moment(1), id="attached"),
@@ -75,22 +75,22 @@ def test_blobs_go_along_wherever_an_event_names_them(
 
 
 def test_another_session_of_the_same_id_is_in_the_way(journal: JournalStore, soleur: SoleurStore) -> None:
-    keep(journal, turn(1))
-    keep(soleur, turn(2))
+    create_and_close(journal, turn(1))
+    create_and_close(soleur, turn(2))
     with pytest.raises(SessionExistsError):
         convert(journal, ID, soleur)
     assert [event.id for event in soleur.load(ID).turns] == ["turn-2"]
 
 
 def test_a_conversion_that_was_cut_short_is_completed(journal: JournalStore, soleur: SoleurStore) -> None:
-    keep(journal, *turns(1, 3))
-    keep(soleur)
+    create_and_close(journal, *turns(1, 3))
+    create_and_close(soleur)
     assert convert(journal, ID, soleur) == journal.load(ID)
     assert convert(journal, ID, soleur) == journal.load(ID)
 
 
 def test_again_only_what_is_missing_is_added(journal: JournalStore, soleur: SoleurStore, tmp_path: Path) -> None:
-    keep(journal, *turns(1, 3))
+    create_and_close(journal, *turns(1, 3))
     assert copy(journal, ID, soleur).added == 4
     before = snapshot_of(tmp_path / "soleur")
     assert copy(journal, ID, soleur).added == 0
@@ -101,7 +101,7 @@ def test_again_only_what_is_missing_is_added(journal: JournalStore, soleur: Sole
 
 
 def test_a_session_that_has_gone_on_in_the_target_is_left_alone(journal: JournalStore, soleur: SoleurStore) -> None:
-    keep(journal, *turns(1, 3))
+    create_and_close(journal, *turns(1, 3))
     convert(journal, ID, soleur)
     with soleur.open(ID) as writer:
         writer.append(turn(4))
@@ -111,14 +111,14 @@ def test_a_session_that_has_gone_on_in_the_target_is_left_alone(journal: Journal
 
 def test_an_attachment_whose_bytes_are_gone_is_a_loss_that_is_named(journal: JournalStore, soleur: SoleurStore) -> None:
     name = f"sha256:{'0' * 64}"
-    keep(journal, Attachment(path="README.md", hash=name, size_bytes=8, timestamp=moment(1), id="attached"))
+    create_and_close(journal, Attachment(path="README.md", hash=name, size_bytes=8, timestamp=moment(1), id="attached"))
     assert copy(journal, ID, soleur).losses == (f"{name} is named, but it was not in {journal.url}",)
 
 
 def test_one_that_cannot_be_converted_costs_only_itself(journal: JournalStore, soleur: SoleurStore) -> None:
     for name in ("a", "b", "c"):
-        keep(journal, turn(1), session_id=name)
-    keep(soleur, turn(2), session_id="b")
+        create_and_close(journal, turn(1), session_id=name)
+    create_and_close(soleur, turn(2), session_id="b")
     found = list(copy_all(journal, soleur, ["a", "b", "c"]))
     assert [isinstance(one, Converted) for one in found] == [True, False, True]
     assert [event.id for event in soleur.load("b").turns] == ["turn-2"]
@@ -127,7 +127,7 @@ def test_one_that_cannot_be_converted_costs_only_itself(journal: JournalStore, s
 def test_a_damaged_session_is_not_converted(tmp_path: Path, soleur: SoleurStore) -> None:
     harness = JournalHarness(tmp_path)
     store = harness.make()
-    keep(store, *turns(1, 3))
+    create_and_close(store, *turns(1, 3))
     harness.damage(ID, "turn-2")
     with pytest.raises(DamagedError):
         convert(store, ID, soleur)
@@ -162,7 +162,7 @@ PAIRS = list(permutations(SCHEMES, 2))
 @pytest.mark.parametrize(("one", "other"), PAIRS)
 def test_from_any_store_to_any_other_and_back_is_the_same_session(tmp_path: Path, one: str, other: str) -> None:
     source, target, back = (opened(scheme, tmp_path / str(at)) for at, scheme in enumerate((one, other, one)))
-    keep(source, *turns(1, 3), *every_kind(), fork("other", 2), turn(9, branch="other"), session_id=DATED)
+    create_and_close(source, *turns(1, 3), *every_kind(), fork("other", 2), turn(9, branch="other"), session_id=DATED)
     convert(source, DATED, target)
     assert convert(target, DATED, back) == source.load(DATED) == target.load(DATED)
     assert list(back.read(DATED)) == list(source.read(DATED)) == list(target.read(DATED))

@@ -26,8 +26,8 @@ def writing(library: Library, id: str) -> Iterator[LiveSession]:
 def report(library: Library, id: str, sentence: str, *, as_json: bool) -> None:
     """Say what was done: to a person in a sentence, to a program as the session now is."""
     if as_json:
-        from segue.formats.transcript import plain
+        from segue.formats.transcript import to_json_object
 
-        output.data(plain(library.store.head(id)))
+        output.data(to_json_object(library.store.head(id)))
     else:
         output.note(sentence)

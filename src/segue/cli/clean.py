@@ -92,12 +92,12 @@ def _report(
 ) -> None:
     is_kept = library.store.trash is not None
     if as_json:
-        from segue.formats.transcript import plain
+        from segue.formats.transcript import to_json_object
 
         output.data(
             {
                 "dry_run": dry_run,
-                "removed": [plain(head) for head in found.removed],
+                "removed": [to_json_object(head) for head in found.removed],
                 "trash": is_kept,
                 "erased": [entry.key for entry in old],
                 "kept": [{"id": head.id, "reason": reason} for head, reason in found.kept],

@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 def command(*, library: Library, id: str, left: str, right: str, as_json: bool) -> None:
     """Show where two branches part, and what each says from there on."""
     from segue.formats.branch_tree import diff_branches
-    from segue.formats.transcript import plain
+    from segue.formats.transcript import to_json_object
 
     parting = diff_branches(library.load(id), left, right)
     if as_json:
         output.data(
             {
                 "shared": len(parting.shared),
-                "left": {"branch": left, "turns": [plain(turn) for turn in parting.left]},
-                "right": {"branch": right, "turns": [plain(turn) for turn in parting.right]},
+                "left": {"branch": left, "turns": [to_json_object(turn) for turn in parting.left]},
+                "right": {"branch": right, "turns": [to_json_object(turn) for turn in parting.right]},
             }
         )
     else:

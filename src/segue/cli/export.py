@@ -63,11 +63,11 @@ def _rendered(session: StreamedSession, format: str, branch: str | None) -> Iter
     name = branch or about.branch
     match format:
         case "json":
-            return transcript.json_pieces(about, session.unknown, {"own_turns": session.own_turns})
+            return transcript.iter_json(about, session.unknown, {"own_turns": session.own_turns})
         case "jsonl":
-            return transcript.jsonl_pieces(session.path(name))
+            return transcript.iter_jsonl(session.path(name))
         case _:
-            return transcript.markdown_pieces(about, session.path(name), name)
+            return transcript.iter_markdown(about, session.path(name), name)
 
 
 def _save(path: str, data: Iterable[bytes], *, force: bool) -> None:

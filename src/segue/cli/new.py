@@ -31,9 +31,9 @@ def command(*, library: Library, agent: str, title: str, tags: tuple[str, ...], 
     with library.create(agent=agent, title=title, tags=tags, id=id, extra=began) as live:
         name = live.id
     if as_json:
-        from segue.formats.transcript import plain
+        from segue.formats.transcript import to_json_object
 
-        output.data(plain(library.store.head(name)))
+        output.data(to_json_object(library.store.head(name)))
     else:
         output.line(name)
         output.note(f"segue add {name} TEXT records a turn")

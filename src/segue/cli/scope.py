@@ -256,10 +256,10 @@ def _here() -> str:
 
 
 def _read(file: str, size_bytes: int) -> bytes:
-    from segue.durable.small_file import UnusableFileError, read_small
+    from segue.durable.small_file import UnusableFileError, read_small_file
 
     try:
-        return read_small(file, size_bytes=size_bytes)
+        return read_small_file(file, size_bytes=size_bytes)
     except FileNotFoundError:
         raise UsageError(f"there is no file {file}", hint="check the path") from None
     except UnusableFileError as error:

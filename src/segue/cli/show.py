@@ -68,13 +68,13 @@ def _show_all(
 ) -> None:
     """Turn by turn: it may be larger than memory."""
     from segue.cli._view import head_lines, turn_lines
-    from segue.formats.transcript import json_pieces, markdown_pieces
+    from segue.formats.transcript import iter_json, iter_markdown
 
     shown = branch or about.branch
     if as_json:
-        output.pieces(json_pieces(about, unknown, {"turns": turns}))
+        output.pieces(iter_json(about, unknown, {"turns": turns}))
     elif markdown:
-        output.pieces(markdown_pieces(about, turns, shown))
+        output.pieces(iter_markdown(about, turns, shown))
     else:
         count = about.get_branch(shown).turn_count
         output.page(chain(head_lines(about, shown, count), turn_lines(turns, first=1)))
@@ -100,14 +100,14 @@ def _show_damaged(
 def _show_some(about: Overview, turns: tuple[Turn, ...], branch: str | None, *, markdown: bool, as_json: bool) -> None:
     """The last turns, numbered as in the whole."""
     from segue.cli._view import head_lines, turn_lines
-    from segue.formats.transcript import markdown_turns, plain
+    from segue.formats.transcript import markdown_turns, to_json_object
     from segue.model import head_of
 
     shown = branch or about.branch
     count = about.get_branch(shown).turn_count
     first = max(1, count - len(turns) + 1)
     if as_json:
-        output.data({**plain(head_of(about)), "turns": [plain(turn) for turn in turns]})
+        output.data({**to_json_object(head_of(about)), "turns": [to_json_object(turn) for turn in turns]})
     elif markdown:
         output.text(markdown_turns(about, turns, shown, first=first))
     else:

@@ -42,9 +42,9 @@ def _show(event: Event, *, as_json: bool) -> None:
     from segue.model import MAIN, Turn
 
     if as_json:
-        from segue.formats.transcript import plain
+        from segue.formats.transcript import to_json_object
 
-        output.data_line(plain(event))
+        output.data_line(to_json_object(event))
     elif isinstance(event, Turn):
         from segue.cli._view import turn_lines
 

@@ -34,7 +34,7 @@ _KILO = 1024
 def list_(*, library: Library, as_json: bool) -> None:
     """Show what is in the trash, the last deleted first."""
     from segue.console.durations import moment_words
-    from segue.formats.transcript import iso, plain
+    from segue.formats.transcript import iso, to_json_object
 
     entries = library.trashed()
     if as_json:
@@ -44,7 +44,7 @@ def list_(*, library: Library, as_json: bool) -> None:
                     "key": entry.key,
                     "deleted_at": iso(entry.deleted_at),
                     "size_bytes": entry.size_bytes,
-                    "session": plain(entry.head),
+                    "session": to_json_object(entry.head),
                 }
                 for entry in entries
             ]

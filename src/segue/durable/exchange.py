@@ -8,7 +8,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from segue.durable.snapshot import signature_of
+from segue.durable.snapshot import read_signature
 from segue.errors import ConflictError, StorageError
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def exchange(folder: Folder, name: str, data: bytes, aside: str) -> bytes | None
     given the time to finish. Whoever is killed leaves aside what was there, or what was to be there.
     """
     for _ in range(_ATTEMPTS):
-        if not signature_of(folder, name):
+        if not read_signature(folder, name):
             try:
                 folder.create(name, data)
             except FileExistsError:
@@ -50,7 +50,7 @@ def exchange(folder: Folder, name: str, data: bytes, aside: str) -> bytes | None
 
 def _swap(folder: Folder, name: str, aside: str) -> None:
     try:
-        with folder.explaining(name, "write"):
+        with folder.storage_errors(name, "write"):
             folder.kernel.exchange(folder.path_of(aside), folder.path_of(name))
     except StorageError as error:
         if error.errno in _CANNOT:
@@ -75,13 +75,13 @@ def _swap_step_by_step(folder: Folder, name: str, aside: str) -> None:
 def _finished(folder: Folder, name: str) -> bytes:
     """What is in a file when nobody writes to it any more; after some seconds, what is in it then."""
     until = time.monotonic() + _PATIENCE_SECONDS
-    still, before = 0, signature_of(folder, name)
+    still, before = 0, read_signature(folder, name)
     while time.monotonic() < until and still < _STILL_GLANCES:
         is_written = _is_open_for_writing(folder, name)
         if is_written is False:
             break
         time.sleep(_GLANCE_SECONDS)
-        now = signature_of(folder, name)
+        now = read_signature(folder, name)
         still, before = (still + 1 if now == before and is_written is None else 0), now
     return folder.read(name)
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeVar
 from msgspec.structs import replace
 
 from segue.durable.blobs import BLOBS, blobs_of, get_blob
-from segue.durable.folder import Folder, purpose_of, temporary_for
-from segue.durable.head_cache import moment_of, mtime_of
+from segue.durable.folder import Folder, parse_temporary_name, temporary_for
+from segue.durable.head_cache import datetime_of_mtime, read_mtime
 from segue.durable.lock import WriterLock, find_owner
-from segue.durable.quarantine import QUARANTINE, session_of_fragment
+from segue.durable.quarantine import QUARANTINE, parse_fragment_name
 from segue.durable.trash import FileTrash
 from segue.errors import ConflictError, NotFoundError, SegueError, SessionExistsError, SessionLockedError
 from segue.ids import check_id, is_id, new_session_id
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from segue.durable.kernel import Kernel
     from segue.model import Head, Overview
 
-Told = TypeVar("Told", bound="Overview")
+OverviewT = TypeVar("OverviewT", bound="Overview")
 LOCKS = ".locks"
 TRASH = ".trash"
 _ORIGINAL = re.compile(r"\.corrupt(?:\.\d+)?")
 
 
-class SessionFiles(NamedTuple):
+class FileLocation(NamedTuple):
     """The file that is there exactly as long as its session is."""
 
     folder: Folder
@@ -53,7 +53,7 @@ class FileStore:
     """The part of store.Store that needs only the names of the files; locks and blobs are in hidden folders."""
 
     scheme: ClassVar[str]
-    listing_type: ClassVar[type[HeadCache]]
+    head_cache_type: ClassVar[type[HeadCache]]
 
     new_id = staticmethod(new_session_id)
 
@@ -63,7 +63,7 @@ class FileStore:
         self._clock = clock
         self._is_swept = False
         self._trash = FileTrash(self, self.folder.sub(TRASH), clock)
-        self._listing = self.listing_type(
+        self._head_cache = self.head_cache_type(
             self.folder,
             is_alive=lambda session_id: self.owner(session_id) is not None,
             path_of=self.path_of,
@@ -75,7 +75,7 @@ class FileStore:
 
     def path_of(self, session_id: str) -> str:
         """Where a person finds it."""
-        return self._place(session_id).path
+        return self._location(session_id).path
 
     def revision(self, session_id: str) -> str:
         found = self._stat(session_id)
@@ -83,31 +83,31 @@ class FileStore:
 
     def changed_at(self, session_id: str) -> datetime | None:
         self.revision(session_id)
-        return moment_of(max((mtime_of(path) for path in self.spoken_files(session_id)), default=0))
+        return datetime_of_mtime(max((read_mtime(path) for path in self.content_files(session_id)), default=0))
 
     def mark_changed(self, session_id: str, moment: datetime) -> None:
         self.revision(session_id)
         seconds = moment.timestamp()
-        for path in self.spoken_files(session_id):
+        for path in self.content_files(session_id):
             with suppress(OSError):
                 self.folder.kernel.utime(path, (seconds, seconds))
 
-    def spoken_files(self, session_id: str) -> Sequence[str]:
+    def content_files(self, session_id: str) -> Sequence[str]:
         """The paths of those that say what the session is, some of which may not be there."""
-        return (self._place(session_id).path,)
+        return (self._location(session_id).path,)
 
     def ids(self) -> Iterator[str]:
-        suffix = self.listing_type.suffix
+        suffix = self.head_cache_type.suffix
         for entry in self.folder.scan():
             if entry.name.endswith(suffix) and is_id(entry.name[: -len(suffix)]):
                 yield entry.name[: -len(suffix)]
 
     def heads(self) -> Iterator[Head]:
-        return self._listing.heads()
+        return self._head_cache.heads()
 
     def head(self, session_id: str) -> Head:
         self.revision(session_id)
-        return self._listing.head(session_id)
+        return self._head_cache.head(session_id)
 
     def owner(self, session_id: str) -> Owner | None:
         return find_owner(self._locks, _lock_name(session_id))
@@ -121,20 +121,20 @@ class FileStore:
         return self._trash
 
     def delete(self, session_id: str, *, revision: str | None = None) -> None:
-        was_there = self.is_there(session_id)
+        was_there = self.has_session(session_id)
         if not was_there and not self.has_remains(session_id):
-            raise self._missing(session_id)
-        with self.holding(session_id, revision=revision, may_be_gone=True):
+            raise self._not_found(session_id)
+        with self.locked(session_id, revision=revision, may_be_gone=True):
             remains = list(self._remains(session_id))
             if was_there and not remains:
-                raise self._missing(session_id)  # somebody else was quicker
+                raise self._not_found(session_id)  # somebody else was quicker
             self._trash.settle(session_id)
-            for at, place in enumerate(remains):
-                _erase(place, at_once=at == 0)
-            self.tidy(session_id)
+            for at, location in enumerate(remains):
+                _erase(location, at_once=at == 0)
+            self.remove_empty_folders(session_id)
 
     def has_remains(self, session_id: str) -> bool:
-        return self.is_there(session_id) or any(self._remains(session_id))
+        return self.has_session(session_id) or any(self._remains(session_id))
 
     def sweep(self) -> None:
         """Remove what killed writers left unfinished and what was being erased, wherever nobody is writing now.
@@ -143,39 +143,41 @@ class FileStore:
         seen before its lock was found free is nobody's. Those of older versions do not say whose they are: they go when
         no lock at all is held.
         """
-        found = [SessionFiles(hall, entry.name) for hall in self._halls() for entry in list(hall.scan())]
-        unfinished = [(place, purpose) for place in found if (purpose := purpose_of(place.name)) is not None]
-        for place, purpose in unfinished:
+        found = [FileLocation(shared, entry.name) for shared in self._shared_folders() for entry in list(shared.scan())]
+        unfinished = [
+            (location, purpose) for location in found if (purpose := parse_temporary_name(location.name)) is not None
+        ]
+        for location, purpose in unfinished:
             session_id = self._session_of(purpose)
-            is_left = not self._is_anybody_writing() if not session_id else self.owner(session_id) is None
+            is_left = not self._has_any_writer() if not session_id else self.owner(session_id) is None
             if is_left:
-                place.folder.drop(place.name)
+                location.folder.drop(location.name)
         self._trash.sweep()
 
     def close(self) -> None:
-        self._listing.forget()
+        self._head_cache.forget()
 
     # ── What belongs to a session ────────────────────────────────────────────────────────────────────────────────────
 
-    def is_there(self, session_id: str, root: Folder | None = None) -> bool:
+    def has_session(self, session_id: str, root: Folder | None = None) -> bool:
         """Whether its place is, here or below another root."""
         return os.path.lexists((root or self.folder).path_of(self._file_name(session_id)))
 
-    def belongings(self, session_id: str, root: Folder | None = None) -> Iterator[SessionFiles]:
+    def session_files(self, session_id: str, root: Folder | None = None) -> Iterator[FileLocation]:
         """All that there is of a session, here or below another root, and first what makes it one."""
         root = root or self.folder
         name = self._file_name(session_id)
-        if self.is_there(session_id, root):
-            yield SessionFiles(root, name)
-        for hall in self._halls(root):
-            for entry in list(hall.scan()):
+        if self.has_session(session_id, root):
+            yield FileLocation(root, name)
+        for shared in self._shared_folders(root):
+            for entry in list(shared.scan()):
                 if entry.name != name and self._session_of(entry.name) == session_id:
-                    yield SessionFiles(hall, entry.name)
+                    yield FileLocation(shared, entry.name)
         if blobs_of(root, session_id).exists():
-            yield SessionFiles(root.sub(BLOBS), session_id)
+            yield FileLocation(root.sub(BLOBS), session_id)
 
     @contextmanager
-    def holding(self, session_id: str, *, revision: str | None = None, may_be_gone: bool = False) -> Iterator[None]:
+    def locked(self, session_id: str, *, revision: str | None = None, may_be_gone: bool = False) -> Iterator[None]:
         """With the lock of a session that nobody is writing, and that is still as it was if a revision is given."""
         if not may_be_gone:
             self.revision(session_id)  # there is no lock for a session that is not there
@@ -192,76 +194,76 @@ class FileStore:
         finally:
             lock.release()
 
-    def tidy(self, session_id: str) -> None:
+    def remove_empty_folders(self, session_id: str) -> None:
         """Remove the empty folders that a session leaves when it goes."""
 
-    def hide(self, folder: Folder) -> None:
+    def exclude_from_git(self, folder: Folder) -> None:
         """Where the folder of a store is kept in git, from that."""
 
     def at(self, folder: Folder) -> Self:
         """A store of the same kind in another folder."""
         return type(self)(folder.path, kernel=folder.kernel, clock=self._clock)
 
-    def _halls(self, root: Folder | None = None) -> Iterator[Folder]:
+    def _shared_folders(self, root: Folder | None = None) -> Iterator[Folder]:
         """The folders with files of many sessions, whose names tell whose they are."""
         root = root or self.folder
         yield root
         yield root.sub(QUARANTINE)
 
-    def _rooms(self, session_id: str) -> Iterator[Folder]:
+    def _session_folders(self, session_id: str) -> Iterator[Folder]:
         """The folders with files of this session alone."""
         yield self._blobs(session_id)
 
     def _session_of(self, name: str) -> str:
         """Whose file this is, by its name; empty if it is nobody's."""
-        if session_id := session_of_fragment(name):
+        if session_id := parse_fragment_name(name):
             return session_id
-        found, suffix, rest = name.rpartition(self.listing_type.suffix)
+        found, suffix, rest = name.rpartition(self.head_cache_type.suffix)
         is_own = bool(suffix) and is_id(found) and (not rest or _ORIGINAL.fullmatch(rest))
         return found if is_own else ""
 
-    def _remains(self, session_id: str) -> Iterator[SessionFiles]:
+    def _remains(self, session_id: str) -> Iterator[FileLocation]:
         """All that there is of a session, and all that was to be."""
-        yield from self.belongings(session_id)
+        yield from self.session_files(session_id)
         yield from self._leftovers(session_id)
 
-    def _leftovers(self, session_id: str) -> Iterator[SessionFiles]:
+    def _leftovers(self, session_id: str) -> Iterator[FileLocation]:
         """What killed writers of a session left unfinished among the files of others."""
-        for hall in self._halls():
-            for entry in list(hall.scan()):
-                purpose = purpose_of(entry.name)
+        for shared in self._shared_folders():
+            for entry in list(shared.scan()):
+                purpose = parse_temporary_name(entry.name)
                 if purpose and self._session_of(purpose) == session_id:
-                    yield SessionFiles(hall, entry.name)
+                    yield FileLocation(shared, entry.name)
 
     def _sweep_session(self, session_id: str) -> None:
         """For whoever holds its lock."""
-        for place in self._leftovers(session_id):
-            place.folder.drop(place.name)
-        for room in self._rooms(session_id):
-            room.sweep()
+        for location in self._leftovers(session_id):
+            location.folder.drop(location.name)
+        for folder in self._session_folders(session_id):
+            folder.sweep()
 
-    def _is_anybody_writing(self) -> bool:
+    def _has_any_writer(self) -> bool:
         names = [entry.name for entry in self._locks.scan() if entry.name.endswith(".lock")]
         return any(find_owner(self._locks, name) is not None for name in names)
 
     def _file_name(self, session_id: str) -> str:
-        return check_id(session_id) + self.listing_type.suffix
+        return check_id(session_id) + self.head_cache_type.suffix
 
-    def _place(self, session_id: str) -> SessionFiles:
-        return SessionFiles(self.folder, self._file_name(session_id))
+    def _location(self, session_id: str) -> FileLocation:
+        return FileLocation(self.folder, self._file_name(session_id))
 
     def _stat(self, session_id: str) -> os.stat_result:
-        place = self._place(session_id)
+        location = self._location(session_id)
         try:
-            with place.folder.explaining(place.name, "look at"):
-                return os.lstat(place.path)
+            with location.folder.storage_errors(location.name, "look at"):
+                return os.lstat(location.path)
         except FileNotFoundError:
-            raise self._missing(session_id) from None
+            raise self._not_found(session_id) from None
 
     def _blobs(self, session_id: str) -> Folder:
         return blobs_of(self.folder, session_id)
 
-    def _claim(self, session_id: str) -> WriterLock:
+    def _lock_new(self, session_id: str) -> WriterLock:
         """The lock of a session that is to be made: whoever holds it is making it, or has made it."""
         self.folder.make()
         found = self._try_acquire(session_id, 0.0)
@@ -270,7 +272,7 @@ class FileStore:
         with released_on_error(found.release):
             if not self._is_swept:
                 self._is_swept = True
-                self._sweep_kindly()
+                self._try_sweep()
             self._trash.settle(session_id)  # what is left of one that was deleted is not part of the new one
         return found
 
@@ -285,22 +287,22 @@ class FileStore:
         name = _lock_name(session_id)
         found = WriterLock.acquire(self._locks, name, timeout_seconds=timeout_seconds, since=self._clock())
         if isinstance(found, WriterLock) and found.was_abandoned:
-            self._sweep_kindly(session_id)
+            self._try_sweep(session_id)
         return found
 
-    def _sweep_kindly(self, session_id: str = "") -> None:
+    def _try_sweep(self, session_id: str = "") -> None:
         """What is left is in nobody's way: if it cannot be removed, it is left."""
         with suppress(SegueError, OSError):
             if session_id:
                 self._sweep_session(session_id)
             self.sweep()
 
-    def _concluded(self, known: Told) -> Told:
+    def _with_liveness(self, known: OverviewT) -> OverviewT:
         """An active session without a living writer was interrupted."""
         is_dead = known.status == "active" and self.owner(known.id) is None
         return replace(known, status="interrupted") if is_dead else known
 
-    def _missing(self, session_id: str) -> NotFoundError:
+    def _not_found(self, session_id: str) -> NotFoundError:
         return NotFoundError(f"there is no session {session_id} in {self.url}")
 
 
@@ -314,15 +316,15 @@ def released_on_error(release: Callable[[], None]) -> Iterator[None]:
         raise
 
 
-def _erase(place: SessionFiles, *, at_once: bool) -> None:
+def _erase(location: FileLocation, *, at_once: bool) -> None:
     """A folder that is the session goes out of sight `at_once`, and then file by file."""
-    name = place.name
+    name = location.name
     with suppress(FileNotFoundError):  # somebody else was quicker
-        if at_once and os.path.isdir(place.path) and purpose_of(name) is None:
+        if at_once and os.path.isdir(location.path) and parse_temporary_name(name) is None:
             name = temporary_for(name)
-            place.folder.rename(place.name, name)
-        place.folder.drop(name)
-        place.folder.sync()
+            location.folder.rename(location.name, name)
+        location.folder.drop(name)
+        location.folder.sync()
 
 
 def keep_original(folder: Folder, name: str) -> str:

@@ -41,7 +41,7 @@ def temporary_for(name: str) -> str:
     return f"{TEMPORARY}{name}-{unique}" if is_short else f"{TEMPORARY}{unique}"
 
 
-def purpose_of(temporary: str) -> str | None:
+def parse_temporary_name(temporary: str) -> str | None:
     """The name that a temporary file was to get, empty if it does not say; None if it is no temporary file of ours."""
     found = _UNFINISHED.fullmatch(temporary)
     return None if found is None else found[1] or ""
@@ -93,7 +93,7 @@ class Folder:
             return
         if self._parent is not None or not os.path.isdir(above.path):  # what lies above the root may well be a link
             above.make()
-        with self.explaining("", "create"):
+        with self.storage_errors("", "create"):
             try:
                 self.kernel.mkdir(self.path, _FOLDER_MODE)
             except FileExistsError:
@@ -108,7 +108,7 @@ class Folder:
 
     def sync(self) -> None:
         """Make the names in it durable."""
-        with self.explaining("", "sync"):
+        with self.storage_errors("", "sync"):
             fd = self.kernel.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
             try:
                 self.kernel.fsync(fd)
@@ -128,7 +128,7 @@ class Folder:
 
     def open(self, name: str, flags: int = os.O_RDONLY) -> int:
         """Open a regular file; never through a link, never blocking on a pipe somebody put there."""
-        with self.explaining(name, "open"):
+        with self.storage_errors(name, "open"):
             fd = self.kernel.open(self.path_of(name), flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, _FILE_MODE)
             try:
                 mode = os.fstat(fd).st_mode
@@ -146,7 +146,7 @@ class Folder:
     def read(self, name: str) -> bytes:
         fd = self.open(name)
         try:
-            with self.explaining(name, "read"):
+            with self.storage_errors(name, "read"):
                 return b"".join(self._chunks(fd))
         finally:
             self.close(fd)
@@ -159,7 +159,7 @@ class Folder:
         name = temporary_for(purpose)
         fd = self.open(name, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL)
         try:
-            with self.explaining(name, "write"):
+            with self.storage_errors(name, "write"):
                 for piece in (data,) if isinstance(data, bytes) else data:
                     rest = memoryview(piece)
                     while rest:
@@ -173,7 +173,7 @@ class Folder:
 
     def publish(self, temporary: str, name: str) -> None:
         """Give a finished temporary file its name, durably. FileExistsError if it is taken: exactly one of two wins."""
-        with self.explaining(name, "create"):
+        with self.storage_errors(name, "create"):
             try:
                 self._link_or_rename(temporary, name)
             finally:
@@ -199,7 +199,7 @@ class Folder:
     def rename(self, old: str, new: str, *, sync: bool = True) -> None:
         """Durably, unless it may as well be lost."""
         try:
-            with self.explaining(new, "write"):
+            with self.storage_errors(new, "write"):
                 self.kernel.rename(self.path_of(old), self.path_of(new))
         except BaseException:
             if old.startswith(TEMPORARY):
@@ -210,13 +210,13 @@ class Folder:
 
     def is_same(self, one: str, other: str) -> bool:
         """Whether two names are of one file."""
-        with self.explaining(other, "look at"):
+        with self.storage_errors(other, "look at"):
             return os.path.samestat(os.lstat(self.path_of(one)), os.lstat(self.path_of(other)))
 
     def link(self, old: str, new: str) -> None:
         """A second name for a file, durably; a copy where the file system has no such thing."""
         try:
-            with self.explaining(new, "create"):
+            with self.storage_errors(new, "create"):
                 self.kernel.link(self.path_of(old), self.path_of(new))
         except StorageError as error:
             if error.errno not in _NO_HARD_LINKS:
@@ -232,14 +232,14 @@ class Folder:
             inside = inside.sub(step)
         inside.path_of(last)
         temporary = temporary_for(name)
-        with self.explaining(name, "create"):
+        with self.storage_errors(name, "create"):
             self.kernel.symlink(target, self.path_of(temporary))
         self.rename(temporary, name)
 
     def target(self, name: str) -> str:
         """What a symbolic link says, wherever that leads; empty if there is none of this name."""
         try:
-            with self.explaining(name, "look at"):
+            with self.storage_errors(name, "look at"):
                 return os.readlink(self.path_of(name))
         except FileNotFoundError:
             return ""
@@ -249,7 +249,7 @@ class Folder:
             raise
 
     def remove(self, name: str) -> None:
-        with self.explaining(name, "delete"):
+        with self.storage_errors(name, "delete"):
             self.kernel.unlink(self.path_of(name))
         self.sync()
 
@@ -266,15 +266,15 @@ class Folder:
             if entry.is_dir(follow_symlinks=False):
                 self.sub(entry.name).remove_tree()
                 continue
-            with self.explaining(entry.name, "delete"):
+            with self.storage_errors(entry.name, "delete"):
                 self.kernel.unlink(self.path_of(entry.name))
-        with self.explaining("", "delete"):
+        with self.storage_errors("", "delete"):
             self.kernel.rmdir(self.path)
 
     def sweep(self) -> None:
         """Remove what killed writers left unfinished, here and in the folders below. For the one writer of all that."""
         for entry in list(self.scan()):
-            if purpose_of(entry.name) is not None:
+            if parse_temporary_name(entry.name) is not None:
                 self.drop(entry.name)
             elif entry.is_dir(follow_symlinks=False):
                 self.sub(entry.name).sweep()
@@ -284,7 +284,7 @@ class Folder:
         if os.path.isdir(path := self.path_of(name)) and not os.path.islink(path):
             self.sub(name).remove_tree()
             return
-        with self.explaining(name, "delete"), suppress(FileNotFoundError):
+        with self.storage_errors(name, "delete"), suppress(FileNotFoundError):
             self.kernel.unlink(path)
 
     def remove_if_empty(self) -> None:
@@ -292,7 +292,7 @@ class Folder:
             self.kernel.rmdir(self.path)
 
     @contextmanager
-    def explaining(self, name: str, doing: str) -> Iterator[None]:
+    def storage_errors(self, name: str, doing: str) -> Iterator[None]:
         """Turn what the system says into a typed error; missing and existing are left for the caller to name."""
         try:
             yield

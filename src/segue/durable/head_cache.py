@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from msgspec.structs import replace
 
-from segue.clock import at_second
+from segue.clock import datetime_at
 from segue.durable.kernel import storage_error
 from segue.errors import NotFoundError, SegueError
 from segue.ids import is_id
@@ -29,7 +29,7 @@ _UNSETTLED_NS = 100_000_000
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-Known = tuple[int, int, int, Head]
+CachedHead = tuple[int, int, int, Head]
 """The inode, size and mtime of a file, and the head of its session as it was then."""
 
 
@@ -46,14 +46,14 @@ class HeadCache(ABC):
         self._folder = folder
         self._is_alive = is_alive
         self._path_of = path_of
-        self._seen: dict[str, Known] = {}  # by file name
+        self._seen: dict[str, CachedHead] = {}  # by file name
 
     @abstractmethod
-    def glance(self, fd: int, size: int, session_id: str) -> Head | None:
+    def read_head_fast(self, fd: int, size: int, session_id: str) -> Head | None:
         """The head of a file as it should be, as quickly as can be; None for whatever needs a closer look."""
 
     @abstractmethod
-    def look(self, session_id: str) -> Head | str:
+    def read_head(self, session_id: str) -> Head | str:
         """The head of any file, or why it cannot be read."""
 
     def heads(self) -> Iterator[Head]:
@@ -65,22 +65,22 @@ class HeadCache(ABC):
             if known is None or not _is_unchanged(entry, known):
                 if not name.endswith(self.suffix) or not is_id(session_id := name[:cut]):
                     continue
-                known = self.look_again(seen, name, session_id, entry.path)
+                known = self.refresh(seen, name, session_id, entry.path)
                 if known is None:
                     continue
             head = known[3]
-            yield head if head.status != "active" else self.concluded(head)
+            yield head if head.status != "active" else self.with_liveness(head)
 
     def head(self, session_id: str) -> Head:
-        return self.concluded(self._look(session_id, self._path_of(session_id))[3])
+        return self.with_liveness(self._read(session_id, self._path_of(session_id))[3])
 
     def forget(self) -> None:
         self._seen.clear()
 
-    def look_again(self, seen: dict[str, Known], name: str, session_id: str, path: str) -> Known | None:
+    def refresh(self, seen: dict[str, CachedHead], name: str, session_id: str, path: str) -> CachedHead | None:
         """The head of a file that is new or has changed, remembered under this name; None if it is gone."""
         try:
-            known = self._look(session_id, path)
+            known = self._read(session_id, path)
         except NotFoundError:
             seen.pop(name, None)
             return None  # deleted while we looked
@@ -88,7 +88,7 @@ class HeadCache(ABC):
             seen[name] = known
         return known
 
-    def concluded(self, head: Head) -> Head:
+    def with_liveness(self, head: Head) -> Head:
         """Whether the writer of an active session lives is asked anew each time."""
         if head.status != "active" or head.damage:
             return head
@@ -97,31 +97,31 @@ class HeadCache(ABC):
         except SegueError as error:  # nobody can tell, and the other sessions are none the worse
             return replace(head, damage=str(error))
 
-    def dated(self, head: Head, mtime_ns: int) -> Head:
+    def with_mtime(self, head: Head, mtime_ns: int) -> Head:
         """The head with its last activity, by the file that was looked at."""
-        active = last_activity(head.updated_at, moment_of(mtime_ns))
+        active = last_activity(head.updated_at, datetime_of_mtime(mtime_ns))
         return head if active is head.updated_at else replace(head, updated_at=active)
 
-    def _look(self, session_id: str, path: str) -> Known:
+    def _read(self, session_id: str, path: str) -> CachedHead:
         """The head as the file has it."""
         kernel = self._folder.kernel
         try:
             fd = kernel.open(path, _FLAGS)
         except OSError as error:
-            return self._look_carefully(session_id, error)
+            return self._read_carefully(session_id, error)
         try:
             found = os.fstat(fd)
-            head = self.glance(fd, found.st_size, session_id) if stat.S_ISREG(found.st_mode) else None
+            head = self.read_head_fast(fd, found.st_size, session_id) if stat.S_ISREG(found.st_mode) else None
         except OSError as error:
-            return self._look_carefully(session_id, error)
+            return self._read_carefully(session_id, error)
         finally:
             with suppress(OSError):
                 kernel.close(fd)
         if head is None:
-            return self._look_carefully(session_id, None)
-        return found.st_ino, found.st_size, found.st_mtime_ns, self.dated(head, found.st_mtime_ns)
+            return self._read_carefully(session_id, None)
+        return found.st_ino, found.st_size, found.st_mtime_ns, self.with_mtime(head, found.st_mtime_ns)
 
-    def _look_carefully(self, session_id: str, error: OSError | None) -> Known:
+    def _read_carefully(self, session_id: str, error: OSError | None) -> CachedHead:
         path = self._path_of(session_id)
         try:
             found = os.lstat(path)
@@ -133,17 +133,17 @@ class HeadCache(ABC):
         if error is not None and not isinstance(error, FileNotFoundError):
             return *signature, _unreadable(session_id, str(storage_error(error, path, "read")), found.st_mtime)
         try:
-            head = self.look(session_id)
+            head = self.read_head(session_id)
         except NotFoundError:
             raise
         except SegueError as reason:
             head = str(reason)
         if not isinstance(head, Head):
             return *signature, _unreadable(session_id, head, found.st_mtime)
-        return *signature, self.dated(head, found.st_mtime_ns)
+        return *signature, self.with_mtime(head, found.st_mtime_ns)
 
 
-def mtime_of(path: str) -> int:
+def read_mtime(path: str) -> int:
     """0 if it is not there, or nobody may look."""
     try:
         return os.lstat(path).st_mtime_ns
@@ -151,7 +151,7 @@ def mtime_of(path: str) -> int:
         return 0
 
 
-def moment_of(mtime_ns: int) -> datetime | None:
+def datetime_of_mtime(mtime_ns: int) -> datetime | None:
     """None for a time that no clock shows."""
     try:
         return datetime.fromtimestamp(mtime_ns / 1e9, UTC)
@@ -163,7 +163,7 @@ def is_settled(mtime_ns: int) -> bool:
     return mtime_ns < time.time_ns() - _UNSETTLED_NS
 
 
-def _is_unchanged(entry: os.DirEntry[str], known: Known) -> bool:
+def _is_unchanged(entry: os.DirEntry[str], known: CachedHead) -> bool:
     try:
         found = entry.stat(follow_symlinks=False)
     except OSError:
@@ -172,5 +172,5 @@ def _is_unchanged(entry: os.DirEntry[str], known: Known) -> bool:
 
 
 def _unreadable(session_id: str, why: str, mtime: float) -> Head:
-    when = at_second(mtime)
+    when = datetime_at(mtime)
     return Head(id=session_id, created_at=when, updated_at=when, damage=why)

@@ -43,7 +43,7 @@ class WriterLock:
         folder.make()
         fd = folder.open(name, os.O_RDWR | os.O_CREAT)
         try:
-            with folder.explaining(name, "lock"):
+            with folder.storage_errors(name, "lock"):
                 owner = _wait(folder, name, fd, timeout_seconds)
                 if owner is not None:
                     with suppress(OSError):
@@ -91,7 +91,7 @@ def find_owner(folder: Folder, name: str) -> Owner | None:
     except FileNotFoundError:
         return None
     try:
-        with folder.explaining(name, "look at"):
+        with folder.storage_errors(name, "look at"):
             if not folder.kernel.is_locked(fd):
                 return None
             note = folder.kernel.pread(fd, 4096, 0)

@@ -30,7 +30,7 @@ def keep_fragment(quarantine: Folder, session_id: str, offset: int, fragment: by
         quarantine.sync()
 
 
-def session_of_fragment(name: str) -> str:
+def parse_fragment_name(name: str) -> str:
     """Whose append this is a fragment of; empty if it is no fragment."""
     found = _FRAGMENT.fullmatch(name)
     return found[1] if found is not None and is_id(found[1]) else ""

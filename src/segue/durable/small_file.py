@@ -11,7 +11,7 @@ class UnusableFileError(ValueError):
     """Why a file is not even read."""
 
 
-def read_small(path: str, *, size_bytes: int, inside: str = "") -> bytes:
+def read_small_file(path: str, *, size_bytes: int, inside: str = "") -> bytes:
     """What a file holds. A link is followed, but not out of the folder `inside`, where that is given.
 
     UnusableFileError for what is too large or leads out, FileNotFoundError, StorageError for the rest.
@@ -25,7 +25,7 @@ def read_small(path: str, *, size_bytes: int, inside: str = "") -> bytes:
     try:
         if os.fstat(fd).st_size > size_bytes:
             raise UnusableFileError(f"it is larger than {size_bytes // 1024} KB")
-        with folder.explaining(name, "read"):
+        with folder.storage_errors(name, "read"):
             return folder.kernel.pread(fd, size_bytes + 1, 0)
     finally:
         folder.kernel.close(fd)

@@ -42,7 +42,7 @@ class Snapshot:
     def put(self, data: bytes, *, sync: bool = True) -> None:
         """Put the data in its place, or leave it as it was and raise; unless `sync`, power loss may bring that back."""
         self.check()
-        if signature_of(self._folder, self._name) != self._signature:
+        if read_signature(self._folder, self._name) != self._signature:
             self.stop("another program wrote to it meanwhile")
             raise ConflictError(
                 f"{self._folder.path_of(self._name)} was changed by another program", hint="open the session again"
@@ -62,14 +62,14 @@ class Snapshot:
             self.stop("a sync failed")
             raise
         self._data = data
-        self._signature = signature_of(self._folder, self._name)
+        self._signature = read_signature(self._folder, self._name)
 
     def stop(self, why: str = "it is closed") -> None:
         self._stopped = self._stopped or why
 
     def _write(self, data: bytes) -> tuple[int, str]:
         folder, name = self._folder, temporary_for(self._name)
-        with folder.explaining(name, "write"):
+        with folder.storage_errors(name, "write"):
             fd = folder.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL)
             try:
                 rest = memoryview(data)
@@ -84,7 +84,7 @@ class Snapshot:
 
     def _settle(self, fd: int, temporary: str) -> None:
         try:
-            with self._folder.explaining(temporary, "sync"):
+            with self._folder.storage_errors(temporary, "sync"):
                 self._folder.kernel.fdatasync(fd)
         finally:
             with suppress(OSError):  # whatever mattered was synced before
@@ -94,14 +94,14 @@ class Snapshot:
         """What was not acknowledged is not there: if the new file has taken its place, put the old one back."""
         self._folder.discard(temporary)
         with suppress(SegueError, OSError):
-            if signature_of(self._folder, self._name) != self._signature:
+            if read_signature(self._folder, self._name) != self._signature:
                 self._folder.replace(self._name, self._data)
 
 
-def signature_of(folder: Folder, name: str) -> tuple[int, ...]:
+def read_signature(folder: Folder, name: str) -> tuple[int, ...]:
     """What tells one version of a file from another; empty if there is none."""
     try:
-        with folder.explaining(name, "look at"):
+        with folder.storage_errors(name, "look at"):
             found = os.lstat(folder.path_of(name))
     except FileNotFoundError:
         return ()

@@ -22,7 +22,7 @@ from segue.store import Trashed
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from segue.durable.file_store import FileStore, SessionFiles
+    from segue.durable.file_store import FileLocation, FileStore
     from segue.durable.folder import Folder
 
 _MOVING, _ERASING = ".moving-", ".erasing-"
@@ -34,13 +34,13 @@ _SAME_BYTES = 1 << 20
 class FileTrash:
     """See store.Trash. It belongs to a shelf, whose locks it takes."""
 
-    def __init__(self, shelf: FileStore, folder: Folder, clock: Callable[[], datetime]) -> None:
-        self._shelf = shelf
+    def __init__(self, store: FileStore, folder: Folder, clock: Callable[[], datetime]) -> None:
+        self._store = store
         self._folder = folder
         self._clock = clock
 
     def put(self, session_id: str, *, revision: str | None = None) -> str:
-        with self._shelf.holding(session_id, revision=revision):
+        with self._store.locked(session_id, revision=revision):
             self.settle(session_id)
             self._prepare()
             self._folder.sub(_MOVING + session_id).make()
@@ -52,7 +52,9 @@ class FileTrash:
             if session_id and entry.is_dir(follow_symlinks=False):
                 folder = self._folder.sub(entry.name)
                 is_moving = entry.name.startswith(_MOVING)
-                if is_moving and (self._shelf.is_there(session_id) or not self._shelf.is_there(session_id, folder)):
+                if is_moving and (
+                    self._store.has_session(session_id) or not self._store.has_session(session_id, folder)
+                ):
                     continue  # the session is where it was
                 if when is None:
                     with suppress(OSError):
@@ -67,15 +69,15 @@ class FileTrash:
 
     def restore(self, key: str) -> str:
         session_id = self._get(key)
-        with self._shelf.holding(session_id, may_be_gone=True):
-            if self._shelf.is_there(session_id):
+        with self._store.locked(session_id, may_be_gone=True):
+            if self._store.has_session(session_id):
                 raise SessionExistsError(session_id)
             self.settle(session_id)
             name = _MOVING + session_id
             self._folder.rename(self._settled(key), name)
             moving = self._folder.sub(name)
-            for place in reversed(list(self._shelf.belongings(session_id, moving))):
-                _move(place, moving, self._shelf.folder)
+            for location in reversed(list(self._store.session_files(session_id, moving))):
+                _move(location, moving, self._store.folder)
             _remove_empty(moving)
             if moving.exists():  # somebody put something else there
                 self._folder.rename(name, self._new_key(session_id))
@@ -84,7 +86,7 @@ class FileTrash:
 
     def erase(self, key: str) -> None:
         session_id = self._get(key)
-        with self._shelf.holding(session_id, may_be_gone=True):
+        with self._store.locked(session_id, may_be_gone=True):
             self.settle(session_id)
             found = self._settled(key)
             self._folder.rename(found, _ERASING + found)
@@ -95,7 +97,7 @@ class FileTrash:
         moving = self._folder.sub(_MOVING + session_id)
         if not moving.exists():
             return
-        if self._shelf.is_there(session_id, moving) and not self._shelf.is_there(session_id):
+        if self._store.has_session(session_id, moving) and not self._store.has_session(session_id):
             self._bring_in(session_id)
             return
         _remove_empty(moving)  # nothing was moved yet, or everything was put back
@@ -116,16 +118,16 @@ class FileTrash:
     def _bring_in(self, session_id: str) -> str:
         """Move what is in the store; then the entry is whole."""
         moving = self._folder.sub(_MOVING + session_id)
-        for place in list(self._shelf.belongings(session_id)):
-            _move(place, self._shelf.folder, moving)
+        for location in list(self._store.session_files(session_id)):
+            _move(location, self._store.folder, moving)
         key = self._new_key(session_id)
         self._folder.rename(_MOVING + session_id, key)
-        self._shelf.tidy(session_id)
+        self._store.remove_empty_folders(session_id)
         return key
 
     def _prepare(self) -> None:
         self._folder.make()
-        self._shelf.hide(self._folder)
+        self._store.exclude_from_git(self._folder)
 
     def _new_key(self, session_id: str) -> str:
         moment = self._clock().astimezone(UTC)
@@ -148,7 +150,7 @@ class FileTrash:
         """The session of an entry. NotFoundError if there is no such entry."""
         session_id, _ = self._parse(key)
         if not session_id or not self._folder.sub(key).exists():
-            raise NotFoundError(f"{key} is not in the trash of {self._shelf.url}")
+            raise NotFoundError(f"{key} is not in the trash of {self._store.url}")
         return session_id
 
     def _settled(self, key: str) -> str:
@@ -158,46 +160,46 @@ class FileTrash:
             return key
         keys = sorted(entry.name for entry in self._folder.scan() if self._parse(entry.name)[0] == session_id)
         if not keys:
-            raise NotFoundError(f"{key} is not in the trash of {self._shelf.url}")
+            raise NotFoundError(f"{key} is not in the trash of {self._store.url}")
         return keys[-1]
 
     def _head(self, session_id: str, folder: Folder, moment: datetime) -> Head:
         try:
-            return self._shelf.at(folder).head(session_id)
+            return self._store.at(folder).head(session_id)
         except SegueError as error:
             return Head(id=session_id, created_at=moment, updated_at=moment, damage=str(error))
 
 
-def _move(place: SessionFiles, source: Folder, target: Folder) -> None:
+def _move(location: FileLocation, source: Folder, target: Folder) -> None:
     """To the same path below another root. Its new name is durable before the old one is gone."""
     folder = target
-    for step in place.folder.path.removeprefix(source.path).split("/"):
+    for step in location.folder.path.removeprefix(source.path).split("/"):
         if step:
             folder = folder.sub(step)
     folder.make()
-    _move_one(place.folder, place.name, folder)
+    _move_one(location.folder, location.name, folder)
     folder.sync()
-    place.folder.sync()
+    location.folder.sync()
 
 
 def _move_one(source: Folder, name: str, target: Folder) -> None:
     """Where a crash left some of it in both, both become one; what is not the same is in the way."""
     old, new = source.path_of(name), target.path_of(name)
     if not os.path.lexists(new):
-        with source.explaining(name, "move"):
+        with source.storage_errors(name, "move"):
             source.kernel.rename(old, new)
         return
     if os.path.isdir(old) and os.path.isdir(new) and not os.path.islink(old):
-        inner, room = source.sub(name), target.sub(name)
+        inner, inner_target = source.sub(name), target.sub(name)
         for entry in list(inner.scan()):
-            _move_one(inner, entry.name, room)
-        room.sync()
-        with source.explaining(name, "move"):
+            _move_one(inner, entry.name, inner_target)
+        inner_target.sync()
+        with source.storage_errors(name, "move"):
             source.kernel.rmdir(old)
         return
     if not _is_same(old, new):
         raise StorageError(f"cannot move {old}: {new} is in the way", hint="move that away first", path=new)
-    with source.explaining(name, "move"):
+    with source.storage_errors(name, "move"):
         source.kernel.unlink(old)
 
 

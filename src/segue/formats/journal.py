@@ -19,7 +19,14 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from segue.formats.records import BadRecordError, compact, event_of, may_be_no_moment, parse, typed
+from segue.formats.records import (
+    BadRecordError,
+    convert_to,
+    encode_compact,
+    may_hold_invalid_time,
+    parse_event,
+    parse_json,
+)
 from segue.model import (
     EPOCH,
     ROLES,
@@ -34,7 +41,7 @@ from segue.model import (
     head_of,
     is_moment,
 )
-from segue.model.events import Known
+from segue.model.events import KnownEvent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,7 +83,7 @@ class JournalLine(NamedTuple):
 
 
 _head_decoder = msgspec.json.Decoder(Head)
-_record_decoder: msgspec.json.Decoder[Known | Checkpoint] = msgspec.json.Decoder(Known | Checkpoint)
+_record_decoder: msgspec.json.Decoder[KnownEvent | Checkpoint] = msgspec.json.Decoder(KnownEvent | Checkpoint)
 
 
 def encode_event(event: Event, *, goes_on: bool = False) -> bytes:
@@ -131,7 +138,7 @@ def decode_plain(data: bytes, seq: int | None) -> Plain | None:
     Without a `seq` the first line may have any number. This is `decode_line` for the ordinary case, several times as
     fast; whatever is odd gets the careful look there.
     """
-    if may_be_no_moment(data):
+    if may_hold_invalid_time(data):
         return None
     lines = data.split(b"\n")
     if lines.pop():
@@ -160,10 +167,10 @@ def decode_plain(data: bytes, seq: int | None) -> Plain | None:
     return Plain(events, checkpoint, len(lines))
 
 
-def glance(line: bytes) -> Head | None:
+def read_checkpoint_head(line: bytes) -> Head | None:
     """The head in front of a checkpoint, if the line is a sound one as this version writes them; else None."""
     end = line.find(b',"overview":')
-    if not line.startswith(_HEAD) or may_be_no_moment(line):
+    if not line.startswith(_HEAD) or may_hold_invalid_time(line):
         return None
     if line[-_SUM_SIZE:] != b',"sum":"%08x"}' % crc32(line[:-_SUM_SIZE]):
         return None
@@ -184,7 +191,7 @@ def _body(event: Event) -> bytes:
 
 
 def _encode(plain: object) -> bytes:
-    return compact(plain)[:-1]
+    return encode_compact(plain)[:-1]
 
 
 def _finish(body: bytes, mark: bytes = b"") -> bytes:
@@ -192,7 +199,7 @@ def _finish(body: bytes, mark: bytes = b"") -> bytes:
 
 
 def _decode_record(text: bytes) -> Event | Checkpoint:
-    if not may_be_no_moment(text):
+    if not may_hold_invalid_time(text):
         try:
             return _record_decoder.decode(text)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -221,7 +228,7 @@ def _decode_foreign(line: bytes) -> Event:
 
 
 def _object(text: bytes) -> JsonObject:
-    plain = parse(text)
+    plain = parse_json(text)
     if not isinstance(plain, dict):
         raise BadLineError("it is JSON, but not an object")
     return plain
@@ -231,13 +238,13 @@ def _decode_object(plain: JsonObject) -> Event | Checkpoint:
     """The patient way, for what other writers leave out and newer versions add."""
     try:
         if plain.get("type") == "checkpoint":
-            return typed({"id": "", **plain}, Checkpoint)
-        seq = typed(plain.pop("seq", 0), Count)
+            return convert_to({"id": "", **plain}, Checkpoint)
+        seq = convert_to(plain.pop("seq", 0), Count)
     except BadRecordError as error:
         raise BadLineError(f"it is no valid {plain.get('type') or 'record'} ({error})") from None
     if plain.get("type") == "metadata":
         plain = {"agent": "", "status": "active", **plain}
-    return event_of(plain, seq)
+    return parse_event(plain, seq)
 
 
 def _incoherence(overview: Overview) -> str | None:

@@ -30,7 +30,7 @@ class BadRecordError(ValueError):
     """JSON that cannot be believed, and why."""
 
 
-def plain_of(event: Event) -> JsonObject:
+def event_to_object(event: Event) -> JsonObject:
     """The event with its type, without its number; what has its default value is left out."""
     if isinstance(event, Unknown):
         return {"type": event.type, **event.data, "id": event.id}
@@ -38,14 +38,14 @@ def plain_of(event: Event) -> JsonObject:
     return {**known, **event.extra}
 
 
-def event_of(plain: JsonObject, seq: int) -> Event:
+def parse_event(plain: JsonObject, seq: int) -> Event:
     """The patient way back: other writers leave fields out, newer versions add some. BadRecordError with the reason."""
     plain = dict(plain)
     kind, name = plain.pop("type", ""), plain.pop("id", "")
     known = EVENT_TYPES.get(kind) if isinstance(kind, str) else None
     try:
         if known is None:
-            return Unknown(type=typed(kind, str), data=plain, id=typed(name, str), seq=typed(seq, Count))
+            return Unknown(type=convert_to(kind, str), data=plain, id=convert_to(name, str), seq=convert_to(seq, Count))
         names = _NAMES[known]
         for moment in {"timestamp", "created_at"} & names:
             plain[moment] = parse_moment(plain.get(moment))
@@ -53,12 +53,12 @@ def event_of(plain: JsonObject, seq: int) -> Event:
             plain.setdefault("tokens", None)
         extra = {key: value for key, value in plain.items() if key not in names}
         values = {key: value for key, value in plain.items() if key in names}
-        return typed({"type": kind, **values, "id": name, "seq": seq, EXTRA: extra}, known)
+        return convert_to({"type": kind, **values, "id": name, "seq": seq, EXTRA: extra}, known)
     except BadRecordError as error:
         raise BadRecordError(f"it is no valid {kind or 'record'} ({error})") from None
 
 
-def typed(plain: object, kind: type[T]) -> T:
+def convert_to(plain: object, kind: type[T]) -> T:
     """The value as this type. BadRecordError with the reason."""
     try:
         return msgspec.convert(plain, kind)
@@ -89,12 +89,12 @@ def parse_moment(value: object) -> datetime:
     raise BadRecordError(f"{value!a:.40} is not a time")
 
 
-def may_be_no_moment(data: bytes) -> bool:
+def may_hold_invalid_time(data: bytes) -> bool:
     """Whether JSON may hold a time that is none in UTC (see `is_moment`): if so, each has to be looked at."""
     return _LAST_DAY in data or _FIRST_DAY in data
 
 
-def pretty(plain: object) -> bytes:
+def encode_indented(plain: object) -> bytes:
     """Indented by two, as a person reads it; UTF-8, with lone surrogates as escapes."""
     try:
         return msgspec.json.format(_encoder.encode(plain), indent=2)
@@ -102,7 +102,7 @@ def pretty(plain: object) -> bytes:
         import json
 
         text = json.dumps(plain, ensure_ascii=False, indent=2)
-        refuse_pairs(text)
+        check_surrogates(text)
         return text.encode("utf-8", "backslashreplace")
     except (TypeError, ValueError) as error:
         raise UsageError(f"an event holds what cannot be recorded: {error}") from None
@@ -110,7 +110,7 @@ def pretty(plain: object) -> bytes:
         raise UsageError("an event is nested too deeply to be recorded") from None
 
 
-def compact(plain: object) -> bytes:
+def encode_compact(plain: object) -> bytes:
     """On one line that no reader of lines cuts in two; UTF-8, or escapes throughout where there are lone surrogates."""
     try:
         encoded = _encoder.encode(plain)
@@ -119,7 +119,7 @@ def compact(plain: object) -> bytes:
 
         values = msgspec.to_builtins(plain)
         encoded = json.dumps(values, separators=(",", ":")).encode()
-        refuse_pairs(json.dumps(values, ensure_ascii=False))
+        check_surrogates(json.dumps(values, ensure_ascii=False))
     except (TypeError, ValueError) as error:
         raise UsageError(f"an event holds what cannot be recorded: {error}") from None
     except RecursionError:
@@ -132,13 +132,13 @@ def compact(plain: object) -> bytes:
     return encoded
 
 
-def refuse_pairs(text: str) -> None:
+def check_surrogates(text: str) -> None:
     """Text with lone surrogates comes back from escapes as it was, unless two of them make a character."""
     if _PAIR.search(text):
         raise UsageError("two surrogates stand together that JSON reads as one character")
 
 
-def parse(data: bytes) -> object:
+def parse_json(data: bytes) -> object:
     """Any JSON. BadRecordError with the reason."""
     try:
         return msgspec.json.decode(data)

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from segue.formats.shielding import PART, fenced, shielded, shielded_line, unshielded
+from segue.formats.markdown_escaping import PART, escape_markdown, escape_markdown_line, find_fences, unescape_markdown
 from segue.formats.terminal import escaped
 from segue.model import Session, Turn, Unknown
 
@@ -52,7 +52,7 @@ def iso(moment: datetime) -> str:
     return moment.isoformat().replace("+00:00", "Z")
 
 
-def plain(value: Event | Head | Overview) -> JsonObject:
+def to_json_object(value: Event | Head | Overview) -> JsonObject:
     """Every field, also those that hold nothing, so that a script need not ask which are there."""
     if isinstance(value, Unknown):
         return {"type": value.type, **value.data, "id": value.id, "seq": value.seq}
@@ -67,9 +67,9 @@ def plain(value: Event | Head | Overview) -> JsonObject:
     return found | {name: field for name, field in extra.items() if name not in found}
 
 
-def json_pieces(about: Overview, unknown: Sequence[Unknown], rest: Mapping[str, Turns]) -> Iterator[str]:
+def iter_json(about: Overview, unknown: Sequence[Unknown], rest: Mapping[str, Turns]) -> Iterator[str]:
     """A document as `plain` has it, in pieces: `rest` are its fields that are lists of turns, or objects of such."""
-    known = plain(about) | {"unknown": [plain(event) for event in unknown]}
+    known = to_json_object(about) | {"unknown": [to_json_object(event) for event in unknown]}
     yield json_document({name: value for name, value in known.items() if name not in rest}).removesuffix("\n}")
     for name, value in rest.items():
         yield f",\n  {json_line(name)}: "
@@ -80,13 +80,13 @@ def json_pieces(about: Overview, unknown: Sequence[Unknown], rest: Mapping[str, 
     yield "\n}\n"
 
 
-def jsonl_pieces(turns: Iterable[Turn]) -> Iterator[str]:
+def iter_jsonl(turns: Iterable[Turn]) -> Iterator[str]:
     """One turn a line, as `decode_turn` reads them back."""
-    return (f"{json_line(plain(turn))}\n" for turn in turns)
+    return (f"{json_line(to_json_object(turn))}\n" for turn in turns)
 
 
 def jsonl(session: Session, branch: str | None = None) -> str:
-    return "".join(jsonl_pieces(session.path(branch or session.branch)))
+    return "".join(iter_jsonl(session.path(branch or session.branch)))
 
 
 def markdown(session: Session, branch: str | None = None) -> str:
@@ -96,10 +96,10 @@ def markdown(session: Session, branch: str | None = None) -> str:
 
 def markdown_turns(overview: Overview, turns: Iterable[Turn], branch: str, *, first: int = 1) -> str:
     """As `markdown`, of a part that begins with the turn `first`."""
-    return "".join(markdown_pieces(overview, turns, branch, first=first))
+    return "".join(iter_markdown(overview, turns, branch, first=first))
 
 
-def markdown_pieces(overview: Overview, turns: Iterable[Turn], branch: str, *, first: int = 1) -> Iterator[str]:
+def iter_markdown(overview: Overview, turns: Iterable[Turn], branch: str, *, first: int = 1) -> Iterator[str]:
     """The same, turn by turn."""
     return (f"{line}\n" for line in _markdown(overview, turns, branch, first=first))
 
@@ -113,7 +113,7 @@ def read_markdown(text: str) -> list[JsonObject]:
         turn: JsonObject = {
             "type": "turn",
             "role": role,
-            "content": unshielded(content),
+            "content": unescape_markdown(content),
             "timestamp": timestamp,
             "tokens": None if tokens is None else int(tokens),
             "parts": [json.loads(part) for part in parts],
@@ -172,20 +172,20 @@ def _markdown(about: Overview, turns: Iterable[Turn], branch: str, *, first: int
         tokens = "" if turn.tokens is None else f" · {turn.tokens} tokens"
         yield f"\n## {number}. {_flat(turn.role)} · {iso(turn.timestamp)}{tokens}"
         if turn.content:
-            yield f"\n{shielded(turn.content)}"
+            yield f"\n{escape_markdown(turn.content)}"
         for part in part_lines(turn):
             fence = "`" * max(3, 1 + max(map(len, re.findall("`+", part)), default=0))
             yield f"\n{fence}{PART}\n{part}\n{fence}"
     if about.decisions:
         yield "\n## Decisions\n"
         for decision in about.decisions:
-            yield shielded(f"- {' '.join(decision.content.split())}")
+            yield escape_markdown(f"- {' '.join(decision.content.split())}")
 
 
 def _sections(text: str) -> Iterator[tuple[Sequence[str | None], str, list[str]]]:
     """The heading of each turn, its text and its parts, as they stand there."""
     lines = re.split("(?<=\n)|(?<=\r)(?!\n)", text)
-    blocks = fenced([line.rstrip("\r\n") for line in lines], parts=True)
+    blocks = find_fences([line.rstrip("\r\n") for line in lines], parts=True)
     heading: Sequence[str | None] | None = None
     content: list[str] = []
     parts: list[str] = []
@@ -222,19 +222,19 @@ def _object_pieces(lists: Mapping[str, Iterable[Turn]]) -> Iterator[str]:
 def _list_pieces(turns: Iterable[Turn], *, indent: str) -> Iterator[str]:
     start = "["
     for turn in turns:
-        yield f"{start}\n{indent}  " + json_document(plain(turn)).replace("\n", f"\n{indent}  ")
+        yield f"{start}\n{indent}  " + json_document(to_json_object(turn)).replace("\n", f"\n{indent}  ")
         start = ","
     yield "[]" if start == "[" else f"\n{indent}]"
 
 
 def _flat(text: str) -> str:
-    return shielded_line(" ".join(text.split()))
+    return escape_markdown_line(" ".join(text.split()))
 
 
 def _plain(value: object) -> object:
     match value:
         case Struct():
-            return plain(value)  # type: ignore[arg-type]  # whatever the fields of a session hold
+            return to_json_object(value)  # type: ignore[arg-type]  # whatever the fields of a session hold
         case datetime():
             return iso(value)
         case tuple():

@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from segue.durable.small_file import UnusableFileError, read_small
+from segue.durable.small_file import UnusableFileError, read_small_file
 from segue.errors import NotFoundError, StorageError
 
 MARKER = ".git"
@@ -49,6 +49,6 @@ def find_location(root: Path) -> RepositoryLocation | None:
 def read_text(path: Path) -> str:
     """Of a small file; empty for what cannot be read."""
     try:
-        return read_small(str(path), size_bytes=_LARGEST_BYTES).decode("utf-8", "replace")
+        return read_small_file(str(path), size_bytes=_LARGEST_BYTES).decode("utf-8", "replace")
     except (FileNotFoundError, UnusableFileError, StorageError, NotFoundError, ValueError):
         return ""

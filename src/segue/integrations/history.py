@@ -152,7 +152,7 @@ def opened(path: str, *, only_ends: bool = False) -> Iterator[Lines]:
     except FileNotFoundError:
         raise gone(path) from None
     try:
-        with folder.explaining(name, "read"):
+        with folder.storage_errors(name, "read"):
             size = os.fstat(fd).st_size
             lines = Lines(lambda size, offset: folder.kernel.pread(fd, size, offset))
             yield Ends(lines.read, size) if only_ends and size > _WHOLE_BYTES else lines

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from segue.clock import at_second
+from segue.clock import datetime_at
 from segue.errors import NotFoundError, SegueError, unforeseen
 from segue.index import IndexedSession, IndexedText, SessionRef
 from segue.integrations.format.branches import BranchTracker
@@ -62,7 +62,7 @@ class IntegrationSource:
             raise
         except Exception as error:  # noqa: BLE001 - one odd session costs only itself
             reason = str(error if isinstance(error, SegueError) else unforeseen(error, kept.path))
-            changed = at_second(kept.changed_at)
+            changed = datetime_at(kept.changed_at)
             return IndexedSession(
                 head=Head(id=kept.id, created_at=changed, updated_at=changed, damage=reason),
                 tool=self._history.name,
@@ -72,7 +72,7 @@ class IntegrationSource:
         about, steps = read(kept)
         branches = BranchTracker()
         pieces: list[IndexedText] = []
-        changed = at_second(kept.changed_at)
+        changed = datetime_at(kept.changed_at)
         begun, ended, first_words, is_ours = changed, None, "", False
         with closing(steps):
             for number, step in enumerate(steps, start=1):

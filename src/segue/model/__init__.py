@@ -3,7 +3,7 @@
 Read `events` (what can happen), then `session` (what comes of it), then `fold` (how).
 """
 
-from segue.model.check import check_beginning, check_event
+from segue.model.checks import check_beginning, check_event
 from segue.model.events import (
     EPOCH,
     EVENT_TYPES,
@@ -32,7 +32,7 @@ from segue.model.events import (
     content_of,
     is_moment,
 )
-from segue.model.fold import Folding, apply, apply_turns, begin, fold
+from segue.model.fold import OverviewBuilder, apply, apply_turns, fold, initial_overview
 from segue.model.session import (
     MAIN,
     Branch,
@@ -42,7 +42,7 @@ from segue.model.session import (
     head_of,
     last_activity,
     overview_of,
-    own_turns_on,
+    own_turn_ranges,
 )
 from segue.model.status import STATUSES, Status, check_transition
 
@@ -59,7 +59,6 @@ __all__ = [
     "Count",
     "Decision",
     "Event",
-    "Folding",
     "Head",
     "JsonObject",
     "Learning",
@@ -67,6 +66,7 @@ __all__ = [
     "Moment",
     "OverridesChanged",
     "Overview",
+    "OverviewBuilder",
     "Pattern",
     "PresetChosen",
     "ScopeChanged",
@@ -81,15 +81,15 @@ __all__ = [
     "Unknown",
     "apply",
     "apply_turns",
-    "begin",
     "check_beginning",
     "check_event",
     "check_transition",
     "content_of",
     "fold",
     "head_of",
+    "initial_overview",
     "is_moment",
     "last_activity",
     "overview_of",
-    "own_turns_on",
+    "own_turn_ranges",
 ]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from segue.errors import ConflictError
-from segue.model.check import check_event
-from segue.model.fold import Folding
+from segue.model.checks import check_event
+from segue.model.fold import OverviewBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -40,7 +40,7 @@ def accept(
     new: list[Event] = []
     seqs: list[int] = []
     coming: dict[str, tuple[int, object]] = {}
-    folding = Folding(overview)
+    folding = OverviewBuilder(overview)
     for event in events:
         known = recorded.get(event.id) or coming.get(event.id)
         if known is None:

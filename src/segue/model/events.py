@@ -222,7 +222,7 @@ class Unknown(Struct, frozen=True, kw_only=True):
     seq: Count = 0
 
 
-Known = (
+KnownEvent = (
     Metadata
     | Turn
     | StatusChanged
@@ -240,7 +240,7 @@ Known = (
     | BranchSwitched
     | TaskDone
 )
-Event = Known | Unknown
+Event = KnownEvent | Unknown
 
 EPOCH = datetime.fromtimestamp(0, UTC)
 
@@ -269,7 +269,7 @@ def content_of(event: Event) -> Event:
             return replace(event, seq=0, timestamp=EPOCH)
 
 
-EVENT_TYPES: dict[str, type[Known]] = {
+EVENT_TYPES: dict[str, type[KnownEvent]] = {
     "metadata": Metadata,
     "turn": Turn,
     "status": StatusChanged,

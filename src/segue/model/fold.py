@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
-def begin(event: Metadata) -> Overview:
+def initial_overview(event: Metadata) -> Overview:
     """The session as it is after its first event."""
     return Overview(
         id=event.session_id,
@@ -51,7 +51,7 @@ def begin(event: Metadata) -> Overview:
     )
 
 
-class Folding:
+class OverviewBuilder:
     """A session while events are taken in: lists where an overview has tuples, so that each event costs the same."""
 
     def __init__(self, overview: Overview) -> None:
@@ -150,7 +150,7 @@ _LISTS: dict[type[Event], str] = {
 
 def apply(overview: Overview, *events: Event) -> Overview:
     """The session as it is after some more events; turns are counted, not kept."""
-    folding = Folding(overview)
+    folding = OverviewBuilder(overview)
     for event in events:
         folding.add(event)
     return folding.overview
@@ -158,7 +158,7 @@ def apply(overview: Overview, *events: Event) -> Overview:
 
 def apply_turns(overview: Overview, turns: Sequence[Turn]) -> Overview:
     """As `apply`, of turns alone."""
-    folding = Folding(overview)
+    folding = OverviewBuilder(overview)
     folding.add_turns(turns)
     return folding.overview
 
@@ -169,7 +169,7 @@ def fold(events: Iterable[Event]) -> Session:
     first = next(iterator, None)
     if not isinstance(first, Metadata):
         raise UsageError("a session begins with its metadata")
-    folding = Folding(begin(first))
+    folding = OverviewBuilder(initial_overview(first))
     own: dict[str, list[Turn]] = {MAIN: []}
     unknown: list[Unknown] = []
     pending: list[Turn] = []  # counted by the run: a long conversation is mostly turns

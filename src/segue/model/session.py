@@ -44,7 +44,7 @@ class Branch(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
         return self.at + self.own
 
 
-class Branched(Protocol):
+class HasBranches(Protocol):
     """A session as far as its branches go."""
 
     @property
@@ -54,7 +54,7 @@ class Branched(Protocol):
     def branches(self) -> Mapping[str, Branch]: ...
 
 
-def get_branch(session: Branched, name: str) -> Branch:
+def get_branch(session: HasBranches, name: str) -> Branch:
     """NotFoundError if there is no such branch."""
     try:
         return session.branches[name]
@@ -142,7 +142,7 @@ class Head(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """Why it cannot be read, where it cannot; then id and times are all that is known."""
 
 
-def own_turns_on(overview: Overview, branch: str, count: int | None = None) -> dict[str, tuple[int, int]]:
+def own_turn_ranges(overview: Overview, branch: str, count: int | None = None) -> dict[str, tuple[int, int]]:
     """The way of a branch, or of its last turns: by branch which of its own turns, beyond one number, up to another.
 
     The turns of a way are recorded in its order.

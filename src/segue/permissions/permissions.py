@@ -223,7 +223,7 @@ class Permissions:
 
             def append(scope: JsonObject) -> None:
                 event = ScopeSet(scope=scope, timestamp=self._clock(), id=os.urandom(8).hex())
-                writer.append(event, fresh=True)
+                writer.append(event, ids_are_new=True)
 
             return self._record_change(writer.overview.scope, change, append)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from segue.durable.small_file import UnusableFileError, read_small
+from segue.durable.small_file import UnusableFileError, read_small_file
 from segue.errors import NotFoundError, UsageError
 from segue.ids import check_id
 from segue.permissions.scope import SECTIONS, InvalidScopeError, Scope, read_scope, scope_of
@@ -73,7 +73,7 @@ def load_profile(name: str, folders: Sequence[Path]) -> Resolved:
 def read_scope_file(path: str) -> Scope:
     """What a file says; a file that is wrong says where. FileNotFoundError if there is none."""
     try:
-        return parse_scope_file(path, read_small(path, size_bytes=SIZE_BYTES))
+        return parse_scope_file(path, read_small_file(path, size_bytes=SIZE_BYTES))
     except UnusableFileError as error:
         raise UsageError(f"{path}: {error}", hint=_HINT) from None
 

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from segue.durable.small_file import UnusableFileError, read_small
+from segue.durable.small_file import UnusableFileError, read_small_file
 from segue.errors import NotFoundError, SegueError
 from segue.presets.frontmatter import InvalidFrontMatterError, read_document
 from segue.presets.parents import inherit
@@ -158,7 +158,7 @@ def _read_folder(place: str, problems: list[Problem], lines: dict[str, int], *, 
 def _read_preset(folder: str, name: str, path: str, lines: dict[str, int], *, follows: bool) -> Preset | Problem:
     try:
         inside = "" if follows else folder
-        text = read_small(f"{folder}/{name}", size_bytes=SIZE_BYTES, inside=inside).decode("utf-8-sig")
+        text = read_small_file(f"{folder}/{name}", size_bytes=SIZE_BYTES, inside=inside).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         return Problem(path, "it is not UTF-8", error.object.count(b"\n", 0, error.start) + 1)
     except UnusableFileError as error:

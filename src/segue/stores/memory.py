@@ -69,7 +69,7 @@ class MemoryWriter:
     def branch(self) -> str:
         return self._entry.overview.branch
 
-    def append(self, *events: Event, fresh: bool = False) -> Receipt:  # noqa: ARG002 - looking is cheap here
+    def append(self, *events: Event, ids_are_new: bool = False) -> Receipt:  # noqa: ARG002 - looking is cheap here
         with self._mutex:
             self._check_open()
             entry = self._entry

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from segue.dialects.cortext.format import HIDDEN, MESSAGES, SESSION, begin, encode_turns, place_of
+from segue.dialects.cortext.format import HIDDEN, MESSAGES, SESSION, encode_turns, new_document, split_id
 from segue.dialects.cortext.store import CortextStore
 from segue.model import Turn, fold, overview_of
-from segue.testing.harness_file_store import ShelfHarness
+from segue.testing.harness_file_store import FileStoreHarness
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from segue.store import Store
 
 
-class CortextHarness(ShelfHarness):
+class CortextHarness(FileStoreHarness):
     store_type = CortextStore
     locks = "/.workspace/locks/"
 
@@ -29,7 +29,7 @@ class CortextHarness(ShelfHarness):
     def plant(self, store: Store, session_id: str, events: Sequence[Event]) -> None:  # noqa: ARG002 - the files are enough
         numbered = [replace(event, seq=seq) for seq, event in enumerate(events, start=1)]
         lines = b"".join([encode_turns([event]) for event in numbered if isinstance(event, Turn)])
-        document = begin(place_of(session_id)[1], numbered, overview_of(fold(numbered)), len(lines))
+        document = new_document(split_id(session_id)[1], numbered, overview_of(fold(numbered)), len(lines))
         self.file(session_id, SESSION).parent.mkdir(mode=0o700, parents=True)
         self.file(session_id, SESSION).write_bytes(document.encode())
         self.file(session_id, MESSAGES).write_bytes(lines)
@@ -54,4 +54,4 @@ class CortextHarness(ShelfHarness):
         self.leave(self.file(session_id, MESSAGES), "a+b", line[: len(line) // 2])
 
     def file(self, session_id: str, name: str) -> Path:
-        return self.root.joinpath("conversations", *place_of(session_id), HIDDEN, name)
+        return self.root.joinpath("conversations", *split_id(session_id), HIDDEN, name)

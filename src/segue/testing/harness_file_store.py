@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from segue.durable.file_store import FileStore
 
 
-class ShelfHarness(Harness):
+class FileStoreHarness(Harness):
     """See Harness. The store's folder is made by the store itself, inside the place."""
 
     store_type: type[FileStore]

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from segue.dialects.gptel.format.names import BRANCHES, EVENTS, OURS
 from segue.dialects.gptel.store import GptelStore
 from segue.formats.journal import encode_event
-from segue.testing.harness_file_store import ShelfHarness
+from segue.testing.harness_file_store import FileStoreHarness
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from segue.store import Store
 
 
-class GptelHarness(ShelfHarness):
+class GptelHarness(FileStoreHarness):
     store_type = GptelStore
 
     def make(self) -> Store:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from segue.formats.journal import encode_event
 from segue.store import Durability
 from segue.stores.journal import JournalStore
-from segue.testing.harness_file_store import ShelfHarness
+from segue.testing.harness_file_store import FileStoreHarness
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from segue.store import Store
 
 
-class JournalHarness(ShelfHarness):
+class JournalHarness(FileStoreHarness):
     store_type: type[JournalStore] = JournalStore
 
     def __init__(self, place: Path, *, durability: Durability = Durability.SYNCED) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from segue.dialects.ralph.format import begin
+from segue.dialects.ralph.format import new_document
 from segue.dialects.ralph.store import RalphStore
 from segue.testing.harness_sealed import SealedHarness
 
@@ -22,4 +22,4 @@ class RalphHarness(SealedHarness):
         return RalphStore(str(self.root), kernel=self.kernel, clock=self.clock)
 
     def encode(self, session_id: str, events: Sequence[Event]) -> bytes:  # noqa: ARG002 - the metadata names it
-        return begin(events).encode()
+        return new_document(events).encode()

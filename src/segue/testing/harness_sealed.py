@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from segue.durable.folder import TEMPORARY
-from segue.testing.harness_file_store import ShelfHarness
+from segue.testing.harness_file_store import FileStoreHarness
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from segue.store import Store
 
 
-class SealedHarness(ShelfHarness):
+class SealedHarness(FileStoreHarness):
     @abstractmethod
     def encode(self, session_id: str, events: Sequence[Event]) -> bytes:
         """The file of a session with these events."""

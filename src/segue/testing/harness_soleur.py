@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from segue.dialects.soleur.format import begin
+from segue.dialects.soleur.format import new_document
 from segue.dialects.soleur.store import SoleurStore
 from segue.testing.harness_sealed import SealedHarness, spans
 
@@ -24,7 +24,7 @@ class SoleurHarness(SealedHarness):
         return SoleurStore(str(self.root), kernel=self.kernel, clock=self.clock)
 
     def encode(self, session_id: str, events: Sequence[Event]) -> bytes:
-        return begin(session_id, events).encode()
+        return new_document(session_id, events).encode()
 
     def damage(self, session_id: str, event_id: str) -> None:
         """Of a turn that is shown, in its message, where a person would edit it; else in what is under `segue`."""

@@ -225,7 +225,7 @@ class _Copy:
         if self._writer is None:
             self._writer = self._opened(moment or EPOCH)
         try:
-            self._writer.append(*self._batch, fresh=True)
+            self._writer.append(*self._batch, ids_are_new=True)
         except UsageError:
             for event in self._batch:
                 self._append_alone(self._writer, event)
@@ -234,12 +234,12 @@ class _Copy:
 
     def _append_alone(self, writer: Writer, event: Event) -> None:
         try:
-            writer.append(event, fresh=True)
+            writer.append(event, ids_are_new=True)
         except UsageError as error:
             if not isinstance(event, Turn):
                 raise
             self._about.damage(only_text(event, error))
-            writer.append(plain_turn(event), fresh=True)
+            writer.append(plain_turn(event), ids_are_new=True)
 
     def _opened(self, moment: datetime) -> Writer:
         if self._overview is None:

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from segue.dialects.soleur.format import begin, read
-from segue.formats.sealed import glance
-from segue.formats.sealed.seal import find_flip, is_sealed, seal
+from segue.dialects.soleur.format import new_document, read
+from segue.formats.sealed import read_sealed_head
+from segue.formats.sealed.seal import find_changed_byte, is_sealed, seal
 from segue.model import Attachment, Decision, StatusChanged, Turn, Unknown, fold, head_of
 from segue.testing.events import every_kind, fork, metadata, moment, turn, turns
 
@@ -52,7 +52,7 @@ def numbered(*events: Event) -> list[Event]:
 
 
 def written(*events: Event) -> bytes:
-    return begin(ID, numbered(*events)).encode()
+    return new_document(ID, numbered(*events)).encode()
 
 
 def events_of(data: bytes) -> list[Event]:
@@ -87,9 +87,9 @@ def note_of(data: bytes) -> dict[str, object]:
 
 def test_every_event_comes_back_with_its_number() -> None:
     events = numbered(*turns(1, 3), *every_kind(), fork("other", 2), turn(9, branch="other"))
-    data = begin(ID, events).encode()
+    data = new_document(ID, events).encode()
     assert events_of(data) == events
-    assert glance(data, ID) == head_of(fold(events))
+    assert read_sealed_head(data, ID) == head_of(fold(events))
 
 
 def test_the_file_is_what_a_json_tool_prints() -> None:
@@ -140,7 +140,7 @@ def test_a_role_that_soleur_does_not_know_is_shown_as_system_and_comes_back() ->
 
 def test_the_name_of_the_project_is_an_unknown_field_of_the_session() -> None:
     first = replace(metadata(ID), extra={"project_name": "login", "other": 1}, seq=1)
-    data = begin(ID, [first]).encode()
+    data = new_document(ID, [first]).encode()
     assert json.loads(data)["project_name"] == "login"
     assert events_of(data) == [first]
 
@@ -306,7 +306,7 @@ def test_the_event_that_a_changed_byte_belongs_to_is_not_believed() -> None:
         damaged = SMALL[:at] + bytes([SMALL[at] ^ 1]) + SMALL[at + 1 :]
         document = read(damaged, ID, "s1.json").document
         assert document is not None
-        assert glance(damaged, ID) is None
+        assert read_sealed_head(damaged, ID) is None
         assert {event.id for event in events_of(SMALL)} - {event.id for event in document.events} == {lost}
 
 
@@ -389,8 +389,8 @@ def test_any_bytes_are_read_or_are_damage(data: bytes) -> None:
 def test_the_seal_finds_any_one_byte(body: bytes, data: st.DataObject) -> None:
     whole = seal(body)
     assert is_sealed(whole)
-    assert find_flip(whole) is None
+    assert find_changed_byte(whole) is None
     offset = data.draw(st.integers(0, len(whole) - 1))
     mask = data.draw(st.integers(1, 255))
-    flip = find_flip(whole[:offset] + bytes([whole[offset] ^ mask]) + whole[offset + 1 :])
+    flip = find_changed_byte(whole[:offset] + bytes([whole[offset] ^ mask]) + whole[offset + 1 :])
     assert flip == (offset, whole[offset])

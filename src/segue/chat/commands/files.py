@@ -60,7 +60,7 @@ def _write_copy(chat: Chat, argument: str, ending: str, *, is_fixed: bool = Fals
 def _render(session: Session, ending: str) -> str:
     match ending:
         case ".json":
-            return transcript.json_document(transcript.plain(session)) + "\n"
+            return transcript.json_document(transcript.to_json_object(session)) + "\n"
         case ".jsonl":
             return transcript.jsonl(session)
         case _:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 
 from segue.durable.folder import Folder
-from segue.durable.snapshot import Snapshot, signature_of
+from segue.durable.snapshot import Snapshot, read_signature
 from segue.errors import SegueError, UsageError
 from segue.formats.terminal import one_line, printable
 from segue.ids import slug
@@ -168,7 +168,7 @@ def install(root: Path, files: Mapping[str, str]) -> Installed:
         for part in folders:
             folder = folder.sub(part)
         try:
-            signature = signature_of(folder, name)
+            signature = read_signature(folder, name)
             there = folder.read(name)
         except FileNotFoundError:
             folder.make()

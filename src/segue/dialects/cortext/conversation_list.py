@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from segue.dialects.cortext.format.names import place_of, type_of
+from segue.dialects.cortext.format.names import parse_folder_type, split_id
 from segue.errors import UsageError
 from segue.index import Filters, Index, StoreSource
 
@@ -86,9 +86,9 @@ def _has_all(card: ConversationSummary, parts: Sequence[str]) -> bool:
 
 
 def _card(entry: IndexEntry) -> ConversationSummary:
-    _, name = place_of(entry.id)
+    _, name = split_id(entry.id)
     is_named_so = entry.agent and re.match(rf"\d+-{re.escape(entry.agent)}(-|$)", name)
-    type = entry.agent if is_named_so else type_of(name)  # a type of several words is the agent's name, too
+    type = entry.agent if is_named_so else parse_folder_type(name)  # a type of several words is the agent's name, too
     return ConversationSummary(
         id=entry.id,
         conversation_id=name,

@@ -14,7 +14,7 @@ from segue.clock import utc_now
 from segue.dialects.cortext.briefing import context_block, introduction, transcript
 from segue.dialects.cortext.conversation_list import ConversationList, ConversationSummary
 from segue.dialects.cortext.document import Written, write_block
-from segue.dialects.cortext.format.names import CONVERSATION, place_of
+from segue.dialects.cortext.format.names import CONVERSATION, split_id
 from segue.dialects.cortext.format.stub import conversation_type
 from segue.dialects.cortext.workspace import MARKER
 from segue.durable.folder import Folder
@@ -112,7 +112,7 @@ class Conversations:
         return self._cards.unfinished()
 
     def folder_of(self, id: str) -> Path:
-        day, name = place_of(id)
+        day, name = split_id(id)
         return self.workspace.root / "conversations" / day / name
 
     def document_of(self, about: Overview) -> Path:
@@ -209,13 +209,13 @@ class Conversations:
     def context_of(self, session: LiveSession) -> str:
         """What the conversation is, where it stopped, what was decided and what was said."""
         about = session.overview
-        _, name = place_of(about.id)
+        _, name = split_id(about.id)
         return context_block(session, conversation_id=name, type=type_of(about), command=command_of(about))
 
     def instructions_of(self, session: LiveSession) -> str:
         """What the command says now, then the context without the turns, for a tool that has these."""
         about = session.overview
-        _, name = place_of(about.id)
+        _, name = split_id(about.id)
         context = introduction(about, conversation_id=name, type=type_of(about), command=command_of(about))
         return "\n\n".join(filter(None, [self.prompt_of(session), context]))
 
@@ -316,7 +316,7 @@ class Conversations:
 
 
 def type_of(about: Overview) -> str:
-    return conversation_type(about.extra, place_of(about.id)[1])
+    return conversation_type(about.extra, split_id(about.id)[1])
 
 
 def command_of(about: Overview) -> str:

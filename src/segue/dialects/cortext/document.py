@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from segue.durable.snapshot import signature_of
+from segue.durable.snapshot import read_signature
 
 if TYPE_CHECKING:
     from segue.durable.folder import Folder
@@ -40,7 +40,7 @@ def write_block(folder: Folder, name: str, body: str, *, add: bool = False) -> W
 
     With `add`, a document without a block gets one at its end.
     """
-    before = signature_of(folder, name)
+    before = read_signature(folder, name)
     try:
         old = folder.read(name)
         new = with_block(old, body, add=add)
@@ -53,11 +53,11 @@ def write_block(folder: Folder, name: str, body: str, *, add: bool = False) -> W
     mode = os.lstat(folder.path_of(name)).st_mode
     fd, temporary = folder.begin(new, name)
     try:
-        with folder.explaining(name, "write"):
+        with folder.storage_errors(name, "write"):
             folder.kernel.fchmod(fd, mode & 0o777)  # a person's file keeps who may read it
     finally:
         folder.kernel.close(fd)
-    if signature_of(folder, name) != before:
+    if read_signature(folder, name) != before:
         folder.discard(temporary)
         return Written(
             problem=f"{name} was left as it is: somebody wrote to it at this moment; stop again to try again"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from segue.dialects.gptel.format.conversation import spans_of
+from segue.dialects.gptel.format.conversation import parse_spans
 from segue.dialects.gptel.format.edits import spans_in
 from segue.dialects.gptel.format.footer import read_page
 from segue.dialects.gptel.format.names import EVENTS, OURS, SESSION
@@ -35,7 +35,7 @@ def _spans(place: BranchPath) -> list[Span]:
     data = _read(place.branch_dir, SESSION)
     page = read_page(data)
     if page.mark is not None and page.mark.has_our_body and page.has_our_bounds:
-        return spans_of(page.variables.get(BOUNDS), len(page.body))
+        return parse_spans(page.variables.get(BOUNDS), len(page.body))
     return spans_in(page, _recorded(place))
 
 

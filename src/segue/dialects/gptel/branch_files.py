@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from segue.dialects.gptel.format.fields import find_fields, text_field
 from segue.dialects.gptel.format.names import BRANCH_METADATA, LEGACY_METADATA, LEGACY_PRESET, METADATA, SCOPE
-from segue.durable.small_file import UnusableFileError, read_small
+from segue.durable.small_file import UnusableFileError, read_small_file
 from segue.errors import SegueError
 from segue.permissions.scope import SECTIONS, InvalidScopeError, Scope, fields_of, read_scope, scope_of
 from segue.presets import Preset, settings_of
@@ -115,7 +115,7 @@ def find_planned_scope(branch_dir: str) -> Scope | None:
 def find_bytes(path: str) -> bytes | None:
     """What is in a small file of somebody else's; None where it cannot be had."""
     try:
-        return read_small(path, size_bytes=SIZE_BYTES, inside=path.rpartition("/")[0])
+        return read_small_file(path, size_bytes=SIZE_BYTES, inside=path.rpartition("/")[0])
     except (FileNotFoundError, UnusableFileError, SegueError):
         return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from segue.dialects.gptel.format.conversation import GUARD, block_of, is_visible, pieces_of
+from segue.dialects.gptel.format.conversation import GUARD, is_visible, parse_pieces, render_block
 from segue.dialects.gptel.format.settings import BOUNDS
 from segue.errors import UsageError
 
@@ -45,10 +45,10 @@ def turn_at(path: Sequence[Turn], page: BufferPage, position: int) -> int | None
     end = body.find("\n", position - 1)
     upto = body if end < 0 else body[:end]
     asked = [number for number, turn in enumerate(path, start=1) if turn.role == "user" and is_visible(turn)]
-    pieces = list(pieces_of(body, bounds))
+    pieces = list(parse_pieces(body, bounds))
     if sum(piece.role == "user" for piece in pieces) != len(asked):
         return _turn_by_words(path, body[: position - 1])  # the bounds are not those of this text
-    above = list(pieces_of(upto, bounds))
+    above = list(parse_pieces(upto, bounds))
     here = upto.rpartition("\n")[2]
     if len(above) == len(pieces) and not here.strip("# \t") and above and above[-1].role != "user":
         return None
@@ -63,7 +63,7 @@ def _turn_by_words(path: Sequence[Turn], before: str) -> int | None:
     is_behind = "\n" in before[len(before.rstrip(" \t\r\n#")) :]
     end, found = 0, None
     for number, turn in enumerate(path, start=1):
-        end += len(_LOOSE.sub("", block_of(turn).whole)) if is_visible(turn) else 0
+        end += len(_LOOSE.sub("", render_block(turn).whole)) if is_visible(turn) else 0
         if turn.role == "user" and is_visible(turn):
             found = number
         if count < end or (count == end and not is_behind):

@@ -14,7 +14,7 @@ from segue.clock import utc_now
 from segue.dialects.gptel.branch_files import find_about
 from segue.dialects.gptel.fork_point import cut_at, turn_at
 from segue.dialects.gptel.format.footer import read_mark, read_variables, read_whole
-from segue.dialects.gptel.format.names import ACTIVITY, SESSION, new_branch_name, new_session_id
+from segue.dialects.gptel.format.names import ACTIVITY, SESSION, new_branch_name, new_gptel_id
 from segue.dialects.gptel.open_branches import OpenBranch, OpenBranches
 from segue.dialects.gptel.opening import OpenedBranch, open_branch, resolved, scope_for
 from segue.dialects.gptel.paths import BranchPath, branch_dir
@@ -93,7 +93,7 @@ class Sessions:
         now = self._clock()
         store = self._store(activity or self.root)
         for second in range(_TRIES):
-            own_id = check_id(new_session_id(name, now + timedelta(seconds=second)))
+            own_id = check_id(new_gptel_id(name, now + timedelta(seconds=second)))
             folder = ACTIVITY if activity else own_id
             first = Metadata(
                 session_id=folder,

@@ -21,7 +21,7 @@ from segue.errors import (
     StorageError,
     UsageError,
 )
-from segue.formats.records import pretty
+from segue.formats.records import encode_indented
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -92,7 +92,7 @@ def failure(error: Exception) -> tuple[bytes, int]:
 
 
 def rendered(answer: JsonObject) -> bytes:
-    return pretty(answer) + b"\n"
+    return encode_indented(answer) + b"\n"
 
 
 def story_of(story: Story) -> JsonObject:

@@ -4,18 +4,26 @@ Read `layout` (what stands where), then `seal` (how one changed byte is found), 
 both). Which fields a file has besides is a matter of each format.
 """
 
-from segue.formats.sealed.layout import EVENTS, Layout, Spot, lay_fields, lay_list, lay_out, lay_value
-from segue.formats.sealed.opening import OpenedSeal, glance, open_file
+from segue.formats.sealed.layout import (
+    EVENTS,
+    FieldPosition,
+    Layout,
+    render_fields,
+    render_file,
+    render_list,
+    render_value,
+)
+from segue.formats.sealed.reader import SealedFields, read_sealed, read_sealed_head
 
 __all__ = [
     "EVENTS",
+    "FieldPosition",
     "Layout",
-    "OpenedSeal",
-    "Spot",
-    "glance",
-    "lay_fields",
-    "lay_list",
-    "lay_out",
-    "lay_value",
-    "open_file",
+    "SealedFields",
+    "read_sealed",
+    "read_sealed_head",
+    "render_fields",
+    "render_file",
+    "render_list",
+    "render_value",
 ]

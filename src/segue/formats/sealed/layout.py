@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from segue.errors import Damage
-from segue.formats.records import BadRecordError, parse, pretty
+from segue.formats.records import BadRecordError, encode_indented, parse_json
 from segue.formats.sealed.seal import seal
 from segue.model import head_of
 
@@ -40,7 +40,7 @@ class Layout(NamedTuple):
         return {**dict.fromkeys(self.shown, 4), EVENTS: 6}
 
 
-class Spot(NamedTuple):
+class FieldPosition(NamedTuple):
     """What a byte belongs to."""
 
     name: str
@@ -49,44 +49,44 @@ class Spot(NamedTuple):
     """Which one of a list; -1 for what is no item."""
 
 
-def lay_out(lines: Iterable[tuple[str, bytes]], ours: Iterable[tuple[str, bytes]], overview: Overview) -> bytes:
+def render_file(lines: Iterable[tuple[str, bytes]], ours: Iterable[tuple[str, bytes]], overview: Overview) -> bytes:
     """The file: what is shown, what is ours with the head of the session, and the seal."""
-    head = ("head", lay_value(msgspec.to_builtins(head_of(overview)), 4)[4:])
-    segue = ("segue", b"{\n" + lay_fields([*ours, head], 4))
-    return seal(b"{\n" + lay_fields([*lines, segue], 2) + b",\n")
+    head = ("head", render_value(msgspec.to_builtins(head_of(overview)), 4)[4:])
+    segue = ("segue", b"{\n" + render_fields([*ours, head], 4))
+    return seal(b"{\n" + render_fields([*lines, segue], 2) + b",\n")
 
 
-def lay_fields(fields: Iterable[tuple[str, bytes]], indent: int) -> bytes:
-    return b",\n".join([b"%b%b: %b" % (b" " * indent, pretty(name), value) for name, value in fields])
+def render_fields(fields: Iterable[tuple[str, bytes]], indent: int) -> bytes:
+    return b",\n".join([b"%b%b: %b" % (b" " * indent, encode_indented(name), value) for name, value in fields])
 
 
-def lay_list(pieces: list[bytes], indent: int) -> bytes:
+def render_list(pieces: list[bytes], indent: int) -> bytes:
     return b"[\n%b\n%b]" % (b",\n".join(pieces), b" " * (indent - 2)) if pieces else b"[]"
 
 
-def lay_value(plain: object, indent: int) -> bytes:
+def render_value(plain: object, indent: int) -> bytes:
     """The value on lines of its own, moved to the right; text has no raw newlines, so every one is between values."""
     space = b" " * indent
-    return space + pretty(plain).replace(b"\n", b"\n" + space)
+    return space + encode_indented(plain).replace(b"\n", b"\n" + space)
 
 
-def line_of(data: bytes, offset: int) -> int:
+def line_number(data: bytes, offset: int) -> int:
     return data.count(b"\n", 0, offset) + 1
 
 
-def spot_of(layout: Layout, data: bytes, offset: int) -> Spot:
+def find_position(layout: Layout, data: bytes, offset: int) -> FieldPosition:
     """Of a file that is whole and laid out by us."""
     end = data.find(b"\n", offset)
     upto = data[: end if end >= 0 else len(data)]
     keys = _keys(upto)
     if not keys:
-        return Spot("")
+        return FieldPosition("")
     name, _, start = keys[-1]
     indent = layout.lists.get(name)
-    return Spot(name, -1 if indent is None else len(_openings(upto[start:], indent)) - 1)
+    return FieldPosition(name, -1 if indent is None else len(_openings(upto[start:], indent)) - 1)
 
 
-def salvage(layout: Layout, data: bytes, place: str, reason: str) -> tuple[JsonObject, list[Damage]]:
+def salvage_fields(layout: Layout, data: bytes, place: str, reason: str) -> tuple[JsonObject, list[Damage]]:
     """The fields and items that can be read, and a damage for all that cannot."""
     found: JsonObject = {}
     damages: list[Damage] = []
@@ -99,9 +99,9 @@ def salvage(layout: Layout, data: bytes, place: str, reason: str) -> tuple[JsonO
             found |= {"segue": {"events": items}} if name == EVENTS else {name: items}
         elif name in layout.top:
             try:
-                found[name] = parse(data[start:end].strip().removesuffix(b","))
+                found[name] = parse_json(data[start:end].strip().removesuffix(b","))
             except BadRecordError as error:
-                line = line_of(data, at)
+                line = line_number(data, at)
                 damages.append(Damage(f"{place} line {line}", f"{name}: {error}", line=line, offset=at))
     return found, damages or [Damage(place, reason)]
 
@@ -135,9 +135,9 @@ def _items(data: bytes, start: int, end: int, indent: int, place: str) -> tuple[
         closed = closing.search(data, at, after)
         text = data[at : closed.end() if closed else after]
         try:
-            items.append(parse(text))
+            items.append(parse_json(text))
         except BadRecordError as error:
-            line = line_of(data, at)
+            line = line_number(data, at)
             damages.append(Damage(f"{place} line {line}", str(error), line=line, offset=at, size_bytes=len(text)))
     return items, damages
 

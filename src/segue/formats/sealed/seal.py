@@ -25,7 +25,7 @@ _MASKS = {step: mask for mask, step in enumerate(_STEP) if mask}
 _UNDO = {step >> 24: byte for byte, step in enumerate(_STEP)}
 
 
-class Flip(NamedTuple):
+class ChangedByte(NamedTuple):
     """One byte that is not what it was."""
 
     offset: int
@@ -50,7 +50,7 @@ def body_size(data: bytes) -> int:
     return len(data) - _SIZE
 
 
-def find_flip(data: bytes) -> Flip | None:
+def find_changed_byte(data: bytes) -> ChangedByte | None:
     """The one byte in which the file differs from what was written; None if it is not exactly one."""
     size = len(data) - _SIZE
     if size < 0:
@@ -61,14 +61,14 @@ def find_flip(data: bytes) -> Flip | None:
         return None
     wrong = [at for at, (one, other) in enumerate(zip(line, expected, strict=True)) if one != other]
     if len(wrong) == 1:
-        return Flip(size + wrong[0], expected[wrong[0]])
+        return ChangedByte(size + wrong[0], expected[wrong[0]])
     found = _PATTERN.fullmatch(line)
     if found is None or int(found[1], 16) != size:
         return None
     for offset, mask in _candidates(size, crc32(body) ^ int(found[2], 16)):
         original = body[offset] ^ mask
         if _digest(body[:offset] + bytes([original]) + body[offset + 1 :]) == found[3]:
-            return Flip(offset, original)
+            return ChangedByte(offset, original)
     return None
 
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from segue.errors import Damage, UsageError
-from segue.formats.records import BadRecordError, parse, parse_moment
+from segue.formats.records import BadRecordError, parse_json, parse_moment
 from segue.integrations.format.limits import DAMAGES, VALUES, has_too_many_values, too_large
 from segue.model import EPOCH, JsonObject, Turn, check_event
 
@@ -175,7 +175,7 @@ def parse_record(data: bytes) -> object:
     """JSON of another tool. BadRecordError with the reason."""
     if has_too_many_values(data):
         raise BadRecordError(f"there are more than {VALUES:,} values in it")
-    return parse(data)
+    return parse_json(data)
 
 
 def plain_turn(turn: Turn) -> Turn:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from segue.durable.small_file import UnusableFileError, read_small
+from segue.durable.small_file import UnusableFileError, read_small_file
 from segue.errors import SegueError
 from segue.integrations import gemini
 from segue.integrations.format.transcript import TranscriptBuilder
@@ -59,7 +59,7 @@ def _id(entry: os.DirEntry[str]) -> str:
 def _steps(path: str, about: TranscriptBuilder) -> Generator[TranscriptTurn]:
     id = about.native_id
     try:
-        marker = read_small(str(Path(path).parents[1] / ".project_root"), size_bytes=_LONGEST_PATH)
+        marker = read_small_file(str(Path(path).parents[1] / ".project_root"), size_bytes=_LONGEST_PATH)
         about.cwd = marker.decode("utf-8", "replace").strip()
     except (FileNotFoundError, SegueError, UnusableFileError):
         pass  # then the session may say it itself

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from segue.formats.records import BadRecordError, parse
+from segue.formats.records import BadRecordError, parse_json
 from segue.integrations.format.transcript import (
     TranscriptTurn,
     as_text,
@@ -90,7 +90,7 @@ def _part(piece: JsonObject) -> JsonObject | None:
 def loaded(text: object) -> JsonObject:
     """The object that a text of JSON holds; empty where there is none."""
     try:
-        found = parse(text.encode("utf-8", "surrogatepass")) if isinstance(text, str) else None
+        found = parse_json(text.encode("utf-8", "surrogatepass")) if isinstance(text, str) else None
     except BadRecordError:
         return {}
     return found if isinstance(found, dict) else {}

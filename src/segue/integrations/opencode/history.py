@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from segue.errors import NotFoundError, SegueError
-from segue.formats.records import BadRecordError, parse
+from segue.formats.records import BadRecordError, parse_json
 from segue.integrations import opencode
 from segue.integrations.format.transcript import TranscriptBuilder, as_text
 from segue.integrations.history import ExternalSession, OpenedTranscript
@@ -80,7 +80,7 @@ def _messages(database: sqlite3.Connection, id: str, about: TranscriptBuilder) -
 
 def _data(row: sqlite3.Row, about: TranscriptBuilder) -> JsonObject:
     try:
-        found = parse(as_text(row["data"]).encode("utf-8", "surrogatepass"))
+        found = parse_json(as_text(row["data"]).encode("utf-8", "surrogatepass"))
     except BadRecordError as error:
         about.damage(f"{as_text(row['id']):.80}: {error}")
         return {}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from segue.errors import StorageError
-from segue.formats.records import BadRecordError, parse
+from segue.formats.records import BadRecordError, parse_json
 from segue.integrations import opencode
 from segue.integrations.files import ask, discard, put
 from segue.integrations.format.outgoing import outgoing_messages
@@ -72,7 +72,7 @@ def _ready(own: str, start: LaunchOptions) -> Launch:
 
 def _configured_model(start: LaunchOptions) -> str:
     try:
-        found = parse(ask([start.program, "debug", "config"], environ=start.environ, cwd=start.cwd))
+        found = parse_json(ask([start.program, "debug", "config"], environ=start.environ, cwd=start.cwd))
     except (StorageError, BadRecordError):
         return ""
     return as_text(found.get("model")) if isinstance(found, dict) else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from segue.formats.records import BadRecordError, parse
+from segue.formats.records import BadRecordError, parse_json
 from segue.integrations.format.transcript import (
     TranscriptBuilder,
     TranscriptTurn,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def read(data: bytes, *, place: str) -> Transcript:
     gathering = TranscriptBuilder("opencode", place)
     try:
-        document = parse(data)
+        document = parse_json(data)
     except BadRecordError as error:
         gathering.damage(str(error))
         document = {}

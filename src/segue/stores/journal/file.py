@@ -25,7 +25,7 @@ SUFFIX = ".jsonl"
 _FIRST_BYTES = 1 << 14
 
 
-def file_name(session_id: str) -> str:
+def journal_name(session_id: str) -> str:
     return check_id(session_id) + SUFFIX
 
 
@@ -47,7 +47,7 @@ class JournalFile:
     def __init__(self, folder: Folder, session_id: str) -> None:
         self.session_id = session_id
         self._folder = folder
-        self._name = file_name(session_id)
+        self._name = journal_name(session_id)
         try:
             self._fd = folder.open(self._name)
         except FileNotFoundError:
@@ -56,12 +56,12 @@ class JournalFile:
 
     def parse(self) -> Parser:
         """Every line of it."""
-        with self._folder.explaining(self._name, "read"):
+        with self._folder.storage_errors(self._name, "read"):
             return read_all(self._read, self.session_id, self._name)
 
     def end(self) -> JournalEnd:
         """Raises DamagedError where the end cannot be trusted."""
-        with self._folder.explaining(self._name, "read"):
+        with self._folder.storage_errors(self._name, "read"):
             since = read_since(self._read, self.size, self.session_id)
         if since is not None:
             overview, parser, start = since
@@ -76,7 +76,7 @@ class JournalFile:
 
     def tail(self, count: int, branch: str | None) -> tuple[Turn, ...]:
         overview, complete, *_ = self.end()
-        with self._folder.explaining(self._name, "read"):
+        with self._folder.storage_errors(self._name, "read"):
             found = last_turns(self._read, complete, overview, branch or overview.branch, count)
         if found is not None:
             return found
@@ -88,7 +88,7 @@ class JournalFile:
 
     def events(self, after: int) -> list[Event]:
         if after:
-            with self._folder.explaining(self._name, "read"):
+            with self._folder.storage_errors(self._name, "read"):
                 since = read_since(self._read, self.size, self.session_id, upto=after)
             if since is not None:
                 return [event for event in since[1].events if event.seq > after]
@@ -103,7 +103,7 @@ class JournalFile:
         blocks = iter_blocks(self._read, size=_FIRST_BYTES)
         is_first, whole = True, True
         while whole:
-            with self._folder.explaining(self._name, "read"):
+            with self._folder.storage_errors(self._name, "read"):
                 block, whole = next(blocks)
             if whole:
                 parser.feed(block)
@@ -122,7 +122,7 @@ class JournalFile:
 
     def head(self) -> Head | str:
         """As the file has it, or why it cannot be read."""
-        with self._folder.explaining(self._name, "read"):
+        with self._folder.storage_errors(self._name, "read"):
             since = read_since(self._read, self.size, self.session_id)
         if since is not None:
             return head_of(catch_up(since[0], since[1].events))
@@ -142,7 +142,7 @@ class JournalFile:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with self._folder.explaining(self._name, "close"):
+        with self._folder.storage_errors(self._name, "close"):
             self.close()
 
     def _read(self, size: int, offset: int) -> bytes:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from segue.stores.journal.parser import Parser
 
 
-def salvage(folder: Folder, name: str, parser: Parser, *, now: datetime) -> tuple[int, str]:
+def salvage_journal(folder: Folder, name: str, parser: Parser, *, now: datetime) -> tuple[int, str]:
     """Write all that can be read in the place of the damaged journal: how many events, where the original is."""
     events = parser.named()
     if not events:

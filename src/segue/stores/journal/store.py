@@ -27,9 +27,9 @@ from segue.formats.journal import encode_append
 from segue.ids import is_id
 from segue.model import Metadata, check_beginning, fold
 from segue.store import FORMAT_VERSION, WAIT_SECONDS, Capabilities, Durability, Examination, Recovery
-from segue.stores.journal.file import SUFFIX, JournalFile, file_name
-from segue.stores.journal.listing import JournalListing
-from segue.stores.journal.recovery import salvage
+from segue.stores.journal.file import SUFFIX, JournalFile, journal_name
+from segue.stores.journal.head_cache import JournalHeadCache
+from segue.stores.journal.recovery import salvage_journal
 from segue.stores.journal.writer import JournalWriter
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class JournalStore(FileStore):
     """See store.Store. One file a session; locks, fragments and blobs in hidden folders beside them."""
 
     scheme = "journal"
-    listing_type = JournalListing
+    head_cache_type = JournalHeadCache
 
     def __init__(
         self,
@@ -62,11 +62,11 @@ class JournalStore(FileStore):
         return Capabilities(durability=self._durability, shared=True, can_be_damaged=True)
 
     def create(self, session_id: str, events: Sequence[Event]) -> JournalWriter:
-        name = file_name(session_id)
+        name = journal_name(session_id)
         events = deepcopy(list(events))
         overview = check_beginning(session_id, events)
         numbered = [replace(event, seq=seq) for seq, event in enumerate(events, start=1)]
-        lock = self._claim(session_id)
+        lock = self._lock_new(session_id)
         with released_on_error(lock.release):
             fd, temporary = self.folder.begin(encode_append(numbered), name)
             with released_on_error(partial(self.folder.kernel.close, fd)):
@@ -89,7 +89,7 @@ class JournalStore(FileStore):
                     f"session {session_id} was written by a newer version (format {overview.version})",
                     hint="it can be read; install a newer segue to write it",
                 )
-            name = file_name(session_id)
+            name = journal_name(session_id)
             log = Log(self.folder, name, self.folder.open(name, os.O_RDWR | os.O_APPEND))
             with released_on_error(log.close):
                 if complete < log.size:
@@ -115,7 +115,7 @@ class JournalStore(FileStore):
 
     def overview(self, session_id: str) -> Overview:
         with JournalFile(self.folder, session_id) as file:
-            return self._concluded(file.end().overview)
+            return self._with_liveness(file.end().overview)
 
     def tail(self, session_id: str, count: int, *, branch: str | None = None) -> tuple[Turn, ...]:
         if count < 0:
@@ -134,7 +134,7 @@ class JournalStore(FileStore):
         try:
             return self._examine(session_id)
         except StorageError as error:
-            return Examination(session=None, damages=(Damage(file_name(session_id), str(error)),))
+            return Examination(session=None, damages=(Damage(journal_name(session_id), str(error)),))
 
     def recover(self, session_id: str) -> Recovery:
         lock = self._acquire(session_id, 0.0)
@@ -145,7 +145,7 @@ class JournalStore(FileStore):
                 raise ReadOnlyError(f"session {session_id} was written by a newer version", hint="it can be read")
             if not parser.damages:
                 raise UsageError(f"session {session_id} is not damaged", hint="there is nothing to recover")
-            kept, original = salvage(self.folder, file_name(session_id), parser, now=self._clock())
+            kept, original = salvage_journal(self.folder, journal_name(session_id), parser, now=self._clock())
         finally:
             lock.release()
         return Recovery(session=self.load(session_id), kept=kept, damages=tuple(parser.damages), original=original)
@@ -174,7 +174,7 @@ class JournalStore(FileStore):
         events = parser.named()
         is_session = bool(events) and isinstance(events[0], Metadata)
         return Examination(
-            session=self._concluded(fold(events)) if is_session else None,
+            session=self._with_liveness(fold(events)) if is_session else None,
             damages=tuple(parser.damages),
             torn_bytes=max(0, file.size - parser.complete),
         )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from segue.formats import window
+from segue.formats import file_tail
 from segue.formats.journal import CHECKPOINT, BadLineError, Checkpoint, decode_line, decode_plain
 from segue.model import Overview, apply
 from segue.stores.journal.parser import Parser
@@ -57,7 +57,7 @@ def read_since(
     read: Read, size: int, session_id: str, *, upto: int | None = None
 ) -> tuple[Overview, Parser, int] | None:
     """The latest checkpoint (not beyond the event `upto`), the events recorded behind it, and where they begin."""
-    for start, data in window.growing(read, size):
+    for start, data in file_tail.growing_tails(read, size):
         at = len(data)
         while (at := data.rfind(b"\n" + CHECKPOINT, 0, at)) >= 0:
             end = data.find(b"\n", at + 1)
@@ -86,7 +86,7 @@ def last_turns(read: Read, size: int, overview: Overview, branch: str, count: in
         plain = decode_plain(block, None)
         return plain.events if plain is not None else _carefully(block, overview.id)
 
-    return window.last_turns(read, size, overview, branch, count, decode)
+    return file_tail.read_last_turns(read, size, overview, branch, count, decode)
 
 
 def _checkpoint(line: bytes) -> Checkpoint | None:

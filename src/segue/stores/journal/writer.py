@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from segue.durable.blobs import put_blob
 from segue.errors import ConflictError
 from segue.formats.journal import encode_append, encode_checkpoint, encode_event, fingerprint
-from segue.model import Folding, Turn, apply, apply_turns, check_event
+from segue.model import OverviewBuilder, Turn, apply, apply_turns, check_event
 from segue.store import Durability, Receipt
 
 if TYPE_CHECKING:
@@ -67,13 +67,13 @@ class JournalWriter:
     def branch(self) -> str:
         return self._overview.branch
 
-    def append(self, *events: Event, fresh: bool = False) -> Receipt:
+    def append(self, *events: Event, ids_are_new: bool = False) -> Receipt:
         with self._log.lock:
             if self._log.size != self._accounted:  # a Ctrl-C came between the file and what we know of it
                 self._log.stop()
-            if fresh and len(events) == 1 and isinstance(turn := events[0], Turn):
+            if ids_are_new and len(events) == 1 and isinstance(turn := events[0], Turn):
                 return self._append_turn(turn)
-            return self._append_all(events, fresh=fresh)
+            return self._append_all(events, ids_are_new=ids_are_new)
 
     def _append_turn(self, turn: Turn) -> Receipt:
         """The path of every turn of a conversation."""
@@ -92,9 +92,9 @@ class JournalWriter:
             self._recorded[turn.id] = (turn.seq, fingerprint(turn))
         return Receipt(seqs=(turn.seq,), durability=self._durability)
 
-    def _append_all(self, events: tuple[Event, ...], *, fresh: bool) -> Receipt:
-        folding = Folding(self._counted())
-        new, seqs = self._sort_out(events, fresh=fresh)
+    def _append_all(self, events: tuple[Event, ...], *, ids_are_new: bool) -> Receipt:
+        folding = OverviewBuilder(self._counted())
+        new, seqs = self._sort_out(events, ids_are_new=ids_are_new)
         for event in new:
             check_event(event, folding)
             folding.add(event)
@@ -108,9 +108,9 @@ class JournalWriter:
             self._recorded |= {event.id: (event.seq, fingerprint(event)) for event in new}
         return Receipt(seqs=seqs, durability=self._durability)
 
-    def _sort_out(self, events: tuple[Event, ...], *, fresh: bool) -> tuple[list[Event], tuple[int, ...]]:
+    def _sort_out(self, events: tuple[Event, ...], *, ids_are_new: bool) -> tuple[list[Event], tuple[int, ...]]:
         """Those of the events that are new, numbered, and the seq that each of all has or will have."""
-        if not fresh:
+        if not ids_are_new:
             self._recall()
         new: list[Event] = []
         seqs: list[int] = []

@@ -3,8 +3,8 @@
 Read `formats.sealed` (what is in a file), then `writer`, then `store`.
 """
 
-from segue.stores.sealed.listing import SealedListing
+from segue.stores.sealed.head_cache import SealedHeadCache
 from segue.stores.sealed.store import SealedStore
 from segue.stores.sealed.writer import SealedWriter
 
-__all__ = ["SealedListing", "SealedStore", "SealedWriter"]
+__all__ = ["SealedHeadCache", "SealedStore", "SealedWriter"]

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from segue.clock import utc_now
 from segue.durable.file_store import FileStore, keep_original, released_on_error
 from segue.durable.kernel import KERNEL, Kernel
-from segue.durable.snapshot import Snapshot, signature_of
+from segue.durable.snapshot import Snapshot, read_signature
 from segue.errors import Damage, DamagedError, ReadOnlyError, SessionExistsError, StorageError, UsageError
 from segue.model import check_beginning, fold
 from segue.store import FORMAT_VERSION, WAIT_SECONDS, Capabilities, Durability, Examination, Recovery
@@ -65,20 +65,20 @@ class SealedStore(FileStore, Generic[Written]):
         numbered = [replace(deepcopy(event), seq=seq) for seq, event in enumerate(events, start=1)]
         document = self._begin(session_id, numbered)
         data = document.encode()
-        lock = self._claim(session_id)
+        lock = self._lock_new(session_id)
         with released_on_error(lock.release):
             try:
                 self.folder.create(name, data)
             except FileExistsError:
                 raise SessionExistsError(session_id) from None
-            return self._writer(session_id, lock, document, data, signature_of(self.folder, name))
+            return self._writer(session_id, lock, document, data, read_signature(self.folder, name))
 
     def open(self, session_id: str, *, timeout_seconds: float = WAIT_SECONDS) -> SealedWriter[Written]:
         lock = self._acquire(session_id, timeout_seconds)
         with released_on_error(lock.release):
             self.folder.make()
             self.folder.sync()  # whoever wrote the session may have been killed before this
-            signature = signature_of(self.folder, self._file_name(session_id))
+            signature = read_signature(self.folder, self._file_name(session_id))
             data = self._read(session_id)
             reading = self._understand(session_id, data)
             document = _sound(session_id, reading)
@@ -87,10 +87,10 @@ class SealedStore(FileStore, Generic[Written]):
             return self._writer(session_id, lock, document, data, signature)
 
     def load(self, session_id: str) -> Session:
-        return self._concluded(fold(self._document(session_id).events))
+        return self._with_liveness(fold(self._document(session_id).events))
 
     def overview(self, session_id: str) -> Overview:
-        return self._concluded(self._document(session_id).overview)
+        return self._with_liveness(self._document(session_id).overview)
 
     def tail(self, session_id: str, count: int, *, branch: str | None = None) -> tuple[Turn, ...]:
         if count < 0:
@@ -108,7 +108,7 @@ class SealedStore(FileStore, Generic[Written]):
         except StorageError as error:
             return Examination(session=None, damages=(Damage(self._file_name(session_id), str(error)),))
         session = fold(reading.document.events) if reading.document is not None else None
-        return Examination(session=session and self._concluded(session), damages=reading.damages)
+        return Examination(session=session and self._with_liveness(session), damages=reading.damages)
 
     def recover(self, session_id: str) -> Recovery:
         name = self._file_name(session_id)
@@ -150,7 +150,7 @@ class SealedStore(FileStore, Generic[Written]):
         try:
             return self.folder.read(self._file_name(session_id))
         except FileNotFoundError:
-            raise self._missing(session_id) from None
+            raise self._not_found(session_id) from None
 
     def _document(self, session_id: str) -> Written:
         return _sound(session_id, self._understand(session_id, self._read(session_id)))

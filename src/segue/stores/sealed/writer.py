@@ -48,7 +48,7 @@ class SealedWriter(Generic[Written]):
     def branch(self) -> str:
         return self.overview.branch
 
-    def append(self, *events: Event, fresh: bool = False) -> Receipt:  # noqa: ARG002 - every id is at hand
+    def append(self, *events: Event, ids_are_new: bool = False) -> Receipt:  # noqa: ARG002 - every id is at hand
         self._snapshot.check()  # before its mutex, which a thread of a forked parent may have held
         with self._snapshot.lock:
             new, seqs, overview = accept(events, self.overview, self._recorded, content_of)

@@ -3,87 +3,87 @@
 A chapter asks the store for its capabilities, and "no" is claimed as strictly as "yes": nothing is skipped.
 """
 
-from segue.testing.conformance.append import Append
-from segue.testing.conformance.blobs import Blobs
-from segue.testing.conformance.branches import Branching
+from segue.testing.conformance.append import AppendChapter
+from segue.testing.conformance.blobs import BlobsChapter
+from segue.testing.conformance.branches import BranchesChapter
 from segue.testing.conformance.chapter import Chapter
-from segue.testing.conformance.damage import DamageReports
-from segue.testing.conformance.durability import Surviving
-from segue.testing.conformance.errors import Errors
-from segue.testing.conformance.identity import Identity
-from segue.testing.conformance.lifecycle import Lifecycle
-from segue.testing.conformance.listing import Listings
-from segue.testing.conformance.locks import Locks
-from segue.testing.conformance.order import Ordering
-from segue.testing.conformance.reading import Reads
-from segue.testing.conformance.reopen import Reopening
-from segue.testing.conformance.text import AnyText
-from segue.testing.conformance.trash import Trashing
-from segue.testing.conformance.unknown import UnknownThings
-from segue.testing.conformance.versions import Versions
+from segue.testing.conformance.damage import DamageChapter
+from segue.testing.conformance.durability import DurabilityChapter
+from segue.testing.conformance.errors import ErrorsChapter
+from segue.testing.conformance.identity import IdentityChapter
+from segue.testing.conformance.lifecycle import LifecycleChapter
+from segue.testing.conformance.listing import ListingChapter
+from segue.testing.conformance.locks import LocksChapter
+from segue.testing.conformance.order import OrderChapter
+from segue.testing.conformance.reading import ReadingChapter
+from segue.testing.conformance.reopen import ReopeningChapter
+from segue.testing.conformance.text import TextChapter
+from segue.testing.conformance.trash import TrashChapter
+from segue.testing.conformance.unknown import UnknownDataChapter
+from segue.testing.conformance.versions import VersionsChapter
 
 CHAPTERS: tuple[type[Chapter], ...] = (
-    Identity,
-    Append,
-    Ordering,
-    Reads,
-    Branching,
-    Listings,
-    Lifecycle,
-    Locks,
-    Errors,
-    AnyText,
-    DamageReports,
-    Reopening,
-    UnknownThings,
-    Versions,
-    Surviving,
-    Blobs,
-    Trashing,
+    IdentityChapter,
+    AppendChapter,
+    OrderChapter,
+    ReadingChapter,
+    BranchesChapter,
+    ListingChapter,
+    LifecycleChapter,
+    LocksChapter,
+    ErrorsChapter,
+    TextChapter,
+    DamageChapter,
+    ReopeningChapter,
+    UnknownDataChapter,
+    VersionsChapter,
+    DurabilityChapter,
+    BlobsChapter,
+    TrashChapter,
 )
 
 
 class Conformance(
-    Identity,
-    Append,
-    Ordering,
-    Reads,
-    Branching,
-    Listings,
-    Lifecycle,
-    Locks,
-    Errors,
-    AnyText,
-    DamageReports,
-    Reopening,
-    UnknownThings,
-    Versions,
-    Surviving,
-    Blobs,
-    Trashing,
+    IdentityChapter,
+    AppendChapter,
+    OrderChapter,
+    ReadingChapter,
+    BranchesChapter,
+    ListingChapter,
+    LifecycleChapter,
+    LocksChapter,
+    ErrorsChapter,
+    TextChapter,
+    DamageChapter,
+    ReopeningChapter,
+    UnknownDataChapter,
+    VersionsChapter,
+    DurabilityChapter,
+    BlobsChapter,
+    TrashChapter,
 ):
     """Everything a store promises. A subclass gives the fixture `harness`."""
 
 
 __all__ = [
     "CHAPTERS",
-    "AnyText",
-    "Append",
-    "Blobs",
-    "Branching",
+    "AppendChapter",
+    "BlobsChapter",
+    "BranchesChapter",
     "Chapter",
     "Conformance",
-    "DamageReports",
-    "Errors",
-    "Identity",
-    "Lifecycle",
-    "Listings",
-    "Locks",
-    "Ordering",
-    "Reads",
-    "Reopening",
-    "Surviving",
-    "Trashing",
-    "UnknownThings",
-    "Versions",
+    "DamageChapter",
+    "DurabilityChapter",
+    "ErrorsChapter",
+    "IdentityChapter",
+    "LifecycleChapter",
+    "ListingChapter",
+    "LocksChapter",
+    "OrderChapter",
+    "ReadingChapter",
+    "ReopeningChapter",
+    "TextChapter",
+    "TrashChapter",
+    "UnknownDataChapter",
+    "VersionsChapter",
 ]

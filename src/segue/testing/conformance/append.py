@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from segue.errors import ConflictError, SessionExistsError, UsageError, WriterStoppedError
 from segue.model import Decision, Overview, ScopeChanged, TitleChanged, Turn, Unknown, fold
-from segue.testing.conformance.chapter import ID, Chapter, begin, keep, names
+from segue.testing.conformance.chapter import ID, Chapter, create_and_close, create_session, event_ids
 from segue.testing.events import every_kind, fork, metadata, moment, status, turn, turns
 
 if TYPE_CHECKING:
@@ -76,10 +76,10 @@ MISFITS: dict[str, Event] = {
 }
 
 
-class Append(Chapter):
+class AppendChapter(Chapter):
     def test_a_session_begins_with_all_its_first_events(self, store: Store) -> None:
-        with begin(store, *turns(1, 2)) as writer:
-            assert names(store) == ["turn-1", "turn-2"]
+        with create_session(store, *turns(1, 2)) as writer:
+            assert event_ids(store) == ["turn-1", "turn-2"]
             assert writer.append(turn(3)).seqs == (4,)
         assert [event.seq for event in store.read(ID)] == [1, 2, 3, 4]
 
@@ -93,110 +93,110 @@ class Append(Chapter):
             assert _without_turns(writer.overview) == _without_turns(store.load(ID))
 
     def test_every_kind_of_event_comes_back_from_one_append(self, store: Store) -> None:
-        with begin(store) as writer:
+        with create_session(store) as writer:
             assert writer.append(*every_kind()).seqs == tuple(range(2, 2 + len(every_kind())))
         assert list(store.read(ID)) == _numbered([metadata(ID), *every_kind()])
 
     def test_every_kind_of_event_can_be_among_the_first(self, store: Store) -> None:
-        keep(store, *every_kind())
+        create_and_close(store, *every_kind())
         assert list(store.read(ID)) == _numbered([metadata(ID), *every_kind()])
 
     def test_the_overview_is_always_that_of_the_last_append(self, store: Store) -> None:
-        with begin(store) as writer:
+        with create_session(store) as writer:
             for event in (*turns(1, 3), *every_kind()):
-                writer.append(event, fresh=True)
+                writer.append(event, ids_are_new=True)
                 assert _without_turns(writer.overview) == _without_turns(store.load(ID))
 
     def test_an_empty_append_is_acknowledged_and_records_nothing(self, store: Store) -> None:
-        with begin(store, turn(1)) as writer:
+        with create_session(store, turn(1)) as writer:
             assert writer.append().seqs == ()
             assert writer.append(turn(2)).seqs == (3,)
-        assert names(store) == ["turn-1", "turn-2"]
+        assert event_ids(store) == ["turn-1", "turn-2"]
 
     def test_the_number_an_event_brings_does_not_count(self, store: Store) -> None:
-        with begin(store) as writer:
+        with create_session(store) as writer:
             assert writer.append(replace(turn(1), seq=99)).seqs == (2,)
             assert writer.append(replace(turn(1), seq=7)).seqs == (2,)
-            assert writer.append(replace(turn(2), seq=1), fresh=True).seqs == (3,)
+            assert writer.append(replace(turn(2), seq=1), ids_are_new=True).seqs == (3,)
         assert [event.seq for event in store.read(ID)] == [1, 2, 3]
 
     def test_a_session_cannot_begin_with_the_same_id_twice(self, store: Store) -> None:
         for again in (turn(1), turn(1, "something else")):
             with pytest.raises((ConflictError, UsageError)):
-                begin(store, turn(1), turn(2), again)
+                create_session(store, turn(1), turn(2), again)
         assert list(store.ids()) == []
 
     def test_the_same_id_again_is_one_append(self, store: Store) -> None:
-        with begin(store, turn(1)) as writer:
+        with create_session(store, turn(1)) as writer:
             assert writer.append(turn(2)).seqs == (3,)
             assert writer.append(turn(2)).seqs == (3,)
             assert writer.append(turn(1)).seqs == (2,)
-        assert names(store) == ["turn-1", "turn-2"]
+        assert event_ids(store) == ["turn-1", "turn-2"]
 
     def test_the_same_id_again_is_one_append_for_the_next_writer(self, store: Store) -> None:
-        keep(store, *turns(1, 40), *every_kind())
+        create_and_close(store, *turns(1, 40), *every_kind())
         with store.open(ID) as writer:
             assert writer.append(*turns(1, 40), *every_kind()).seqs == tuple(range(2, 42 + len(every_kind())))
-        assert names(store) == [event.id for event in (*turns(1, 40), *every_kind())]
+        assert event_ids(store) == [event.id for event in (*turns(1, 40), *every_kind())]
 
     def test_a_fresh_id_is_known_to_a_later_retry(self, store: Store) -> None:
-        with begin(store) as writer:
+        with create_session(store) as writer:
             writer.append(turn(1))
-            writer.append(turn(2), fresh=True)
-            writer.append(turn(3), turn(4), fresh=True)
+            writer.append(turn(2), ids_are_new=True)
+            writer.append(turn(3), turn(4), ids_are_new=True)
             assert writer.append(*turns(1, 5)).seqs == (2, 3, 4, 5, 6)
 
     def test_the_same_id_twice_in_one_append_is_recorded_once(self, store: Store) -> None:
-        with begin(store) as writer:
+        with create_session(store) as writer:
             assert writer.append(turn(1), turn(2), turn(1)).seqs == (2, 3, 2)
-        assert names(store) == ["turn-1", "turn-2"]
+        assert event_ids(store) == ["turn-1", "turn-2"]
 
     def test_a_retry_adds_what_is_missing(self, store: Store) -> None:
-        with begin(store, *turns(1, 2)) as writer:
+        with create_session(store, *turns(1, 2)) as writer:
             assert writer.append(*turns(2, 4)).seqs == (3, 4, 5)
-        assert names(store) == ["turn-1", "turn-2", "turn-3", "turn-4"]
+        assert event_ids(store) == ["turn-1", "turn-2", "turn-3", "turn-4"]
 
     def test_the_same_id_with_other_content_is_a_conflict_and_records_nothing(self, store: Store) -> None:
-        with begin(store, turn(1)) as writer:
+        with create_session(store, turn(1)) as writer:
             for impostor in (turn(1, "something else"), TitleChanged(title="x", timestamp=moment(1), id="turn-1")):
                 with pytest.raises(ConflictError):
                     writer.append(turn(2), impostor)
             with pytest.raises(ConflictError):
                 writer.append(turn(3), turn(3, "something else"))
-            assert names(store) == ["turn-1"]
+            assert event_ids(store) == ["turn-1"]
             assert writer.append(turn(2)).seqs == (3,)
 
     @pytest.mark.parametrize("wrong", MALFORMED)
     def test_a_malformed_event_is_refused_with_all_that_came_with_it(self, store: Store, wrong: str) -> None:
-        with begin(store, turn(0)) as writer:
+        with create_session(store, turn(0)) as writer:
             before = writer.overview
-            for fresh in (False, True):
+            for ids_are_new in (False, True):
                 with pytest.raises(UsageError):
-                    writer.append(MALFORMED[wrong], fresh=fresh)
+                    writer.append(MALFORMED[wrong], ids_are_new=ids_are_new)
                 with pytest.raises(UsageError):
-                    writer.append(turn(7), MALFORMED[wrong], turn(8), fresh=fresh)
+                    writer.append(turn(7), MALFORMED[wrong], turn(8), ids_are_new=ids_are_new)
             assert writer.overview == before
-            assert names(store) == ["turn-0"]
+            assert event_ids(store) == ["turn-0"]
             assert writer.append(turn(9)).seqs == (3,)
-        assert names(store) == ["turn-0", "turn-9"]
+        assert event_ids(store) == ["turn-0", "turn-9"]
 
     @pytest.mark.parametrize("wrong", MISFITS)
     def test_an_event_that_does_not_fit_is_a_conflict(self, store: Store, wrong: str) -> None:
-        with begin(store) as writer:
-            for fresh in (False, True):
+        with create_session(store) as writer:
+            for ids_are_new in (False, True):
                 with pytest.raises(ConflictError):
-                    writer.append(turn(7), MISFITS[wrong], fresh=fresh)
+                    writer.append(turn(7), MISFITS[wrong], ids_are_new=ids_are_new)
             assert writer.append(turn(9)).seqs == (2,)
-        assert names(store) == ["turn-9"]
+        assert event_ids(store) == ["turn-9"]
 
     @pytest.mark.parametrize("wrong", MALFORMED)
     def test_a_session_with_a_malformed_beginning_is_not_made(self, harness: Harness, store: Store, wrong: str) -> None:
         before = harness.snapshot()
         with pytest.raises(UsageError):
-            begin(store, turn(0), MALFORMED[wrong])
+            create_session(store, turn(0), MALFORMED[wrong])
         assert list(store.ids()) == []
         assert harness.snapshot() == before
-        keep(store)
+        create_and_close(store)
 
     def test_a_session_without_its_metadata_is_not_made(self, store: Store) -> None:
         beginnings: list[list[Event]] = [[], [turn(1)], [metadata("another")], [turn(1), metadata(ID)]]
@@ -206,32 +206,32 @@ class Append(Chapter):
         assert list(store.ids()) == []
 
     def test_a_closed_writer_takes_nothing_more(self, store: Store) -> None:
-        with begin(store, turn(1)) as writer:
+        with create_session(store, turn(1)) as writer:
             pass
         writer.close()
-        for fresh in (False, True):
+        for ids_are_new in (False, True):
             with pytest.raises(WriterStoppedError):
-                writer.append(turn(2), fresh=fresh)
+                writer.append(turn(2), ids_are_new=ids_are_new)
         with pytest.raises(WriterStoppedError):
             writer.put_blob(b"late")
-        assert names(store) == ["turn-1"]
+        assert event_ids(store) == ["turn-1"]
 
     def test_a_closed_writer_does_not_disturb_the_next(self, store: Store) -> None:
-        first = begin(store)
+        first = create_session(store)
         first.close()
         with store.open(ID) as second:
             first.close()
             assert store.owner(ID) is not None
             second.append(turn(1))
-        assert names(store) == ["turn-1"]
+        assert event_ids(store) == ["turn-1"]
 
     def test_threads_can_share_a_writer(self, store: Store) -> None:
         seqs: list[int] = []
-        with begin(store) as writer:
+        with create_session(store) as writer:
 
             def add(first: int) -> None:
                 for event in turns(first, first + 9):
-                    seqs.extend(writer.append(event, fresh=first % 200 == 0).seqs)
+                    seqs.extend(writer.append(event, ids_are_new=first % 200 == 0).seqs)
 
             threads = [threading.Thread(target=add, args=(100 * number,)) for number in range(1, 5)]
             for thread in threads:
@@ -240,7 +240,7 @@ class Append(Chapter):
                 thread.join()
         assert sorted(seqs) == list(range(2, 42))
         for first in (100, 200, 300, 400):
-            own = [name for name in names(store) if name.startswith(f"turn-{first // 100}")]
+            own = [name for name in event_ids(store) if name.startswith(f"turn-{first // 100}")]
             assert own == [event.id for event in turns(first, first + 9)]
 
     def test_of_many_who_create_a_session_one_wins(self, store: Store) -> None:
@@ -249,7 +249,7 @@ class Append(Chapter):
 
         def create(number: int) -> None:
             try:
-                writer = begin(store, turn(number))
+                writer = create_session(store, turn(number))
             except SessionExistsError:
                 lost.append(number)
             else:
@@ -263,12 +263,12 @@ class Append(Chapter):
             thread.join()
         assert len(won) == 1
         assert len(lost) == 7
-        assert names(store) == [f"turn-{won[0]}"]
+        assert event_ids(store) == [f"turn-{won[0]}"]
 
     def test_what_is_done_to_an_event_afterwards_does_not_reach_the_store(self, store: Store) -> None:
         native: dict[str, object] = {"x": [1]}
         scope: dict[str, object] = {"read": ["a"]}
-        with begin(store) as writer:
+        with create_session(store) as writer:
             writer.append(turn(1, native=native), ScopeChanged(scope=scope, timestamp=moment(2), id="scope"))
             for value in (native["x"], scope["read"]):
                 assert isinstance(value, list)

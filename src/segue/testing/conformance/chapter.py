@@ -28,15 +28,15 @@ class Chapter:
         store.close()
 
 
-def begin(store: Store, *events: Event, session_id: str = ID) -> Writer:
+def create_session(store: Store, *events: Event, session_id: str = ID) -> Writer:
     return store.create(session_id, [metadata(session_id), *events])
 
 
-def keep(store: Store, *events: Event, session_id: str = ID) -> None:
+def create_and_close(store: Store, *events: Event, session_id: str = ID) -> None:
     """A session that was made and left."""
-    begin(store, *events, session_id=session_id).close()
+    create_session(store, *events, session_id=session_id).close()
 
 
-def names(store: Store, session_id: str = ID) -> list[str]:
+def event_ids(store: Store, session_id: str = ID) -> list[str]:
     """The ids of what is recorded, without the metadata."""
     return [event.id for event in store.read(session_id)][1:]

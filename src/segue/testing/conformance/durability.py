@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from segue.store import Durability
-from segue.testing.conformance.chapter import ID, Chapter, begin, keep, names
+from segue.testing.conformance.chapter import ID, Chapter, create_and_close, create_session, event_ids
 from segue.testing.events import every_kind, status, turn, turns
 
 if TYPE_CHECKING:
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from segue.testing.harness import Harness
 
 
-class Surviving(Chapter):
+class DurabilityChapter(Chapter):
     def test_a_receipt_promises_what_the_store_can(self, store: Store) -> None:
         promised = store.capabilities.durability
-        with begin(store) as writer:
-            receipts = [writer.append(turn(1)), writer.append(turn(2), fresh=True), writer.append(*turns(2, 4))]
+        with create_session(store) as writer:
+            receipts = [writer.append(turn(1)), writer.append(turn(2), ids_are_new=True), writer.append(*turns(2, 4))]
             receipts += [writer.append(), writer.append(turn(1))]
         with store.open(ID) as writer:
             receipts.append(writer.append(turn(5)))
@@ -29,24 +29,24 @@ class Surviving(Chapter):
     def test_every_append_survives_a_power_cut_as_promised(self, harness: Harness) -> None:
         for number in range(1, 8):
             store = harness.make()
-            writer = begin(store) if number == 1 or _forgets(store) else store.open(ID)
+            writer = create_session(store) if number == 1 or _forgets(store) else store.open(ID)
             receipt = writer.append(turn(number))
             expected = [f"turn-{n}" for n in range(1, number + 1)]
             harness.power_cut()
             after = harness.make()
             if receipt.durability >= Durability.SYNCED:
-                assert names(after) == expected
+                assert event_ids(after) == expected
             elif receipt.durability == Durability.VOLATILE:
                 assert list(after.ids()) == []
             else:
-                assert names(after) == expected[: len(names(after))]
+                assert event_ids(after) == expected[: len(event_ids(after))]
                 return
 
     def test_a_conversation_survives_a_power_cut_whole_and_in_order(self, harness: Harness) -> None:
         store = harness.make()
-        with begin(store) as writer:
+        with create_session(store) as writer:
             for event in (*turns(1, 150), *every_kind()):
-                writer.append(event, fresh=True)
+                writer.append(event, ids_are_new=True)
         session = store.load(ID)
         harness.power_cut()
         after = harness.make()
@@ -59,27 +59,27 @@ class Surviving(Chapter):
     def test_creating_survives_a_power_cut_as_promised(self, harness: Harness) -> None:
         store = harness.make()
         for number in range(5):
-            begin(store, *turns(1, number), session_id=f"session-{number}")
+            create_session(store, *turns(1, number), session_id=f"session-{number}")
         harness.power_cut()
         after = harness.make()
         if _forgets(store):
             assert list(after.ids()) == []
         elif _is_synced(store):
             assert sorted(after.ids()) == [f"session-{number}" for number in range(5)]
-            assert [len(names(after, f"session-{number}")) for number in range(5)] == list(range(5))
+            assert [len(event_ids(after, f"session-{number}")) for number in range(5)] == list(range(5))
 
     def test_an_append_of_many_survives_whole_or_not_at_all(self, harness: Harness) -> None:
         store = harness.make()
-        writer = begin(store)
+        writer = create_session(store)
         receipt = writer.append(*turns(1, 30))
         harness.power_cut()
         after = harness.make()
-        found = names(after) if ID in set(after.ids()) else []
+        found = event_ids(after) if ID in set(after.ids()) else []
         assert len(found) in {0, 30}
         assert len(found) == 30 or receipt.durability < Durability.SYNCED
 
     def test_a_retry_after_a_kill_is_as_durable_as_the_first_try(self, harness: Harness) -> None:
-        begin(harness.make(), *turns(1, 2))
+        create_session(harness.make(), *turns(1, 2))
         harness.kill()
         store = harness.make()
         if _forgets(store):
@@ -87,38 +87,38 @@ class Surviving(Chapter):
             return
         receipt = store.open(ID).append(*turns(1, 2))
         harness.power_cut()
-        assert names(harness.make()) == ["turn-1", "turn-2"] or receipt.durability < Durability.SYNCED
+        assert event_ids(harness.make()) == ["turn-1", "turn-2"] or receipt.durability < Durability.SYNCED
 
     def test_what_was_written_survives_a_kill(self, harness: Harness) -> None:
         store = harness.make()
-        receipt = begin(store, turn(1)).append(turn(2), status("completed"))
+        receipt = create_session(store, turn(1)).append(turn(2), status("completed"))
         harness.kill()
         after = harness.make()
         if receipt.durability >= Durability.WRITTEN:
-            assert names(after) == ["turn-1", "turn-2", "completed-0"]
+            assert event_ids(after) == ["turn-1", "turn-2", "completed-0"]
         else:
             assert list(after.ids()) == []
 
     def test_deleting_survives_a_power_cut_as_promised(self, harness: Harness) -> None:
         store = harness.make()
-        keep(store, turn(1), session_id="kept")
-        keep(store, turn(1))
+        create_and_close(store, turn(1), session_id="kept")
+        create_and_close(store, turn(1))
         store.delete(ID)
         harness.power_cut()
         assert list(harness.make().ids()) == ([] if _forgets(store) else ["kept"])
 
     def test_a_session_made_anew_is_the_new_one_after_a_power_cut(self, harness: Harness) -> None:
         store = harness.make()
-        keep(store, turn(1))
+        create_and_close(store, turn(1))
         store.delete(ID)
-        keep(store, turn(2))
+        create_and_close(store, turn(2))
         harness.power_cut()
         after = harness.make()
-        assert [names(after, id) for id in after.ids()] == ([] if _forgets(store) else [["turn-2"]])
+        assert [event_ids(after, id) for id in after.ids()] == ([] if _forgets(store) else [["turn-2"]])
 
     def test_a_blob_survives_a_power_cut_as_promised(self, harness: Harness) -> None:
         store = harness.make()
-        writer = begin(store)
+        writer = create_session(store)
         name = writer.put_blob(b"an image")
         harness.power_cut()
         after = harness.make()

@@ -9,7 +9,7 @@ import pytest
 
 from segue.errors import DiskFullError, NotFoundError, SegueError, StorageError, WriterStoppedError
 from segue.store import Durability
-from segue.testing.conformance.chapter import ID, Chapter, begin, keep, names
+from segue.testing.conformance.chapter import ID, Chapter, create_and_close, create_session, event_ids
 from segue.testing.events import turn, turns
 
 if TYPE_CHECKING:
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 NUMBERS = (errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.ENODEV)
 
 
-class Errors(Chapter):
+class ErrorsChapter(Chapter):
     def test_an_error_says_what_and_what_to_do_next(self, store: Store) -> None:
-        keep(store)
-        with begin(store, session_id="used"):
+        create_and_close(store)
+        with create_session(store, session_id="used"):
             attempts = (
                 lambda: store.open("used", timeout_seconds=0),
                 lambda: store.delete("used"),
-                lambda: begin(store),
+                lambda: create_session(store),
                 lambda: store.load("a/b"),
                 lambda: store.recover(ID),
             )
@@ -42,27 +42,27 @@ class Errors(Chapter):
 
     @pytest.mark.parametrize("number", NUMBERS, ids=errno.errorcode.get)
     def test_a_failed_write_records_nothing(self, harness: Harness, store: Store, number: int) -> None:
-        with begin(store, turn(1)) as writer:
+        with create_session(store, turn(1)) as writer:
             if not _can_fail(store):
                 assert writer.append(turn(2)).durability == Durability.VOLATILE
                 return
             harness.fail_write(number)
             with pytest.raises(StorageError) as caught:
                 writer.append(turn(2), turn(3))
-            assert names(store) == ["turn-1"]
+            assert event_ids(store) == ["turn-1"]
             if number in {errno.ENOSPC, errno.EDQUOT}:
                 assert isinstance(caught.value, DiskFullError)
                 assert writer.append(turn(2)).seqs == (3,)
             else:
                 with pytest.raises(WriterStoppedError):
                     writer.append(turn(2))
-        expected = names(store)
+        expected = event_ids(store)
         harness.power_cut()
-        assert names(harness.make()) == (expected if _is_synced(store) else expected[:1])
+        assert event_ids(harness.make()) == (expected if _is_synced(store) else expected[:1])
 
     @pytest.mark.parametrize("number", NUMBERS, ids=errno.errorcode.get)
     def test_a_failed_sync_stops_the_writer_for_good(self, harness: Harness, store: Store, number: int) -> None:
-        with begin(store, turn(1)) as writer:
+        with create_session(store, turn(1)) as writer:
             if not _is_synced(store):
                 assert writer.append(turn(2)).durability < Durability.SYNCED
                 return
@@ -72,29 +72,29 @@ class Errors(Chapter):
             for _ in range(2):
                 with pytest.raises(StorageError):
                     writer.append(turn(3))
-            assert names(store) == ["turn-1"]
-        assert names(store) == ["turn-1"]
+            assert event_ids(store) == ["turn-1"]
+        assert event_ids(store) == ["turn-1"]
         with store.open(ID) as successor:
             assert successor.append(turn(2)).seqs == (3,)
         harness.power_cut()
-        assert names(harness.make()) == ["turn-1", "turn-2"]
+        assert event_ids(harness.make()) == ["turn-1", "turn-2"]
 
     @pytest.mark.parametrize("number", NUMBERS, ids=errno.errorcode.get)
     def test_a_session_that_could_not_be_made_is_not_there(self, harness: Harness, store: Store, number: int) -> None:
         if not _can_fail(store):
-            assert begin(store).append(turn(1)).durability == Durability.VOLATILE
+            assert create_session(store).append(turn(1)).durability == Durability.VOLATILE
             return
         for fail in (harness.fail_write, harness.fail_sync):
             fail(number)
             with pytest.raises(StorageError):
-                begin(store, *turns(1, 2))
+                create_session(store, *turns(1, 2))
             assert list(store.ids()) == []
             assert store.owner(ID) is None
-        keep(store, turn(3))
-        assert names(store) == ["turn-3"]
+        create_and_close(store, turn(3))
+        assert event_ids(store) == ["turn-3"]
 
     def test_a_full_disk_hinders_no_reader_and_no_deletion(self, harness: Harness, store: Store) -> None:
-        keep(store, *turns(1, 3))
+        create_and_close(store, *turns(1, 3))
         if _can_fail(store):
             harness.fail_write(errno.ENOSPC)
         session = store.load(ID)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from segue.errors import InvalidIdError, NotFoundError, SessionExistsError
-from segue.testing.conformance.chapter import ID, Chapter, begin, keep, names
+from segue.testing.conformance.chapter import ID, Chapter, create_and_close, create_session, event_ids
 from segue.testing.events import metadata, turn, turns
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ ILLEGAL = (
 )
 
 
-class Identity(Chapter):
+class IdentityChapter(Chapter):
     @pytest.mark.parametrize("session_id", ILLEGAL)
     def test_an_illegal_id_is_refused_by_every_method(self, harness: Harness, store: Store, session_id: str) -> None:
         before = harness.snapshot()
@@ -62,47 +62,47 @@ class Identity(Chapter):
     @pytest.mark.parametrize("method", QUESTIONS)
     @pytest.mark.parametrize("other", [ID[:-1], ID + "1", ID.upper(), ID + ".jsonl"])
     def test_an_id_that_is_nearly_that_of_a_session_is_not_found(self, store: Store, method: str, other: str) -> None:
-        keep(store, turn(1))
+        create_and_close(store, turn(1))
         with pytest.raises(NotFoundError):
             QUESTIONS[method](store, other)
-        assert names(store) == ["turn-1"]
+        assert event_ids(store) == ["turn-1"]
 
     def test_nobody_owns_a_session_that_is_not_there(self, store: Store) -> None:
         assert store.owner(ID) is None
 
     def test_odd_ids_are_sessions_of_their_own(self, store: Store) -> None:
         for number, session_id in enumerate(ODD_BUT_LEGAL):
-            keep(store, turn(number), session_id=session_id)
+            create_and_close(store, turn(number), session_id=session_id)
         assert sorted(store.ids()) == sorted(ODD_BUT_LEGAL)
         for number, session_id in enumerate(ODD_BUT_LEGAL):
-            assert names(store, session_id) == [f"turn-{number}"]
+            assert event_ids(store, session_id) == [f"turn-{number}"]
             assert store.load(session_id).id == session_id
 
     def test_deleting_takes_exactly_one(self, store: Store) -> None:
         for session_id in ("ab", "abc", "ab.c", "ab-c", "a"):
-            keep(store, session_id=session_id)
+            create_and_close(store, session_id=session_id)
         store.delete("ab")
         assert sorted(store.ids()) == ["a", "ab-c", "ab.c", "abc"]
         with pytest.raises(NotFoundError):
             store.delete("ab")
 
     def test_a_deleted_id_can_be_used_again(self, store: Store) -> None:
-        keep(store, *turns(1, 3))
+        create_and_close(store, *turns(1, 3))
         store.delete(ID)
-        keep(store, turn(9))
-        assert names(store) == ["turn-9"]
+        create_and_close(store, turn(9))
+        assert event_ids(store) == ["turn-9"]
 
     def test_an_id_is_taken_once(self, store: Store) -> None:
-        keep(store, turn(1))
+        create_and_close(store, turn(1))
         with pytest.raises(SessionExistsError) as caught:
-            begin(store, turn(2))
+            create_session(store, turn(2))
         assert caught.value.session_id == ID
-        assert names(store) == ["turn-1"]
+        assert event_ids(store) == ["turn-1"]
 
     def test_an_id_is_taken_while_its_writer_lives(self, store: Store) -> None:
-        with begin(store, turn(1)) as writer:
+        with create_session(store, turn(1)) as writer:
             with pytest.raises(SessionExistsError):
-                begin(store)
+                create_session(store)
             assert writer.append(turn(2)).seqs == (3,)
 
     def test_the_store_has_an_address(self, store: Store) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from segue.testing.conformance.chapter import ID, Chapter, begin, keep, names
+from segue.testing.conformance.chapter import ID, Chapter, create_and_close, create_session, event_ids
 from segue.testing.events import metadata, status, turn, turns
 
 if TYPE_CHECKING:
@@ -15,28 +15,28 @@ if TYPE_CHECKING:
     from segue.testing.harness import Harness
 
 
-class Lifecycle(Chapter):
+class LifecycleChapter(Chapter):
     def test_a_session_is_active_while_its_writer_lives(self, store: Store) -> None:
-        with begin(store, turn(1)) as writer:
+        with create_session(store, turn(1)) as writer:
             assert _status(store) == "active"
             writer.append(turn(2))
             assert _status(store) == "active"
             assert writer.overview.status == "active"
 
     def test_an_active_session_without_a_writer_reads_as_interrupted(self, store: Store) -> None:
-        keep(store, turn(1))
+        create_and_close(store, turn(1))
         assert _status(store) == "interrupted"
 
     def test_readers_conclude_it_and_record_nothing(self, harness: Harness, store: Store) -> None:
-        keep(store, turn(1))
+        create_and_close(store, turn(1))
         before, revision = harness.snapshot(), store.revision(ID)
         assert _status(store) == "interrupted"
-        assert names(store) == ["turn-1"]
+        assert event_ids(store) == ["turn-1"]
         assert store.revision(ID) == revision
         assert harness.snapshot() == before
 
     def test_it_is_active_again_as_soon_as_somebody_writes(self, store: Store) -> None:
-        keep(store, turn(1))
+        create_and_close(store, turn(1))
         with store.open(ID) as writer:
             assert _status(store) == "active"
             assert writer.overview.status == "active"
@@ -44,7 +44,7 @@ class Lifecycle(Chapter):
 
     @pytest.mark.parametrize("word", ["paused", "completed", "interrupted"])
     def test_what_was_recorded_stays(self, store: Store, word: Status) -> None:
-        with begin(store, turn(1)) as writer:
+        with create_session(store, turn(1)) as writer:
             writer.append(status(word))
             assert _status(store) == word
         assert _status(store) == word
@@ -56,7 +56,7 @@ class Lifecycle(Chapter):
         assert _status(store) == word
 
     def test_the_last_word_counts(self, store: Store) -> None:
-        with begin(store) as writer:
+        with create_session(store) as writer:
             words: tuple[Status, ...] = ("paused", "active", "completed", "active", "interrupted", "paused", "active")
             for number, word in enumerate(words):
                 writer.append(status(word, number), turn(number))
@@ -71,19 +71,19 @@ class Lifecycle(Chapter):
 
     def test_a_writer_that_is_killed_leaves_an_interrupted_session(self, harness: Harness) -> None:
         store = harness.make()
-        writer = begin(store, *turns(1, 3))
+        writer = create_session(store, *turns(1, 3))
         harness.kill()
         store = harness.make()
         if store.capabilities.shared:
             assert _status(store) == "interrupted"
-            assert names(store) == ["turn-1", "turn-2", "turn-3"]
+            assert event_ids(store) == ["turn-1", "turn-2", "turn-3"]
             assert writer.overview.status == "active"
         else:
             assert list(store.ids()) == []
 
     def test_a_killed_writers_last_word_stays(self, harness: Harness) -> None:
         store = harness.make()
-        writer = begin(store, status("completed"))
+        writer = create_session(store, status("completed"))
         harness.kill()
         store = harness.make()
         assert [_status(store, id) for id in store.ids()] == ["completed"] * store.capabilities.shared

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from segue.errors import DamagedError
 from segue.model import head_of, last_activity
-from segue.testing.conformance.chapter import ID, Chapter, begin, keep
+from segue.testing.conformance.chapter import ID, Chapter, create_and_close, create_session
 from segue.testing.events import every_kind, fork, status, turn, turns
 
 if TYPE_CHECKING:
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from segue.testing.harness import Harness
 
 
-class Listings(Chapter):
+class ListingChapter(Chapter):
     def test_every_session_is_listed_once(self, store: Store) -> None:
         made = [f"session-{number}" for number in range(40)]
         for number, session_id in enumerate(made):
-            keep(store, *turns(1, number % 5), session_id=session_id)
+            create_and_close(store, *turns(1, number % 5), session_id=session_id)
         assert sorted(store.ids()) == sorted(made)
         assert sorted(head.id for head in store.heads()) == sorted(made)
 
     def test_a_head_says_what_the_session_says(self, store: Store) -> None:
-        keep(store, *every_kind(), session_id="every-kind")
-        keep(store, *turns(1, 200), session_id="long")
-        keep(store, *turns(1, 3), fork("other", 1), session_id="forked")
-        keep(store, session_id="empty")
-        with begin(store, turn(1), status("active"), session_id="alive"):
+        create_and_close(store, *every_kind(), session_id="every-kind")
+        create_and_close(store, *turns(1, 200), session_id="long")
+        create_and_close(store, *turns(1, 3), fork("other", 1), session_id="forked")
+        create_and_close(store, session_id="empty")
+        with create_session(store, turn(1), status("active"), session_id="alive"):
             heads = _heads(store)
             assert sorted(heads) == ["alive", "empty", "every-kind", "forked", "long"]
             for session_id, head in heads.items():
@@ -44,25 +44,25 @@ class Listings(Chapter):
         assert heads["every-kind"].tags == ("ux", "later")
 
     def test_a_listing_is_never_older_than_the_last_append(self, store: Store) -> None:
-        with begin(store, session_id="one") as one, begin(store, session_id="two") as two:
+        with create_session(store, session_id="one") as one, create_session(store, session_id="two") as two:
             for number in range(1, 20):
                 (one if number % 2 else two).append(turn(number))
                 assert {head.turn_count for head in store.heads()} == {number // 2, (number + 1) // 2}
 
     def test_a_listing_shows_what_was_made_and_removed_since_the_last(self, store: Store) -> None:
-        keep(store, session_id="one")
+        create_and_close(store, session_id="one")
         assert sorted(_heads(store)) == ["one"]
-        keep(store, turn(1), session_id="two")
+        create_and_close(store, turn(1), session_id="two")
         assert sorted(_heads(store)) == ["one", "two"]
         store.delete("one")
         assert sorted(_heads(store)) == ["two"]
         store.delete("two")
-        keep(store, *turns(1, 3), session_id="two")
+        create_and_close(store, *turns(1, 3), session_id="two")
         assert _heads(store)["two"].turn_count == 3
 
     def test_another_store_object_sees_the_same_if_the_store_is_shared(self, harness: Harness, store: Store) -> None:
         other = harness.make()
-        with begin(store, turn(1)) as writer:
+        with create_session(store, turn(1)) as writer:
             writer.append(turn(2))
             expected = _heads(store) if store.capabilities.shared else {}
             assert _heads(other) == expected
@@ -72,14 +72,14 @@ class Listings(Chapter):
 
     def test_one_can_delete_while_listing(self, store: Store) -> None:
         for number in range(20):
-            keep(store, session_id=f"session-{number}")
+            create_and_close(store, session_id=f"session-{number}")
         for head in store.heads():
             store.delete(head.id)
         assert list(store.heads()) == []
 
     def test_an_unreadable_session_is_listed_and_hides_no_other(self, harness: Harness, store: Store) -> None:
-        keep(store, *turns(1, 3))
-        keep(store, turn(1), session_id="sound")
+        create_and_close(store, *turns(1, 3))
+        create_and_close(store, turn(1), session_id="sound")
         sound = store.head("sound")
         if not store.capabilities.can_be_damaged:
             assert [head.damage for head in store.heads()] == ["", ""]
@@ -93,7 +93,7 @@ class Listings(Chapter):
         assert store.head(ID).damage == heads[ID].damage
 
     def test_a_session_whose_beginning_is_lost_is_listed(self, harness: Harness, store: Store) -> None:
-        keep(store, turn(1))
+        create_and_close(store, turn(1))
         if not store.capabilities.can_be_damaged:
             assert store.head(ID).damage == ""
             return
@@ -105,7 +105,7 @@ class Listings(Chapter):
                 attempt(ID)
 
     def test_an_append_cut_short_is_no_damage_in_a_listing(self, harness: Harness, store: Store) -> None:
-        keep(store, *turns(1, 3))
+        create_and_close(store, *turns(1, 3))
         before = store.head(ID)
         if store.capabilities.can_be_damaged:
             harness.tear(ID, turn(4))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from segue.errors import SessionLockedError
-from segue.testing.conformance.chapter import ID, Chapter, begin, keep, names
+from segue.testing.conformance.chapter import ID, Chapter, create_and_close, create_session, event_ids
 from segue.testing.events import START, turn
 from segue.testing.process import OtherProcess
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from segue.testing.harness import Harness
 
 
-class Locks(Chapter):
+class LocksChapter(Chapter):
     @pytest.mark.parametrize("timeout_seconds", [0, 0.02])
     def test_the_second_writer_is_told_who_the_first_is(self, store: Store, timeout_seconds: float) -> None:
-        with begin(store, turn(1)) as writer:
+        with create_session(store, turn(1)) as writer:
             with pytest.raises(SessionLockedError) as caught:
                 store.open(ID, timeout_seconds=timeout_seconds)
             assert (caught.value.session_id, caught.value.pid) == (ID, os.getpid())
@@ -31,15 +31,15 @@ class Locks(Chapter):
             assert caught.value.since is not None
             assert caught.value.since > START
             writer.append(turn(2))
-        assert names(store) == ["turn-1", "turn-2"]
+        assert event_ids(store) == ["turn-1", "turn-2"]
 
     def test_a_second_writer_who_opened_is_as_exclusive_as_one_who_created(self, store: Store) -> None:
-        keep(store)
+        create_and_close(store)
         with store.open(ID), pytest.raises(SessionLockedError):
             store.open(ID, timeout_seconds=0)
 
     def test_the_owner_is_known_as_long_as_it_lives(self, store: Store) -> None:
-        with begin(store):
+        with create_session(store):
             owner = store.owner(ID)
             assert owner is not None
             assert (owner.pid, owner.host) == (os.getpid(), socket.gethostname())
@@ -54,14 +54,14 @@ class Locks(Chapter):
         assert store.owner(ID) is None
 
     def test_closing_lets_the_next_writer_in(self, store: Store) -> None:
-        keep(store)
+        create_and_close(store)
         for number in range(1, 20):
             with store.open(ID, timeout_seconds=0) as writer:
                 writer.append(turn(number))
-        assert len(names(store)) == 19
+        assert len(event_ids(store)) == 19
 
     def test_who_waits_gets_in_when_the_first_leaves(self, store: Store) -> None:
-        first = begin(store, turn(1))
+        first = create_session(store, turn(1))
         got: list[Writer] = []
         waiting = threading.Thread(target=lambda: got.append(store.open(ID, timeout_seconds=60)))
         waiting.start()
@@ -70,10 +70,10 @@ class Locks(Chapter):
         waiting.join()
         got[0].append(turn(3))
         got[0].close()
-        assert names(store) == ["turn-1", "turn-2", "turn-3"]
+        assert event_ids(store) == ["turn-1", "turn-2", "turn-3"]
 
     def test_who_looks_for_the_owner_is_never_in_the_way(self, store: Store) -> None:
-        keep(store)
+        create_and_close(store)
         done = threading.Event()
         seen: list[object] = []
 
@@ -99,7 +99,7 @@ class Locks(Chapter):
         assert seen
 
     def test_looking_for_the_owner_leaves_no_trace(self, harness: Harness, store: Store) -> None:
-        keep(store)
+        create_and_close(store)
         before = harness.snapshot()
         assert store.owner(ID) is None
         assert harness.snapshot() == before
@@ -109,14 +109,14 @@ class Locks(Chapter):
             assert harness.snapshot() == before
 
     def test_sessions_have_a_writer_each(self, store: Store) -> None:
-        with begin(store, session_id="one") as one, begin(store, session_id="two") as two:
+        with create_session(store, session_id="one") as one, create_session(store, session_id="two") as two:
             assert one.append(turn(1)).seqs == two.append(turn(1)).seqs
             one.close()
             assert store.owner("one") is None
             assert store.owner("two") is not None
 
     def test_a_session_in_use_is_not_deleted(self, harness: Harness, store: Store) -> None:
-        with begin(store, turn(1)) as writer:
+        with create_session(store, turn(1)) as writer:
             before = harness.snapshot()
             with pytest.raises(SessionLockedError) as caught:
                 store.delete(ID)
@@ -129,7 +129,7 @@ class Locks(Chapter):
         assert list(store.ids()) == []
 
     def test_a_failed_open_leaves_no_lock(self, harness: Harness, store: Store) -> None:
-        keep(store, turn(1))
+        create_and_close(store, turn(1))
         with store.open(ID) as writer:
             with pytest.raises(SessionLockedError):
                 store.open(ID, timeout_seconds=0)
@@ -143,16 +143,16 @@ class Locks(Chapter):
         store.delete(ID)
 
     def test_writers_that_are_open_stay_open_when_the_store_closes(self, store: Store) -> None:
-        writer = begin(store, turn(1))
+        writer = create_session(store, turn(1))
         store.close()
         writer.append(turn(2))
         with pytest.raises(SessionLockedError):
             store.open(ID, timeout_seconds=0)
         writer.close()
-        assert names(store) == ["turn-1", "turn-2"]
+        assert event_ids(store) == ["turn-1", "turn-2"]
 
     def test_a_killed_writer_is_no_owner(self, harness: Harness) -> None:
-        writer = begin(harness.make(), turn(1))
+        writer = create_session(harness.make(), turn(1))
         harness.kill()
         store = harness.make()
         assert store.owner(ID) is None
@@ -164,7 +164,7 @@ class Locks(Chapter):
             assert list(store.ids()) == []
 
     def test_another_process_is_kept_out_if_it_sees_the_store_at_all(self, harness: Harness, store: Store) -> None:
-        with begin(store, turn(1)) as writer, OtherProcess(harness.elsewhere) as other:
+        with create_session(store, turn(1)) as writer, OtherProcess(harness.elsewhere) as other:
             if not store.capabilities.shared:
                 assert other.ask("ids") == []
                 assert other.ask("open", ID) == "NotFoundError"
@@ -184,7 +184,7 @@ class Locks(Chapter):
             assert caught.value.pid == other.pid
             with pytest.raises(SessionLockedError):
                 store.delete(ID)
-            assert names(store) == ["turn-1", "turn-2", "turn-3"]
+            assert event_ids(store) == ["turn-1", "turn-2", "turn-3"]
 
     def test_kill_9_releases_the_session_and_keeps_what_was_acknowledged(self, harness: Harness, store: Store) -> None:
         with OtherProcess(harness.elsewhere) as other:
@@ -200,7 +200,7 @@ class Locks(Chapter):
         assert store.load(ID).status == "interrupted"
         with store.open(ID, timeout_seconds=0) as writer:
             assert writer.append(turn(6)).seqs == (7,)
-        assert names(store) == [f"turn-{number}" for number in range(1, 7)]
+        assert event_ids(store) == [f"turn-{number}" for number in range(1, 7)]
 
     def test_a_forked_child_neither_writes_nor_releases(self, harness: Harness, store: Store) -> None:
         with OtherProcess(harness.elsewhere) as other:

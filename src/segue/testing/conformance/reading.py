@@ -9,7 +9,7 @@ import pytest
 from segue.errors import ConflictError, NotFoundError, UsageError
 from segue.model import fold, overview_of
 from segue.store import FORMAT_VERSION
-from segue.testing.conformance.chapter import ID, Chapter, begin, keep, names
+from segue.testing.conformance.chapter import ID, Chapter, create_and_close, create_session, event_ids
 from segue.testing.events import every_kind, fork, metadata, status, turn, turns
 
 if TYPE_CHECKING:
@@ -20,32 +20,32 @@ LONG = 150
 """Turns, enough for whatever a store does only now and then."""
 
 
-class Reads(Chapter):
+class ReadingChapter(Chapter):
     def test_a_session_is_the_fold_of_its_events(self, store: Store) -> None:
-        with begin(store, *turns(1, LONG), *every_kind()):
+        with create_session(store, *turns(1, LONG), *every_kind()):
             assert store.load(ID) == fold(store.read(ID))
 
     def test_the_overview_is_the_session_without_its_turns(self, store: Store) -> None:
-        with begin(store, *every_kind()) as writer:
+        with create_session(store, *every_kind()) as writer:
             assert store.overview(ID) == overview_of(store.load(ID))
             for event in turns(1, LONG):
-                writer.append(event, fresh=True)
+                writer.append(event, ids_are_new=True)
             assert store.overview(ID) == overview_of(store.load(ID)) == writer.overview
         assert store.overview(ID) == overview_of(store.load(ID))
 
     def test_reading_goes_on_behind_any_event(self, store: Store) -> None:
-        with begin(store) as writer:
+        with create_session(store) as writer:
             for event in turns(1, LONG):
-                writer.append(event, fresh=True)
+                writer.append(event, ids_are_new=True)
         events = list(store.read(ID))
         assert len(events) == LONG + 1
         for after in (-1, 0, 1, 2, LONG // 2, LONG - 1, LONG, LONG + 1, LONG + 9):
             assert list(store.read(ID, after=after)) == events[max(0, after) :]
 
     def test_the_tail_is_the_end_of_the_path(self, store: Store) -> None:
-        with begin(store) as writer:
+        with create_session(store) as writer:
             for event in turns(1, LONG):
-                writer.append(event, fresh=True)
+                writer.append(event, ids_are_new=True)
             writer.append(fork("side", 70), *turns(1001, 1050, branch="side"))
             writer.append(fork("twig", 110, parent="side", switch=False), *turns(2001, 2003, branch="twig"))
             writer.append(turn(LONG + 1))
@@ -57,17 +57,17 @@ class Reads(Chapter):
                 assert store.tail(ID, count, branch=branch) == path[max(0, len(path) - count) :]
 
     def test_a_tail_of_less_than_nothing_is_refused(self, store: Store) -> None:
-        keep(store, turn(1))
+        create_and_close(store, turn(1))
         with pytest.raises(UsageError):
             store.tail(ID, -1)
 
     def test_the_tail_of_a_branch_there_is_not_is_not_found(self, store: Store) -> None:
-        keep(store, turn(1))
+        create_and_close(store, turn(1))
         with pytest.raises(NotFoundError):
             store.tail(ID, 1, branch="nowhere")
 
     def test_a_reader_sees_each_append_while_the_writer_lives(self, store: Store) -> None:
-        with begin(store) as writer:
+        with create_session(store) as writer:
             for number in range(1, 30):
                 writer.append(turn(number))
                 assert [event.id for event in store.load(ID).turns] == [f"turn-{n}" for n in range(1, number + 1)]
@@ -76,7 +76,7 @@ class Reads(Chapter):
                 assert store.head(ID).turn_count == number
 
     def test_the_revision_changes_with_every_append_and_only_then(self, store: Store) -> None:
-        with begin(store) as writer:
+        with create_session(store) as writer:
             seen = [store.revision(ID)]
             for number in range(1, 20):
                 writer.append(turn(number))
@@ -90,19 +90,19 @@ class Reads(Chapter):
     def test_a_session_made_anew_has_another_revision(self, store: Store) -> None:
         seen: set[str] = set()
         for _ in range(10):
-            keep(store)
+            create_and_close(store)
             seen.add(store.revision(ID))
             store.delete(ID)
         assert len(seen) == 10
 
     def test_deleting_what_has_changed_since_is_a_conflict(self, store: Store) -> None:
-        keep(store)
+        create_and_close(store)
         before = store.revision(ID)
         with store.open(ID) as writer:
             writer.append(turn(1))
         with pytest.raises(ConflictError):
             store.delete(ID, revision=before)
-        assert names(store) == ["turn-1"]
+        assert event_ids(store) == ["turn-1"]
         store.delete(ID, revision=store.revision(ID))
         assert list(store.ids()) == []
 
@@ -114,10 +114,10 @@ class Reads(Chapter):
         assert harness.snapshot() == before
 
     def test_reading_writes_nothing(self, harness: Harness, store: Store) -> None:
-        keep(store, *turns(1, LONG), session_id="interrupted")
-        keep(store, *turns(1, 3), status("paused"), session_id="paused")
+        create_and_close(store, *turns(1, LONG), session_id="interrupted")
+        create_and_close(store, *turns(1, 3), status("paused"), session_id="paused")
         harness.plant(store, "newer", [metadata("newer", version=FORMAT_VERSION + 1)])
-        with begin(store, turn(1)):
+        with create_session(store, turn(1)):
             before, events = harness.snapshot(), {id: list(store.read(id)) for id in store.ids()}
             _read_everything(store)
             assert harness.snapshot() == before
@@ -125,14 +125,14 @@ class Reads(Chapter):
         assert {id: list(store.read(id)) for id in store.ids()} == events
 
     def test_opening_and_closing_records_nothing(self, store: Store) -> None:
-        keep(store, turn(1))
+        create_and_close(store, turn(1))
         revision, session = store.revision(ID), store.load(ID)
         store.open(ID).close()
         assert store.revision(ID) == revision
         assert store.load(ID) == session
 
     def test_what_was_handed_out_is_not_the_stores_own(self, store: Store) -> None:
-        keep(store, turn(1, native={"x": [1]}))
+        create_and_close(store, turn(1, native={"x": [1]}))
         for given in (store.load(ID).turns[0], store.tail(ID, 1)[0]):
             assert given.native is not None
             given.native["x"] = "scribbled over"

@@ -8,7 +8,7 @@ import pytest
 
 from segue.errors import ConflictError, NotFoundError
 from segue.store import Durability
-from segue.testing.conformance.chapter import ID, Chapter, begin, keep, names
+from segue.testing.conformance.chapter import ID, Chapter, create_and_close, create_session, event_ids
 from segue.testing.events import every_kind, fork, status, turn, turns
 
 if TYPE_CHECKING:
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from segue.testing.harness import Harness
 
 
-class Reopening(Chapter):
+class ReopeningChapter(Chapter):
     def test_sessions_are_as_they_were_left(self, harness: Harness, store: Store) -> None:
-        keep(store, *turns(1, 5), *every_kind(), session_id="every-kind")
-        keep(store, *turns(1, 150), session_id="long")
-        keep(store, *turns(1, 3), fork("other", 1), session_id="forked")
+        create_and_close(store, *turns(1, 5), *every_kind(), session_id="every-kind")
+        create_and_close(store, *turns(1, 150), session_id="long")
+        create_and_close(store, *turns(1, 3), fork("other", 1), session_id="forked")
         heads = sorted(store.heads(), key=lambda head: head.id)
         sessions = {head.id: store.load(head.id) for head in heads}
         revisions = {head.id: store.revision(head.id) for head in heads}
@@ -34,7 +34,7 @@ class Reopening(Chapter):
         assert {id: again.revision(id) for id in again.ids()} == revisions
 
     def test_the_next_writer_goes_on_where_the_last_stopped(self, harness: Harness) -> None:
-        keep(harness.make(), *turns(1, 60))
+        create_and_close(harness.make(), *turns(1, 60))
         for number in range(61, 70):
             store = harness.make()
             if _forgets(store):
@@ -43,15 +43,15 @@ class Reopening(Chapter):
                 return
             with store.open(ID) as writer:
                 assert writer.overview.turn_count == number - 1
-                assert writer.append(turn(number), fresh=True).seqs == (number + 1,)
+                assert writer.append(turn(number), ids_are_new=True).seqs == (number + 1,)
             store.close()
-        assert names(harness.make()) == [event.id for event in turns(1, 69)]
+        assert event_ids(harness.make()) == [event.id for event in turns(1, 69)]
 
     def test_ids_are_remembered(self, harness: Harness) -> None:
-        keep(harness.make(), *turns(1, 60))
+        create_and_close(harness.make(), *turns(1, 60))
         store = harness.make()
         if _forgets(store):
-            keep(store, turn(1, "other content"))
+            create_and_close(store, turn(1, "other content"))
             assert store.load(ID).turns[0].content == "other content"
             return
         with store.open(ID) as writer:
@@ -61,7 +61,7 @@ class Reopening(Chapter):
 
     def test_status_and_overview_are_remembered(self, harness: Harness) -> None:
         store = harness.make()
-        with begin(store, *every_kind()) as writer:
+        with create_session(store, *every_kind()) as writer:
             writer.append(status("completed"))
             overview = writer.overview
         again = harness.make()
@@ -73,17 +73,17 @@ class Reopening(Chapter):
         assert again.load(ID).status == "completed"
 
     def test_a_deleted_session_stays_deleted(self, harness: Harness, store: Store) -> None:
-        keep(store, turn(1))
+        create_and_close(store, turn(1))
         store.delete(ID)
         store.close()
         assert list(harness.make().ids()) == []
-        keep(harness.make(), turn(2))
+        create_and_close(harness.make(), turn(2))
 
     def test_a_store_that_was_closed_can_be_asked_again(self, store: Store) -> None:
-        keep(store, turn(1))
+        create_and_close(store, turn(1))
         store.close()
         store.close()
-        assert names(store) == ["turn-1"]
+        assert event_ids(store) == ["turn-1"]
         assert [head.id for head in store.heads()] == [ID]
 
 

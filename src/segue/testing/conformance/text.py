@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from segue.errors import UsageError
 from segue.model import Decision, Learning, SummaryWritten, TagsChanged, TitleChanged, Turn, Unknown
-from segue.testing.conformance.chapter import ID, Chapter, begin, keep, names
+from segue.testing.conformance.chapter import ID, Chapter, create_and_close, create_session, event_ids
 from segue.testing.events import metadata, moment, turn
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ AWKWARD = {
 }
 
 
-class AnyText(Chapter):
+class TextChapter(Chapter):
     @pytest.mark.parametrize("what", TEXTS)
     def test_text_comes_back_as_it_was(self, harness: Harness, store: Store, what: str) -> None:
         text = TEXTS[what]
@@ -118,21 +118,21 @@ class AnyText(Chapter):
     def test_all_characters_together_come_back(self, store: Store) -> None:
         text = "".join(map(chr, [*range(0x3000), *range(0xD700, 0xE100), *range(0xFF00, 0x10100)]))
         text = text.replace("\udbff\udc00", "\udbff \udc00")  # or it would be a pair, which JSON reads as one character
-        keep(store, turn(1, text))
+        create_and_close(store, turn(1, text))
         assert store.tail(ID, 1)[0].content == text
 
     @pytest.mark.parametrize("what", AWKWARD)
     def test_what_cannot_come_back_as_it_was_is_refused(self, store: Store, what: str) -> None:
-        with begin(store) as writer:
+        with create_session(store) as writer:
             with suppress(UsageError):
                 writer.append(AWKWARD[what])
                 assert [replace(event, seq=0) for event in store.load(ID).turns] == [AWKWARD[what]]
             writer.append(turn(2))
-        assert names(store)[-1] == "turn-2"
+        assert event_ids(store)[-1] == "turn-2"
 
     def test_a_million_characters_come_back(self, store: Store) -> None:
         text = "0123456789 ü😀\n" * 75_000
-        with begin(store) as writer:
+        with create_session(store) as writer:
             writer.append(turn(1, text))
             writer.append(turn(2), turn(3, text + "x"), turn(4))
             writer.append(turn(5, native={"all": text}))
@@ -144,7 +144,7 @@ class AnyText(Chapter):
     @pytest.mark.parametrize("what", NUMBERS)
     def test_numbers_come_back_as_they_were(self, store: Store, what: str) -> None:
         native: JsonObject = {"x": NUMBERS[what], "y": [NUMBERS[what]]}
-        keep(store, turn(1, native=native), Unknown(type="number", data=native, id="unknown"))
+        create_and_close(store, turn(1, native=native), Unknown(type="number", data=native, id="unknown"))
         session = store.load(ID)
         assert repr(session.turns[0].native) == repr(native)
         assert repr(session.unknown[0].data) == repr(native)
@@ -152,7 +152,7 @@ class AnyText(Chapter):
     @pytest.mark.parametrize("what", MOMENTS)
     def test_moments_come_back_as_they_were(self, store: Store, what: str) -> None:
         event = replace(turn(1), timestamp=MOMENTS[what])
-        keep(store, event)
+        create_and_close(store, event)
         assert store.load(ID).turns[0].timestamp == MOMENTS[what]
         assert store.load(ID).turns[0].timestamp.tzinfo is not None
 
@@ -160,14 +160,14 @@ class AnyText(Chapter):
         native: JsonObject = {}
         for level in range(199):
             native = {"x": native} if level % 2 else {"x": [native]} if level < 2 else {"y": native}
-        keep(store, turn(1, native=native), turn(2, "\ud800", native=native))
+        create_and_close(store, turn(1, native=native), turn(2, "\ud800", native=native))
         assert [event.native for event in store.load(ID).turns] == [native, native]
 
     def test_json_that_nests_beyond_reason_is_refused(self, store: Store) -> None:
         native: JsonObject = {}
         for _ in range(5000):
             native = {"x": native}
-        with begin(store) as writer:
+        with create_session(store) as writer:
             with pytest.raises(UsageError):
                 writer.append(turn(1, native=native))
             assert writer.append(turn(2)).seqs == (2,)
@@ -175,16 +175,18 @@ class AnyText(Chapter):
     def test_the_names_of_fields_are_no_danger_inside(self, store: Store) -> None:
         fields = ("type", "id", "seq", "sum", "content", "extra", " extra", "", "__proto__", "segue")
         native: JsonObject = {name: {name: name} for name in fields}
-        keep(store, turn(1, native=native))
+        create_and_close(store, turn(1, native=native))
         assert store.load(ID).turns[0].native == native
 
     def test_the_longest_event_id_is_an_id(self, store: Store) -> None:
         events = [replace(turn(number), id=f"{number}" * 128) for number in (1, 2)]
-        with begin(store, *events) as writer:
+        with create_session(store, *events) as writer:
             assert writer.append(*events).seqs == (2, 3)
 
     def test_the_largest_count_of_tokens_comes_back(self, store: Store) -> None:
-        keep(store, replace(turn(1), tokens=2**63 - 1), replace(turn(2), tokens=None), replace(turn(3), tokens=0))
+        create_and_close(
+            store, replace(turn(1), tokens=2**63 - 1), replace(turn(2), tokens=None), replace(turn(3), tokens=0)
+        )
         assert [event.tokens for event in store.load(ID).turns] == [2**63 - 1, None, 0]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from segue.errors import ConflictError, NotFoundError, SessionExistsError, SessionLockedError
-from segue.testing.conformance.chapter import ID, Chapter, begin, keep, names
+from segue.testing.conformance.chapter import ID, Chapter, create_and_close, create_session, event_ids
 from segue.testing.events import every_kind, turn, turns
 
 if TYPE_CHECKING:
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from segue.testing.harness import Harness
 
 
-class Trashing(Chapter):
+class TrashChapter(Chapter):
     def test_what_is_deleted_is_put_back_as_it_was(self, store: Store) -> None:
-        with begin(store, *every_kind()) as writer:
+        with create_session(store, *every_kind()) as writer:
             blob = writer.put_blob(b"an image")
         before, recorded = store.load(ID), list(store.read(ID))
         if store.trash is None:
@@ -34,8 +34,8 @@ class Trashing(Chapter):
             writer.append(turn(90))
 
     def test_what_is_in_the_trash_is_no_session(self, store: Store) -> None:
-        keep(store, turn(1))
-        keep(store, turn(1), session_id=f"{ID}-2")
+        create_and_close(store, turn(1))
+        create_and_close(store, turn(1), session_id=f"{ID}-2")
         if store.trash is None:
             return
         store.trash.put(ID)
@@ -46,7 +46,7 @@ class Trashing(Chapter):
                 attempt(ID)
 
     def test_it_says_what_it_was(self, store: Store) -> None:
-        keep(store, *turns(1, 3))
+        create_and_close(store, *turns(1, 3))
         head = store.head(ID)
         if store.trash is None:
             return
@@ -58,32 +58,32 @@ class Trashing(Chapter):
     def test_a_session_in_use_or_changed_meanwhile_stays(self, store: Store) -> None:
         if store.trash is None:
             return
-        with begin(store, turn(1)) as writer:
+        with create_session(store, turn(1)) as writer:
             revision = store.revision(ID)
             with pytest.raises(SessionLockedError):
                 store.trash.put(ID)
             writer.append(turn(2))
         with pytest.raises(ConflictError):
             store.trash.put(ID, revision=revision)
-        assert names(store) == ["turn-1", "turn-2"]
+        assert event_ids(store) == ["turn-1", "turn-2"]
         assert list(store.trash.entries()) == []
 
     def test_nothing_is_put_back_over_another_session(self, store: Store) -> None:
-        keep(store, turn(1))
+        create_and_close(store, turn(1))
         if store.trash is None:
             return
         first = store.trash.put(ID)
-        keep(store, turn(2))
+        create_and_close(store, turn(2))
         with pytest.raises(SessionExistsError):
             store.trash.restore(first)
         second = store.trash.put(ID)
         assert {entry.key for entry in store.trash.entries()} == {first, second}
         store.trash.restore(first)
-        assert names(store) == ["turn-1"]
+        assert event_ids(store) == ["turn-1"]
 
     def test_what_is_erased_is_gone_and_nothing_else(self, store: Store) -> None:
-        keep(store, turn(1))
-        keep(store, turn(1), session_id=f"{ID}-2")
+        create_and_close(store, turn(1))
+        create_and_close(store, turn(1), session_id=f"{ID}-2")
         if store.trash is None:
             return
         key, other = store.trash.put(ID), store.trash.put(f"{ID}-2")
@@ -93,21 +93,21 @@ class Trashing(Chapter):
             with pytest.raises(NotFoundError):
                 attempt(key)
         store.trash.restore(other)
-        assert names(store, f"{ID}-2") == ["turn-1"]
+        assert event_ids(store, f"{ID}-2") == ["turn-1"]
 
     def test_deleting_for_good_leaves_the_trash_alone(self, store: Store) -> None:
-        keep(store, turn(1))
+        create_and_close(store, turn(1))
         if store.trash is None:
             return
         key = store.trash.put(ID)
-        keep(store, turn(2))
+        create_and_close(store, turn(2))
         store.delete(ID)
         assert not store.has_remains(ID)
         store.trash.restore(key)
-        assert names(store) == ["turn-1"]
+        assert event_ids(store) == ["turn-1"]
 
     def test_a_damaged_session_can_be_deleted_and_put_back(self, harness: Harness, store: Store) -> None:
-        keep(store, *turns(1, 3))
+        create_and_close(store, *turns(1, 3))
         if store.trash is None or not store.capabilities.can_be_damaged:
             return
         harness.damage(ID, "turn-2")

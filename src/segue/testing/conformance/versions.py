@@ -8,7 +8,7 @@ import pytest
 
 from segue.errors import ReadOnlyError
 from segue.store import FORMAT_VERSION
-from segue.testing.conformance.chapter import ID, Chapter, keep, names
+from segue.testing.conformance.chapter import ID, Chapter, create_and_close, event_ids
 from segue.testing.events import metadata, turn, turns
 
 if TYPE_CHECKING:
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from segue.testing.harness import Harness
 
 
-class Versions(Chapter):
+class VersionsChapter(Chapter):
     @pytest.mark.parametrize("newer", [1, 2, 98])
     def test_a_newer_session_can_be_read(self, harness: Harness, store: Store, newer: int) -> None:
         _plant(harness, store, FORMAT_VERSION + newer)
         assert [event.id for event in store.load(ID).turns] == ["turn-1", "turn-2", "turn-3"]
         assert store.load(ID).version == FORMAT_VERSION + newer
         assert [event.id for event in store.tail(ID, 1)] == ["turn-3"]
-        assert names(store) == ["turn-1", "turn-2", "turn-3"]
+        assert event_ids(store) == ["turn-1", "turn-2", "turn-3"]
         assert store.head(ID).damage == ""
         assert [head.turn_count for head in store.heads()] == [3]
         assert store.examine(ID).damages == ()
@@ -65,7 +65,7 @@ class Versions(Chapter):
 
     def test_a_newer_session_is_in_nobodys_way(self, harness: Harness, store: Store) -> None:
         _plant(harness, store, FORMAT_VERSION + 1)
-        keep(store, turn(1), session_id="ours")
+        create_and_close(store, turn(1), session_id="ours")
         with store.open("ours") as writer:
             writer.append(turn(2))
         assert sorted(store.ids()) == ["ours", ID]

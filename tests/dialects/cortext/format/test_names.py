@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue.dialects.cortext.format import id_of, is_day, next_folder, place_of, type_of
+from segue.dialects.cortext.format import is_day, join_id, next_folder, parse_folder_type, split_id
 from segue.errors import InvalidIdError
 from segue.ids import GRAMMAR, is_id
 
@@ -28,28 +28,28 @@ days = st.sampled_from(["2026-01-02", "other", "drafts", "2026-1-2", "", "202601
     ],
 )
 def test_a_session_has_one_place(session_id: str, place: tuple[str, str]) -> None:
-    assert place_of(session_id) == place
-    assert id_of(*place) == session_id
+    assert split_id(session_id) == place
+    assert join_id(*place) == session_id
 
 
 @given(names | names.map(lambda name: f"2026-01-02-{name}"[:128]))
 def test_every_id_comes_back_from_its_place(session_id: str) -> None:
-    day, folder = place_of(session_id)
-    assert id_of(day, folder) == session_id
+    day, folder = split_id(session_id)
+    assert join_id(day, folder) == session_id
     assert is_day(day)
     assert is_id(folder)
 
 
 @given(days, names | st.text(max_size=8))
 def test_every_folder_that_has_an_id_is_the_place_of_that_id(day: str, folder: str) -> None:
-    session_id = id_of(day, folder)
-    assert session_id is None or place_of(session_id) == (day, folder)
+    session_id = join_id(day, folder)
+    assert session_id is None or split_id(session_id) == (day, folder)
 
 
 @pytest.mark.parametrize("text", ["", "../x", "a/b", ".hidden", "2026-01-02-../x"])
 def test_what_is_no_id_has_no_place(text: str) -> None:
     with pytest.raises(InvalidIdError):
-        place_of(text)
+        split_id(text)
 
 
 def test_numbers_have_three_digits_or_as_many_as_they_need() -> None:
@@ -64,4 +64,4 @@ def test_numbers_have_three_digits_or_as_many_as_they_need() -> None:
     [("001-brainstorm-topic", "brainstorm"), ("001-plan", "plan"), ("1-", "conversation"), ("notes", "conversation")],
 )
 def test_the_word_behind_the_number_is_the_type(folder: str, kind: str) -> None:
-    assert type_of(folder) == kind
+    assert parse_folder_type(folder) == kind

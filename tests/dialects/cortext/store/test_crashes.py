@@ -8,7 +8,7 @@ import pytest
 
 from segue.dialects.cortext.format import MESSAGES, SESSION
 from segue.errors import NotFoundError
-from segue.testing.conformance.chapter import ID, begin, names
+from segue.testing.conformance.chapter import ID, create_session, event_ids
 from segue.testing.events import fork, status, turn, turns
 from segue.testing.harness_cortext import CortextHarness
 from tests.support.crash_points import crash_points, found, recover
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 def converse(store: Store, told: list[str]) -> None:
     """A short life; what was acknowledged is told at once."""
-    with begin(store, turn(1)) as writer:
+    with create_session(store, turn(1)) as writer:
         told.append("turn-1")
-        writer.append(turn(2), fresh=True)
+        writer.append(turn(2), ids_are_new=True)
         told.append("turn-2")
         writer.append(turn(3), status("paused"), turn(4))
         told += ["turn-3", "paused-0", "turn-4"]
@@ -56,7 +56,7 @@ def test_the_end_at_any_call_costs_nothing_that_was_acknowledged(
         try:
             writer = store.open(ID)
         except NotFoundError:
-            writer = begin(store)
+            writer = create_session(store)
         with writer:
             writer.append(turn(100))
         harness.power_cut()
@@ -68,7 +68,7 @@ def test_the_end_at_any_call_costs_nothing_that_was_acknowledged(
 
 def test_recovery_that_ends_at_any_call_can_be_done_again(root: Path) -> None:
     def damaged(harness: CortextHarness) -> None:
-        with begin(harness.make(), *turns(1, 3)) as writer:
+        with create_session(harness.make(), *turns(1, 3)) as writer:
             writer.append(status("paused"), turn(4), turn(5))
         harness.damage(ID, "turn-3")
 
@@ -76,7 +76,7 @@ def test_recovery_that_ends_at_any_call_can_be_done_again(root: Path) -> None:
         harness.power_cut()
         recover(harness.make(), [])
         store = harness.make()
-        assert names(store) == ["turn-1", "turn-2", "paused-0", "turn-4", "turn-5"]
+        assert event_ids(store) == ["turn-1", "turn-2", "paused-0", "turn-4", "turn-5"]
         kept = [path for path in harness.file(ID, MESSAGES).parent.glob("*corrupt*") if MESSAGES in path.name]
         assert any(b"turn-3" in path.read_bytes() for path in kept)
         with store.open(ID) as writer:
@@ -86,13 +86,13 @@ def test_recovery_that_ends_at_any_call_can_be_done_again(root: Path) -> None:
 
 def test_a_kill_between_the_line_and_session_json_leaves_the_turn_and_the_next_open_settles_it(root: Path) -> None:
     harness = CortextHarness(root)
-    with begin(harness.make(), turn(1)) as writer:
+    with create_session(harness.make(), turn(1)) as writer:
         before = harness.file(ID, SESSION).read_bytes()
         writer.append(turn(2))
         after = harness.file(ID, SESSION).read_bytes()
     harness.file(ID, SESSION).write_bytes(before)
     store = harness.make()
-    assert names(store) == ["turn-1", "turn-2"]
+    assert event_ids(store) == ["turn-1", "turn-2"]
     assert [head.turn_count for head in store.heads()] == [2]
     assert [event.id for event in store.tail(ID, 1)] == ["turn-2"]
     assert store.overview(ID).seq == 3
@@ -102,19 +102,19 @@ def test_a_kill_between_the_line_and_session_json_leaves_the_turn_and_the_next_o
 
 def test_a_kill_between_the_lines_and_session_json_leaves_none_of_an_append_that_needs_both(root: Path) -> None:
     harness = CortextHarness(root)
-    with begin(harness.make(), turn(1)) as writer:
+    with create_session(harness.make(), turn(1)) as writer:
         before = harness.file(ID, SESSION).read_bytes()
         writer.append(turn(2), status("completed"), turn(3))
         lines = harness.file(ID, MESSAGES).read_bytes()
     harness.file(ID, SESSION).write_bytes(before)
     store = harness.make()
-    assert names(store) == ["turn-1"]
+    assert event_ids(store) == ["turn-1"]
     examination = store.examine(ID)
     assert examination.damages == ()
     assert examination.torn_bytes == len(b"".join(lines.splitlines(keepends=True)[1:]))
     assert [head.turn_count for head in store.heads()] == [1]
     with store.open(ID) as writer:
         writer.append(turn(2), status("completed"), turn(3))
-    assert names(store) == ["turn-1", "turn-2", "completed-0", "turn-3"]
+    assert event_ids(store) == ["turn-1", "turn-2", "completed-0", "turn-3"]
     (fragment,) = (harness.root / ".workspace" / "quarantine").glob("*.fragment")
     assert lines.endswith(fragment.read_bytes())

@@ -10,7 +10,7 @@ import pytest
 from segue.dialects.cortext.format import MESSAGES, SESSION
 from segue.dialects.cortext.store import CortextStore
 from segue.errors import DamagedError, SegueError
-from segue.testing.conformance.chapter import ID, begin, names
+from segue.testing.conformance.chapter import ID, create_session, event_ids
 from segue.testing.events import fork, status, turn, turns
 from segue.testing.harness import snapshot_of
 from segue.testing.harness_cortext import CortextHarness
@@ -28,7 +28,7 @@ NEWLINE = ord("\n")
 def harness(root: Path) -> CortextHarness:
     """A small conversation: turns alone, turns with something else, a branch."""
     made = CortextHarness(root)
-    with begin(made.make(), turn(1)) as writer:
+    with create_session(made.make(), turn(1)) as writer:
         writer.append(turn(2), status("paused"))
         writer.append(fork("other", 1))
         writer.append(*turns(3, 4, branch="other"))
@@ -46,10 +46,10 @@ def everything(store: Store) -> dict[str, Turn]:
 
 
 def goes_on(store: CortextStore) -> None:
-    before = names(store)
+    before = event_ids(store)
     with store.open(ID, timeout_seconds=0) as writer:
-        writer.append(turn(900), fresh=True)
-    assert names(store) == [*before, "turn-900"]
+        writer.append(turn(900), ids_are_new=True)
+    assert event_ids(store) == [*before, "turn-900"]
     assert store.examine(ID).damages == ()
 
 
@@ -179,7 +179,7 @@ def test_an_append_cut_off_at_any_byte_is_set_aside_and_the_next_goes_on(harness
         messages.write_bytes(longer[:cut])
         store = CortextStore(str(harness.root))
         expected = [*known, "turn-5"] if cut >= len(longer) - 1 else known
-        assert names(store) == expected, cut
+        assert event_ids(store) == expected, cut
         assert store.examine(ID).torn_bytes == (0 if cut >= len(longer) - 1 else cut - len(lines)), cut
         assert [head.damage for head in store.heads()] == [""], cut
         goes_on(store)

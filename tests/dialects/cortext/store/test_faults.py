@@ -13,7 +13,7 @@ from segue.dialects.cortext.store import CortextStore
 from segue.errors import DiskFullError, SegueError, WriterStoppedError
 from segue.model import Head
 from segue.store import Examination
-from segue.testing.conformance.chapter import begin, keep, names
+from segue.testing.conformance.chapter import create_and_close, create_session, event_ids
 from segue.testing.events import status, turn, turns
 from segue.testing.failing import SHORT, FailingKernel, Fault, WatchedKernel
 from segue.testing.harness import snapshot_of
@@ -31,10 +31,10 @@ ERRORS = (errno.EIO, errno.ENOSPC, SHORT)
 FIRST = ["turn-1", "paused-0", "turn-2"]
 
 WRITING: dict[str, Callable[[CortextWriter], object]] = {
-    "a turn": lambda writer: writer.append(turn(90), fresh=True),
+    "a turn": lambda writer: writer.append(turn(90), ids_are_new=True),
     "a turn with its id": lambda writer: writer.append(turn(90)),
-    "turns": lambda writer: writer.append(*turns(90, 92), fresh=True),
-    "a status": lambda writer: writer.append(status("completed", 90), fresh=True),
+    "turns": lambda writer: writer.append(*turns(90, 92), ids_are_new=True),
+    "a status": lambda writer: writer.append(status("completed", 90), ids_are_new=True),
     "both": lambda writer: writer.append(turn(90), status("active", 90), turn(91)),
 }
 ADDED = {"turns": 3, "both": 3}
@@ -57,8 +57,8 @@ def prepared(root: Path) -> Path:
     harness = CortextHarness(root)
     store = harness.make()
     for name in ("sound", "other", "damaged", "torn"):
-        keep(store, turn(1), status("paused"), turn(2), session_id=name)
-    keep(store, *turns(1, 40), session_id="long")
+        create_and_close(store, turn(1), status("paused"), turn(2), session_id=name)
+    create_and_close(store, *turns(1, 40), session_id="long")
     harness.damage("damaged", "turn-1")
     harness.tear("torn", turn(3))
     return harness.root
@@ -83,10 +83,10 @@ def goes_on(root: Path, session_id: str, there: list[str]) -> None:
     """The claim behind every fault: a new writer gets the lock at once, its append is there, and so is all that was."""
     store = CortextStore(str(root))
     with store.open(session_id, timeout_seconds=0) as writer:
-        writer.append(turn(900), fresh=True)
-    assert names(store, session_id) == [*there, "turn-900"]
+        writer.append(turn(900), ids_are_new=True)
+    assert event_ids(store, session_id) == [*there, "turn-900"]
     assert store.examine(session_id).damages == ()
-    assert names(store, "other") == FIRST
+    assert event_ids(store, "other") == FIRST
 
 
 @pytest.mark.parametrize("name", WRITING)
@@ -108,7 +108,7 @@ def test_an_append_that_raises_is_not_there_and_one_that_returns_is(
             there = True
         writer.close()
         assert descriptors() == open_before, fault
-        found = names(CortextStore(str(folder)), "sound")
+        found = event_ids(CortextStore(str(folder)), "sound")
         assert found[:3] == FIRST, fault
         if there or is_undone:
             assert len(found) == 3 + there * ADDED.get(name, 1), (fault, kernel.calls)
@@ -124,11 +124,11 @@ def test_a_writer_that_met_an_io_error_takes_nothing_more(copies: Callable[[Faul
     with CortextStore(str(folder), kernel=kernel).open("sound", timeout_seconds=0) as writer:
         kernel.arm(Fault(at=1, error=errno.EIO))
         with pytest.raises(SegueError):
-            writer.append(turn(90), fresh=True)
+            writer.append(turn(90), ids_are_new=True)
         for attempted in (partial(writer.append, turn(91)), partial(writer.put_blob, b"")):
             with pytest.raises(WriterStoppedError):
                 attempted()
-    assert names(CortextStore(str(folder)), "sound") == FIRST
+    assert event_ids(CortextStore(str(folder)), "sound") == FIRST
 
 
 @pytest.mark.parametrize("name", READING)
@@ -160,7 +160,7 @@ def says_what_is_wrong(found: object) -> bool:
 
 def test_a_session_is_created_whole_or_not_at_all(copies: Callable[[Fault | str], Path]) -> None:
     def create(store: CortextStore) -> None:
-        begin(store, turn(1), status("paused"), turn(2), session_id="2026-01-02-001-plan-x").close()
+        create_session(store, turn(1), status("paused"), turn(2), session_id="2026-01-02-001-plan-x").close()
 
     for fault in each_fault(calls_of(copies("counted"), create), ERRORS):
         folder = copies(fault)
@@ -172,7 +172,7 @@ def test_a_session_is_created_whole_or_not_at_all(copies: Callable[[Fault | str]
         if error is not None and "2026-01-02-001-plan-x" not in set(store.ids()):
             assert not list(folder.glob("conversations/2026*")) or kernel.failed, fault
             create(store)
-        assert names(store, "2026-01-02-001-plan-x") == FIRST, fault
+        assert event_ids(store, "2026-01-02-001-plan-x") == FIRST, fault
         assert temporaries(folder) == [] or "unlink" in kernel.failed, fault
         goes_on(folder, "2026-01-02-001-plan-x", FIRST)
 
@@ -185,9 +185,9 @@ def test_deleting_removes_a_session_whole_or_leaves_it_whole(copies: Callable[[F
         assert descriptors() == open_before, fault
         store = CortextStore(str(folder))
         if "sound" in set(store.ids()):
-            assert names(store, "sound") == FIRST, fault
+            assert event_ids(store, "sound") == FIRST, fault
             store.delete("sound")
-        keep(store, turn(1), status("paused"), turn(2), session_id="sound")
+        create_and_close(store, turn(1), status("paused"), turn(2), session_id="sound")
         goes_on(folder, "sound", FIRST)
 
 
@@ -203,7 +203,7 @@ def test_recovery_that_fails_half_way_can_be_done_again(copies: Callable[[Fault 
         store = CortextStore(str(folder))
         if store.examine("damaged").damages:
             store.recover("damaged")
-        assert names(store, "damaged") == FIRST[1:], fault
+        assert event_ids(store, "damaged") == FIRST[1:], fault
         assert original in [path.read_bytes() for path in hidden.glob("messages.jsonl*")], fault
         goes_on(folder, "damaged", FIRST[1:])
     assert original
@@ -219,7 +219,7 @@ def test_opening_that_fails_half_way_can_be_done_again(copies: Callable[[Fault |
         open_before = descriptors()
         attempt(fault, partial(run, CortextStore(str(folder), kernel=FailingKernel(fault))))
         assert descriptors() == open_before, fault
-        assert names(CortextStore(str(folder)), session_id) == FIRST, fault
+        assert event_ids(CortextStore(str(folder)), session_id) == FIRST, fault
         goes_on(folder, session_id, FIRST)
         fragments = list((folder / ".workspace" / "quarantine").glob("*.fragment"))
         assert len(fragments) == (session_id == "torn"), fault

@@ -12,7 +12,7 @@ import segue
 from segue.dialects.cortext.store import CortextStore
 from segue.errors import ConflictError, DamagedError, StorageError
 from segue.model import OverridesChanged
-from segue.testing.conformance.chapter import keep, names
+from segue.testing.conformance.chapter import create_and_close, event_ids
 from segue.testing.events import fork, status, switched, turn, turns
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def test_it_can_be_written_on_and_shows_what_it_showed(hidden: Path, store: Cort
     }
     assert isinstance(ours, dict)
     assert list(store.read(ID))[:-1] == before
-    assert names(store, ID)[-1] == "turn-3"
+    assert event_ids(store, ID)[-1] == "turn-3"
     lines = (hidden / "messages.jsonl").read_text().splitlines()
     assert [json.loads(line) for line in lines[:2]] == MESSAGES
 
@@ -140,19 +140,19 @@ def test_a_last_line_without_its_end_is_a_message_and_stays_one(hidden: Path, st
 
 def test_messages_that_another_program_adds_to_ours_are_turns_for_good(hidden: Path, store: CortextStore) -> None:
     hidden.rmdir()
-    keep(store, turn(1), status("paused"), session_id=ID)
+    create_and_close(store, turn(1), status("paused"), session_id=ID)
     with (hidden / "messages.jsonl").open("a") as file:
         file.write(json.dumps(MESSAGES[0]) + "\n")
-    assert names(store, ID) == ["turn-1", "paused-0", "message-4"]
+    assert event_ids(store, ID) == ["turn-1", "paused-0", "message-4"]
     assert store.head(ID).turn_count == 2
     with store.open(ID) as writer:
         assert writer.append(status("active", 5), turn(2)).seqs == (5, 6)
-    assert names(store, ID) == ["turn-1", "paused-0", "message-4", "active-5", "turn-2"]
+    assert event_ids(store, ID) == ["turn-1", "paused-0", "message-4", "active-5", "turn-2"]
 
 
 def test_a_message_that_another_program_adds_goes_on_in_the_active_branch(hidden: Path, store: CortextStore) -> None:
     hidden.rmdir()
-    keep(store, *turns(1, 2), fork("idea", 1), session_id=ID)
+    create_and_close(store, *turns(1, 2), fork("idea", 1), session_id=ID)
     with (hidden / "messages.jsonl").open("a") as file:
         file.write(json.dumps(MESSAGES[0]) + "\n")
     with store.open(ID) as writer:
@@ -166,7 +166,7 @@ def test_a_program_that_throws_our_key_away_costs_what_only_we_had_and_no_turn(
     hidden: Path, store: CortextStore
 ) -> None:
     hidden.rmdir()
-    keep(store, turn(1), fork("idea", 1), *turns(2, 3, branch="idea"), session_id=ID)
+    create_and_close(store, turn(1), fork("idea", 1), *turns(2, 3, branch="idea"), session_id=ID)
     found = shown(hidden)
     del found["segue"]
     (hidden / "session.json").write_text(json.dumps(found))
@@ -175,13 +175,13 @@ def test_a_program_that_throws_our_key_away_costs_what_only_we_had_and_no_turn(
     assert session.title == "Login bug"
     with store.open(ID) as writer:
         writer.append(turn(4))
-    assert [one for one in names(store, ID) if one.startswith("turn")] == ["turn-1", "turn-2", "turn-3", "turn-4"]
+    assert [one for one in event_ids(store, ID) if one.startswith("turn")] == ["turn-1", "turn-2", "turn-3", "turn-4"]
     assert store.examine(ID).damages == ()
 
 
 def test_a_title_a_status_and_a_summary_can_be_edited_by_hand(hidden: Path, store: CortextStore) -> None:
     hidden.rmdir()
-    keep(store, *turns(1, 2), status("paused"), session_id=ID)
+    create_and_close(store, *turns(1, 2), status("paused"), session_id=ID)
     edit(hidden, title="Another", status="completed", context_summary="Where we were")
     session = store.load(ID)
     assert (session.title, session.status, session.summary) == ("Another", "completed", "Where we were")
@@ -196,7 +196,7 @@ def test_a_title_a_status_and_a_summary_can_be_edited_by_hand(hidden: Path, stor
 
 def test_an_edited_agent_config_is_an_override(hidden: Path, store: CortextStore) -> None:
     hidden.rmdir()
-    keep(store, turn(1), session_id=ID)
+    create_and_close(store, turn(1), session_id=ID)
     config = shown(hidden)["agent_config"]
     assert isinstance(config, dict)
     edit(hidden, agent_config={**config, "model": "o4", "seat": "window"})
@@ -209,7 +209,7 @@ def test_an_edited_agent_config_is_an_override(hidden: Path, store: CortextStore
 
 def test_an_edited_line_is_found_and_one_without_our_key_is_believed(hidden: Path, store: CortextStore) -> None:
     hidden.rmdir()
-    keep(store, *turns(1, 3), session_id=ID)
+    create_and_close(store, *turns(1, 3), session_id=ID)
     path = hidden / "messages.jsonl"
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join([lines[0], lines[1].replace("was said", "was never said"), lines[2]]))
@@ -224,7 +224,7 @@ def test_an_edited_line_is_found_and_one_without_our_key_is_believed(hidden: Pat
 
 def test_a_writer_notices_what_others_write_meanwhile_and_stops(hidden: Path, store: CortextStore) -> None:
     hidden.rmdir()
-    keep(store, turn(1), session_id=ID)
+    create_and_close(store, turn(1), session_id=ID)
 
     def add_a_line() -> None:
         with (hidden / "messages.jsonl").open("a") as file:
@@ -254,7 +254,7 @@ def test_active_without_a_writer_reads_as_interrupted(hidden: Path, store: Corte
     "data", [b"", b"[]", b"{}", b"null", b"{", b"\xff", b'{"conversation_id": 1, "created_at": "soon"}', b"[" * 9999]
 )
 def test_what_is_no_session_json_is_damage_and_hides_no_other(hidden: Path, store: CortextStore, data: bytes) -> None:
-    keep(store, turn(1), session_id="sound")
+    create_and_close(store, turn(1), session_id="sound")
     (hidden / "session.json").write_bytes(data)
     assert sorted(store.ids()) == [ID, "sound"]
     assert {head.id: bool(head.damage) for head in store.heads()} == {ID: True, "sound": False}

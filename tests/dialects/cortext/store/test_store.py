@@ -15,7 +15,7 @@ import segue
 from segue.dialects.cortext.store import CortextStore
 from segue.errors import NotFoundError, ReadOnlyError, SegueError, StorageError
 from segue.model import Metadata
-from segue.testing.conformance.chapter import begin, keep, names
+from segue.testing.conformance.chapter import create_and_close, create_session, event_ids
 from segue.testing.events import metadata, status, turn, turns
 from segue.testing.failing import ReadOnlyKernel, WatchedKernel
 from segue.testing.harness import snapshot_of
@@ -49,7 +49,7 @@ def folder_of(root: Path) -> Path:
 
 
 def test_a_conversation_lies_where_cortext_looks_for_it(root: Path, store: CortextStore) -> None:
-    keep(store, *turns(1, 2), status("paused"), session_id=ID)
+    create_and_close(store, *turns(1, 2), status("paused"), session_id=ID)
     folder = folder_of(root)
     assert sorted(path.name for path in folder.iterdir()) == [".session", "plan.md"]
     assert sorted(path.name for path in (folder / ".session").iterdir()) == ["messages.jsonl", "session.json"]
@@ -80,7 +80,7 @@ def test_a_conversation_lies_where_cortext_looks_for_it(root: Path, store: Corte
 
 def test_numbers_restart_daily_and_go_on_behind_the_highest(root: Path, store: CortextStore) -> None:
     assert store.new_id("Plan: the login", NOON, b"") == "2026-01-02-001-plan-the-login"
-    keep(store, session_id="2026-01-02-007-plan-x")
+    create_and_close(store, session_id="2026-01-02-007-plan-x")
     folder_of(root).with_name("012-notes").mkdir()
     folder_of(root).with_name("draft").mkdir()
     assert store.new_id("debug", NOON, b"") == "2026-01-02-013-debug"
@@ -100,7 +100,7 @@ def test_the_library_makes_conversations_of_the_day(root: Path) -> None:
 
 def test_the_document_belongs_to_people(root: Path, store: CortextStore) -> None:
     document = folder_of(root) / "plan.md"
-    keep(store, session_id=ID)
+    create_and_close(store, session_id=ID)
     assert document.read_text() == "# Login bug\n\n- type: plan\n- date: 2026-01-02\n"
     document.write_text("# My notes\n")
     with store.open(ID) as writer:
@@ -108,12 +108,12 @@ def test_the_document_belongs_to_people(root: Path, store: CortextStore) -> None
     store.delete(ID)
     assert document.read_text() == "# My notes\n"
     assert list(folder_of(root).iterdir()) == [document]
-    keep(store, turn(2), session_id=ID)
+    create_and_close(store, turn(2), session_id=ID)
     assert document.read_text() == "# My notes\n"
 
 
 def test_deleting_takes_the_stub_along_and_leaves_no_empty_folder(root: Path, store: CortextStore) -> None:
-    with begin(store, turn(1), session_id=ID) as writer:
+    with create_session(store, turn(1), session_id=ID) as writer:
         writer.put_blob(b"an image")
     store.delete(ID)
     assert not (root / "conversations" / "2026-01-02").exists()
@@ -123,31 +123,31 @@ def test_deleting_takes_the_stub_along_and_leaves_no_empty_folder(root: Path, st
 def test_deleting_the_hidden_folder_by_hand_removes_the_session_and_nothing_else(
     root: Path, store: CortextStore
 ) -> None:
-    keep(store, turn(1), session_id=ID)
+    create_and_close(store, turn(1), session_id=ID)
     for path in (folder_of(root) / ".session").iterdir():
         path.unlink()
     assert [*store.ids(), *store.heads()] == []
     with pytest.raises(NotFoundError):
         store.load(ID)
     assert (folder_of(root) / "plan.md").exists()
-    keep(store, turn(2), session_id=ID)
-    assert names(store, ID) == ["turn-2"]
+    create_and_close(store, turn(2), session_id=ID)
+    assert event_ids(store, ID) == ["turn-2"]
 
 
 def test_turns_without_a_session_json_are_kept_when_a_session_takes_their_place(
     root: Path, store: CortextStore
 ) -> None:
-    keep(store, turn(1), session_id=ID)
+    create_and_close(store, turn(1), session_id=ID)
     hidden = folder_of(root) / ".session"
     left = (hidden / "messages.jsonl").read_bytes()
     (hidden / "session.json").unlink()
-    keep(store, turn(2), session_id=ID)
-    assert names(store, ID) == ["turn-2"]
+    create_and_close(store, turn(2), session_id=ID)
+    assert event_ids(store, ID) == ["turn-2"]
     assert [path.read_bytes() for path in (root / ".workspace" / "quarantine").glob("*.fragment")] == [left]
 
 
 def test_git_sees_the_conversation_and_not_the_locks(root: Path, store: CortextStore) -> None:
-    keep(store, turn(1), session_id=ID)
+    create_and_close(store, turn(1), session_id=ID)
     with (folder_of(root) / ".session" / "messages.jsonl").open("a") as file:
         file.write('{"role": "us')
     store.open(ID).close()
@@ -167,14 +167,14 @@ def test_folders_that_are_no_conversations_are_nobodys_session(root: Path, store
     (conversations / "2026-01-02" / "README.md").write_text("")
     (conversations / "2026-01-02" / "003-file").write_text("")
     assert [*store.ids(), *store.heads()] == []
-    keep(store, turn(1), session_id="2026-01-02-001-notes")
+    create_and_close(store, turn(1), session_id="2026-01-02-001-notes")
     assert list(store.ids()) == ["2026-01-02-001-notes"]
 
 
 @pytest.mark.parametrize("where", ["conversations", "2026-01-02", "001-plan-login", ".session", "session.json"])
 def test_a_link_is_never_followed_out(root: Path, where: str) -> None:
     elsewhere, workspace = root / "elsewhere", root / "workspace"
-    keep(CortextStore(str(elsewhere)), turn(1), session_id=ID)
+    create_and_close(CortextStore(str(elsewhere)), turn(1), session_id=ID)
     path = Path("conversations/2026-01-02/001-plan-login/.session/session.json")
     cut = path.parts.index(where) + 1
     link = workspace.joinpath(*path.parts[:cut])
@@ -195,7 +195,7 @@ def test_a_link_is_never_followed_out(root: Path, where: str) -> None:
 
 
 def test_a_link_in_the_place_of_the_turns_is_damage(root: Path, store: CortextStore) -> None:
-    keep(store, turn(1), session_id=ID)
+    create_and_close(store, turn(1), session_id=ID)
     messages = folder_of(root) / ".session" / "messages.jsonl"
     messages.rename(root / "aside")
     messages.symlink_to(root / "aside")
@@ -217,7 +217,7 @@ def test_a_type_that_is_no_file_name_gives_the_document_a_plain_one(root: Path, 
 
 
 def test_the_last_turns_cost_those_turns_alone(root: Path) -> None:
-    keep(CortextStore(str(root)), *[turn(number, "x" * 2000) for number in range(500)], session_id=ID)
+    create_and_close(CortextStore(str(root)), *[turn(number, "x" * 2000) for number in range(500)], session_id=ID)
     kernel = CountingKernel()
     store = CortextStore(str(root), kernel=kernel)
     assert [one.id for one in store.tail(ID, 3)] == ["turn-497", "turn-498", "turn-499"]
@@ -226,7 +226,7 @@ def test_the_last_turns_cost_those_turns_alone(root: Path) -> None:
 
 
 def test_interrupted_is_shown_as_paused(root: Path, store: CortextStore) -> None:
-    keep(store, status("interrupted"), session_id=ID)
+    create_and_close(store, status("interrupted"), session_id=ID)
     found = json.loads((folder_of(root) / ".session" / "session.json").read_bytes())
     assert found["status"] == "paused"
     assert store.load(ID).status == "interrupted"
@@ -244,7 +244,7 @@ def test_the_model_of_the_last_turn_that_names_one_is_shown(root: Path) -> None:
 
 def test_a_listing_that_was_made_before_sees_what_a_killed_writer_left(root: Path) -> None:
     harness = CortextHarness(root)
-    keep(harness.make(), turn(1), session_id=ID)
+    create_and_close(harness.make(), turn(1), session_id=ID)
     session = harness.file(ID, "session.json")
     os.utime(session, ns=(0, session.stat().st_mtime_ns - 10**9))  # long enough ago to be remembered
     listing = CortextStore(str(harness.root))
@@ -254,13 +254,13 @@ def test_a_listing_that_was_made_before_sees_what_a_killed_writer_left(root: Pat
     with pytest.raises(KilledError):
         writer.append(turn(2))
     harness.kill()
-    assert names(harness.make(), ID) == ["turn-1", "turn-2"]
+    assert event_ids(harness.make(), ID) == ["turn-1", "turn-2"]
     assert [head.turn_count for head in listing.heads()] == [2]
 
 
 def test_a_read_only_workspace_can_be_listed_and_read_and_nothing_is_attempted(root: Path) -> None:
     sound = CortextStore(str(root))
-    keep(sound, *turns(1, 3), session_id=ID)
+    create_and_close(sound, *turns(1, 3), session_id=ID)
     before = snapshot_of(root)
     kernel = ReadOnlyKernel()
     store = CortextStore(str(root), kernel=kernel)
@@ -279,5 +279,5 @@ def test_a_read_only_workspace_can_be_listed_and_read_and_nothing_is_attempted(r
 
 def test_all_revisions_in_one_look_are_those_of_each(store: CortextStore) -> None:
     for name in ("2026-11-15-001-plan-a", "elsewhere"):
-        keep(store, *turns(1, 2), session_id=name)
+        create_and_close(store, *turns(1, 2), session_id=name)
     assert dict(store.revisions()) == {name: store.revision(name) for name in store.ids()}

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from segue.dialects.gptel.format.assembly import BranchFiles, Files, assemble
-from segue.dialects.gptel.format.conversation import BranchText, is_visible, pieces_of, shown
-from segue.dialects.gptel.format.edits import path_of, spans_in
+from segue.dialects.gptel.format.assembly import BranchFiles, Files, assemble_session
+from segue.dialects.gptel.format.conversation import BranchText, displayable, is_visible, parse_pieces
+from segue.dialects.gptel.format.edits import spans_in, turns_in
 from segue.dialects.gptel.format.footer import Upto, read_page
-from segue.dialects.gptel.format.lisp import Symbol, read
+from segue.dialects.gptel.format.lisp import Symbol, parse_lisp
 from segue.dialects.gptel.format.settings import BOUNDS
 from segue.model import Turn, fold
 from segue.testing.events import metadata
@@ -62,7 +62,7 @@ def encoded(turns: Sequence[Turn]) -> bytes:
 def said(items: Sequence[object]) -> list[tuple[str, str]]:
     """Who said what, as far as a text can show it."""
     return [
-        (item.role, shown(getattr(item, "content", "") or getattr(item, "text", "")).strip())  # type: ignore[attr-defined]
+        (item.role, displayable(getattr(item, "content", "") or getattr(item, "text", "")).strip())  # type: ignore[attr-defined]
         for item in items
         if not isinstance(item, Turn) or is_visible(item)
     ]
@@ -78,7 +78,7 @@ def test_a_conversation_comes_back_from_its_text_alone(turns: list[Turn]) -> Non
     assert page.mark is not None
     assert page.mark.is_pristine
     body = BranchText(turns).body().decode()
-    assert said(list(pieces_of(body, read(BranchText(turns).bounds())))) == said(turns)
+    assert said(list(parse_pieces(body, parse_lisp(BranchText(turns).bounds())))) == said(turns)
 
 
 @given(conversations())
@@ -100,7 +100,7 @@ def test_touching_the_file_changes_nothing(turns: list[Turn], by_emacs: bool) ->
     )
     assert page.mark is not None
     assert not page.mark.is_pristine
-    assert path_of(page, turns) == turns
+    assert turns_in(page, turns) == turns
 
 
 # ── Edits by hand ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -118,7 +118,7 @@ def test_what_is_typed_between_turns_is_the_users_and_nothing_else_changes(
     body = BranchText(turns).body().decode()
     text = f"{before}\n### {TYPED}\n\n" + body[len(before) :].removeprefix("\n")
     page = read_page(encoded(turns).replace(body.encode(), text.encode(), 1))
-    now = said(path_of(page, turns))
+    now = said(turns_in(page, turns))
     assert now == [*said(visible[:at]), ("user", TYPED), *said(visible[at:])]
     assert by_spans(page, turns) == now
 
@@ -128,7 +128,7 @@ def test_a_line_typed_anywhere_is_never_lost(turns: list[Turn], data: st.DataObj
     lines = encoded(turns).split(b"\n")
     at = data.draw(st.integers(0, len(lines)))
     edited = b"\n".join([*lines[:at], TYPED.encode(), *lines[at:]])
-    now = said(path_of(read_page(edited), turns))
+    now = said(turns_in(read_page(edited), turns))
     assert sum(text.count(TYPED) for _, text in now) == 1
 
 
@@ -142,24 +142,24 @@ def test_no_words_of_the_user_become_the_assistants(turns: list[Turn], data: st.
     high = data.draw(st.integers(low, len(lines)))
     typed = data.draw(st.lists(st.sampled_from([b"", b"### typed by the USER", b"other words"]), max_size=3))
     page = read_page(b"\n".join([*lines[:low], *typed, *lines[high:]]))
-    assert all("USER" not in text for role, text in said(path_of(page, marked)) if role == "assistant")
+    assert all("USER" not in text for role, text in said(turns_in(page, marked)) if role == "assistant")
 
 
 def by_spans(page: BufferPage, turns: Sequence[Turn]) -> list[tuple[str, str]]:
     """Who said what, by the bounds that an editor is told."""
     spans = spans_in(page, turns)
     bounds = [[Symbol(span.kind), [span.start + 1, span.end + 1, span.name]] for span in spans]
-    return said(list(pieces_of(page.body, bounds)))
+    return said(list(parse_pieces(page.body, bounds)))
 
 
 def test_a_corrected_answer_is_a_changed_turn_of_the_assistant() -> None:
     turns = [replace(some_turn(1), role="user", seq=2), replace(some_turn(2), role="assistant", seq=3)]
     page = read_page(encoded(turns).replace(b"turn 2", b"turn two"))
-    assert said(path_of(page, turns)) == [
+    assert said(turns_in(page, turns)) == [
         ("user", "This is what was said in turn 1."),
         ("assistant", "This is what was said in turn two."),
     ]
-    assert by_spans(page, turns) == said(path_of(page, turns))
+    assert by_spans(page, turns) == said(turns_in(page, turns))
 
 
 @given(conversations())
@@ -171,7 +171,7 @@ def test_bounds_of_somebody_who_had_not_read_ours_tell_of_what_is_new_and_of_not
     text = encoded(turns).replace(old.encode(), f"{old}{new}".encode(), 1) + theirs.encode()
     page = read_page(text)
     now = [*said(turns), ("user", "More?"), ("assistant", "Yes, more.")]
-    assert [one for one in said(path_of(page, turns)) if one[1]] == [one for one in now if one[1]]
+    assert [one for one in said(turns_in(page, turns)) if one[1]] == [one for one in now if one[1]]
 
 
 @pytest.mark.parametrize("gone", [0, 1, 2])
@@ -179,13 +179,13 @@ def test_a_turn_that_was_removed_is_gone_and_the_others_are_as_they_were(gone: i
     turns = [replace(some_turn(number), role=("user", "assistant")[number % 2], seq=number + 2) for number in range(3)]
     kept = turns[:gone] + turns[gone + 1 :]
     page = read_page(encoded(turns).replace(BranchText(turns).body(), BranchText(kept).body(), 1))
-    assert path_of(page, turns) == kept
+    assert turns_in(page, turns) == kept
 
 
 def test_what_was_recorded_after_the_file_was_written_is_not_removed_by_editing_it() -> None:
     turns = [replace(some_turn(number), role="user", seq=number) for number in (2, 3)]
     data = BranchText(turns[:1]).encode(Upto(2, 0), {}).replace(b"turn 2", b"turn two")
-    assert said(path_of(read_page(data), turns))[-1] == ("user", "This is what was said in turn 3.")
+    assert said(turns_in(read_page(data), turns))[-1] == ("user", "This is what was said in turn 3.")
 
 
 def test_bounds_that_emacs_moved_say_who_said_what() -> None:
@@ -196,8 +196,8 @@ def test_bounds_that_emacs_moved_say_who_said_what() -> None:
     new = f"{old[:-2]} ({start} {start + 10})))"
     data = encoded(turns).replace(BranchText(turns).body(), body.encode(), 1).replace(old.encode(), new.encode())
     page = read_page(data)
-    assert page.variables[BOUNDS] == read(new)
-    assert said(path_of(page, turns)) == [*said(turns), ("user", "More?"), ("assistant", "Yes, more.")]
+    assert page.variables[BOUNDS] == parse_lisp(new)
+    assert said(turns_in(page, turns)) == [*said(turns), ("user", "More?"), ("assistant", "Yes, more.")]
 
 
 # ── Taking it in ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -213,9 +213,9 @@ def test_what_was_taken_in_once_is_not_taken_in_again(turns: list[Turn], data: s
     high = data.draw(st.integers(low, min(len(lines), low + 4)))
     typed = data.draw(st.lists(st.sampled_from([b"", b"### typed", b"other words", b"same line"]), max_size=3))
     files = Files({"main": BranchFiles(b"\n".join([*lines[:low], *typed, *lines[high:]]))}, "main")
-    once = assemble("s", events, files)
+    once = assemble_session("s", events, files)
     if once.damages:
         return
     later = replace(some_turn(9, "recorded later"), seq=len(once.events) + 1)
-    again = assemble("s", [*once.events, later], files)
+    again = assemble_session("s", [*once.events, later], files)
     assert said(fold(again.events).turns) == said([*fold(once.events).turns, later])

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from segue.dialects.gptel.format.conversation import BranchText, pieces_of
-from segue.dialects.gptel.format.fields import find_fields, is_sealed, sealed, write_fields
+from segue.dialects.gptel.format.conversation import BranchText, parse_pieces
+from segue.dialects.gptel.format.fields import find_fields, has_checksum, with_checksum, write_fields
 from segue.dialects.gptel.format.footer import BufferPage, Upto, read_page
-from segue.dialects.gptel.format.lisp import BadLispError, Pair, Symbol, printed, read
-from segue.dialects.gptel.format.names import new_branch_name, new_session_id
+from segue.dialects.gptel.format.lisp import BadLispError, Pair, Symbol, parse_lisp, print_lisp
+from segue.dialects.gptel.format.names import new_branch_name, new_gptel_id
 from segue.dialects.gptel.format.org import with_prompts, with_tools
 from segue.dialects.gptel.format.settings import BOUNDS, overrides_in
 from segue.model import JsonObject, OverridesChanged
@@ -39,7 +39,7 @@ def test_positions_are_characters_as_emacs_counts_them() -> None:
         "gptel--preset": "executor",
         "gptel-temperature": 0.8,
     }
-    assert [tuple(piece[:2]) for piece in pieces_of(page.body, page.variables[BOUNDS])] == [
+    assert [tuple(piece[:2]) for piece in parse_pieces(page.body, page.variables[BOUNDS])] == [
         ("user", "How do I paginate?"),
         ("assistant", "Use cursors.\n\nGröße 😀 ok."),
         ("user", "And then?"),
@@ -50,7 +50,7 @@ def test_positions_are_characters_as_emacs_counts_them() -> None:
 def test_a_tool_call_is_read_with_its_name_and_its_arguments() -> None:
     page = read_page((CORPUS / "system-and-tool.md").read_bytes())
     assert page.variables["gptel--system-message"] == 'Speak like a "pirate".\nArr.'
-    call, tool, answer = list(pieces_of(page.body, page.variables[BOUNDS]))[1:]
+    call, tool, answer = list(parse_pieces(page.body, page.variables[BOUNDS]))[1:]
     assert call.text == "I will look."
     assert (tool.role, tool.text) == ("tool", "a.txt\nb.txt")
     assert tool.call == {"id": "call_1", "name": "list_dir", "arguments": {"path": "."}}
@@ -60,11 +60,11 @@ def test_a_tool_call_is_read_with_its_name_and_its_arguments() -> None:
 def test_a_list_of_variables_in_the_middle_of_a_text_is_text() -> None:
     page = read_page((CORPUS / "hostile.md").read_bytes())
     assert page.variables == {}
-    assert [piece.role for piece in pieces_of(page.body, None)] == ["user"]
+    assert [piece.role for piece in parse_pieces(page.body, None)] == ["user"]
 
 
 def test_bounds_of_older_versions_are_answers() -> None:
-    found = list(pieces_of("one two three", read("((5 . 8))")))
+    found = list(parse_pieces("one two three", parse_lisp("((5 . 8))")))
     assert [tuple(piece[:2]) for piece in found] == [("user", "one"), ("assistant", "two"), ("user", "three")]
 
 
@@ -73,7 +73,9 @@ def test_bounds_of_older_versions_are_answers() -> None:
 )
 def test_bounds_that_make_no_sense_lose_nothing(bounds: str) -> None:
     text = "one two three"
-    assert "".join(piece.text for piece in pieces_of(text, read(bounds))).replace(" ", "") == text.replace(" ", "")
+    assert "".join(piece.text for piece in parse_pieces(text, parse_lisp(bounds))).replace(" ", "") == text.replace(
+        " ", ""
+    )
 
 
 # ── Lisp and the footer ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -81,22 +83,22 @@ def test_bounds_that_make_no_sense_lose_nothing(bounds: str) -> None:
 
 @given(values)
 def test_a_value_comes_back_from_its_printed_form(value: object) -> None:
-    assert read(printed(value)) == value
-    assert "\n" not in printed(value)
+    assert parse_lisp(print_lisp(value)) == value
+    assert "\n" not in print_lisp(value)
 
 
 @given(st.text(max_size=40))
 def test_what_is_no_lisp_is_said_to_be_none(text: str) -> None:
     with suppress(BadLispError):
-        read(text)
+        parse_lisp(text)
 
 
 def test_strings_are_read_as_lisp_reads_them() -> None:
-    assert read(r'"a\tb\x41\ c\u00f6\101\^A\"\\"') == 'a\tbAcöA\x01"\\'
-    assert read("(a . 1)") == Pair(Symbol("a"), 1)
-    assert [read(printed(Symbol(name))) for name in ("3", "-5", "nil", "t")] == ["3", "-5", "nil", "t"]
-    assert "\n" not in printed(Symbol("a\nb\ud800"))
-    assert printed([Symbol("gpt-4o"), Symbol("two words"), None, True]) == r"(gpt-4o \two\ words nil t)"
+    assert parse_lisp(r'"a\tb\x41\ c\u00f6\101\^A\"\\"') == 'a\tbAcöA\x01"\\'
+    assert parse_lisp("(a . 1)") == Pair(Symbol("a"), 1)
+    assert [parse_lisp(print_lisp(Symbol(name))) for name in ("3", "-5", "nil", "t")] == ["3", "-5", "nil", "t"]
+    assert "\n" not in print_lisp(Symbol("a\nb\ud800"))
+    assert print_lisp([Symbol("gpt-4o"), Symbol("two words"), None, True]) == r"(gpt-4o \two\ words nil t)"
 
 
 def test_a_system_message_that_looks_like_a_list_of_variables_is_not_one() -> None:
@@ -119,7 +121,7 @@ def test_emacs_finds_the_list_however_long_the_conversation_and_its_settings_are
     assert mark is not None
     assert mark.is_pristine
     page = read_page(text.replace("turn 0.", "turn zero.").encode())
-    assert page.variables == {**long, "gptel--tool-names": ["x" * 400], BOUNDS: read(BranchText(said).bounds())}
+    assert page.variables == {**long, "gptel--tool-names": ["x" * 400], BOUNDS: parse_lisp(BranchText(said).bounds())}
     assert "gptel--bounds" not in page.body
 
 
@@ -143,7 +145,7 @@ def test_crlf_throughout_is_the_same_file() -> None:
 @given(st.binary(max_size=60), st.binary(max_size=60))
 def test_any_bytes_are_a_page(above: bytes, below: bytes) -> None:
     page = read_page(above + b"\n\f\n<!-- segue 1.0 00000000 00000000 00000000 -->\n" + below)
-    list(pieces_of(page.body, page.variables.get(BOUNDS)))
+    list(parse_pieces(page.body, page.variables.get(BOUNDS)))
 
 
 # ── YAML, names and logs ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -153,9 +155,9 @@ def test_any_bytes_are_a_page(above: bytes, below: bytes) -> None:
 def test_fields_come_back(fields: JsonObject) -> None:
     data = write_fields(fields)
     assert find_fields(data) == fields
-    assert is_sealed(sealed(data))
-    assert not is_sealed(sealed(data) + b"x: 1\n")
-    assert find_fields(sealed(data)) == fields
+    assert has_checksum(with_checksum(data))
+    assert not has_checksum(with_checksum(data) + b"x: 1\n")
+    assert find_fields(with_checksum(data)) == fields
 
 
 @pytest.mark.parametrize(
@@ -166,9 +168,9 @@ def test_what_is_no_list_of_fields_is_none(data: bytes | None) -> None:
 
 
 def test_names_begin_with_what_a_person_remembers_or_when_it_was() -> None:
-    assert new_session_id("API Integration", START) == "api-integration-20260102030405"
+    assert new_gptel_id("API Integration", START) == "api-integration-20260102030405"
     assert new_branch_name("Other idea!", START) == "20260102030405-other-idea"
-    assert new_session_id("???", START) == "session-20260102030405"
+    assert new_gptel_id("???", START) == "session-20260102030405"
 
 
 def test_every_tool_call_has_one_heading() -> None:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from segue.dialects.gptel.format.assembly import BranchFiles, Files, assemble
+from segue.dialects.gptel.format.assembly import BranchFiles, Files, assemble_session
 from segue.dialects.gptel.format.conversation import BranchText
-from segue.dialects.gptel.format.fields import find_fields, sealed, write_fields
+from segue.dialects.gptel.format.fields import find_fields, with_checksum, write_fields
 from segue.dialects.gptel.format.footer import Upto, read_mark, read_page, read_whole
-from segue.dialects.gptel.format.lisp import BadLispError, Symbol, read
+from segue.dialects.gptel.format.lisp import BadLispError, Symbol, parse_lisp
 from segue.dialects.gptel.format.settings import overrides_in
 from segue.dialects.gptel.format.sidecar import read_sidecar
 from segue.formats.journal import encode_event
@@ -99,7 +99,9 @@ def take_in(page: bytes) -> None:
     read_mark(page)
     overrides_in(read_page(page).variables)
     for events in (EVENTS, []):
-        found = assemble("s", list(events), Files({"main": BranchFiles(page)}, "main", sealed(write_fields(FIELDS))))
+        found = assemble_session(
+            "s", list(events), Files({"main": BranchFiles(page)}, "main", with_checksum(write_fields(FIELDS)))
+        )
         for event in found.events:
             encode_event(event)
         session = fold(found.events)
@@ -137,6 +139,6 @@ def test_any_bytes_in_the_place_of_fields_and_values_are_read_or_refused(
     for data in mutants(footer, chance, count):
         for line in data.decode(errors="replace").split("\n"):
             try:
-                read(line.partition(": ")[2])
+                parse_lisp(line.partition(": ")[2])
             except BadLispError:
                 continue

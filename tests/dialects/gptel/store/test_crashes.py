@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from segue.errors import NotFoundError
-from segue.testing.conformance.chapter import ID, begin, names
+from segue.testing.conformance.chapter import ID, create_session, event_ids
 from segue.testing.events import fork, switched, turn, turns
 from segue.testing.harness_gptel import GptelHarness
 from tests.support.crash_points import crash_points, found, recover
@@ -24,9 +24,9 @@ ENDS = [GptelHarness.kill, GptelHarness.power_cut]
 
 def converse(store: Store, told: list[str]) -> None:
     """A short life with a branch; what was acknowledged is told at once."""
-    with begin(store, turn(1)) as writer:
+    with create_session(store, turn(1)) as writer:
         told.append("turn-1")
-        writer.append(turn(2), fresh=True)
+        writer.append(turn(2), ids_are_new=True)
         told.append("turn-2")
         writer.append(fork("other", 1))
         told.append("fork-other")
@@ -39,7 +39,7 @@ def converse(store: Store, told: list[str]) -> None:
 
 def edit(harness: GptelHarness) -> Path:
     """What a person saved in an editor that knows nothing of bounds."""
-    begin(harness.make(), *turns(1, 3), fork("other", 2, switch=False)).close()
+    create_session(harness.make(), *turns(1, 3), fork("other", 2, switch=False)).close()
     path = harness.root / ID / "branches" / "main" / "session.md"
     text = path.read_text().replace("said in turn 1.", "said in turn one.").replace("\f\n", "\n### And this?\n\f\n")
     path.write_text(text)
@@ -75,7 +75,7 @@ def test_the_end_at_any_call_costs_nothing_that_was_acknowledged(
         try:
             writer = store.open(ID)
         except NotFoundError:
-            writer = begin(store)
+            writer = create_session(store)
         with writer:
             writer.append(turn(100))
         harness.power_cut()
@@ -108,7 +108,7 @@ def test_the_end_while_an_edit_is_taken_in_loses_neither_the_edit_nor_what_was_a
 @pytest.mark.parametrize("damaged", ["events", "text"])
 def test_recovery_that_ends_at_any_call_can_be_done_again(tmp_path: Path, damaged: str) -> None:
     def damage(harness: GptelHarness) -> None:
-        begin(harness.make(), *turns(1, 5)).close()
+        create_session(harness.make(), *turns(1, 5)).close()
         if damaged == "events":
             harness.damage(ID, "turn-3")
             return
@@ -121,5 +121,5 @@ def test_recovery_that_ends_at_any_call_can_be_done_again(tmp_path: Path, damage
         harness.power_cut()
         recover(harness.make(), [])
         kept = [1, 2, 4, 5] if damaged == "events" else [1, 2, 3, 4, 5]
-        assert names(harness.make()) == [f"turn-{number}" for number in kept]
+        assert event_ids(harness.make()) == [f"turn-{number}" for number in kept]
         assert list(harness.root.rglob("*.corrupt"))

@@ -16,7 +16,7 @@ from segue.dialects.gptel.store import GptelStore
 from segue.errors import DamagedError, SegueError, StorageError
 from segue.library import Library
 from segue.model import OverridesChanged, PresetChosen, ScopeChanged, TitleChanged, Turn, Unknown
-from segue.testing.conformance.chapter import ID, begin, keep, names
+from segue.testing.conformance.chapter import ID, create_and_close, create_session, event_ids
 from segue.testing.events import START, every_kind, fork, metadata, moment, status, switched, turn, turns
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def plant(main: Path, name: str, metadata: str = "") -> None:
 
 def test_a_new_session_is_the_tree_that_emacs_expects(store: GptelStore, main: Path) -> None:
     preset = PresetChosen(name="executor", timestamp=START, id="p")
-    keep(store, preset, ScopeChanged(scope={"paths": {"read": ["src/**"]}}, timestamp=START, id="s"))
+    create_and_close(store, preset, ScopeChanged(scope={"paths": {"read": ["src/**"]}}, timestamp=START, id="s"))
     assert (main / "session.md").read_bytes() == b""
     about = find_fields((main / "metadata.yml").read_bytes())
     assert about == {
@@ -72,7 +72,9 @@ def test_a_new_session_is_the_tree_that_emacs_expects(store: GptelStore, main: P
 
 def test_a_conversation_is_a_text_with_a_footer(store: GptelStore, main: Path) -> None:
     change = OverridesChanged(values={"temperature": 0.8, "tool": "claude"}, timestamp=moment(1), id="o")
-    keep(store, PresetChosen(name="executor", timestamp=START, id="p"), change, turn(0, "How?"), turn(1, "Größe."))
+    create_and_close(
+        store, PresetChosen(name="executor", timestamp=START, id="p"), change, turn(0, "How?"), turn(1, "Größe.")
+    )
     lines = (main / "session.md").read_text().split("\n")
     assert lines[:6] == ["### How?", "", "Größe.", "", "### ", "\f"]
     assert lines[7:] == [
@@ -86,7 +88,7 @@ def test_a_conversation_is_a_text_with_a_footer(store: GptelStore, main: Path) -
 
 
 def test_a_branch_has_a_text_of_its_own_and_current_follows(store: GptelStore, main: Path) -> None:
-    with begin(store, *turns(1, 3), fork("other", 2)) as writer:
+    with create_session(store, *turns(1, 3), fork("other", 2)) as writer:
         writer.append(turn(4, branch="other"))
         assert os.readlink(main.parent.parent / "current") == "branches/other"
         text = (main.parent / "other" / "session.md").read_text()
@@ -99,15 +101,15 @@ def test_a_branch_has_a_text_of_its_own_and_current_follows(store: GptelStore, m
 
 
 def test_a_tool_call_is_in_the_log_for_people(store: GptelStore, main: Path) -> None:
-    with begin(store) as writer:
+    with create_session(store) as writer:
         writer.append(replace(turn(1, "a.txt"), role="tool", parts=({"type": "tool_result", "name": "list_dir"},)))
     assert "* list_dir\n" in (main / "tools.org").read_text()
 
 
 def test_a_long_conversation_is_shown_whole_when_it_is_left(store: GptelStore, main: Path) -> None:
-    with begin(store) as writer:
+    with create_session(store) as writer:
         for number in range(8):
-            writer.append(turn(number, f"{number} " * 40_000), fresh=True)
+            writer.append(turn(number, f"{number} " * 40_000), ids_are_new=True)
     assert store.load(ID).turn_count == 8
     assert (main / "session.md").read_bytes().count(b"7 7 7") > 0
 
@@ -116,7 +118,7 @@ def test_a_long_conversation_is_shown_whole_when_it_is_left(store: GptelStore, m
 
 
 def test_a_text_edited_by_hand_is_the_truth(store: GptelStore, main: Path) -> None:
-    keep(store, turn(0, "Why?"), turn(1, "Becuase."), turn(2, "Gone."), status("paused"))
+    create_and_close(store, turn(0, "Why?"), turn(1, "Becuase."), turn(2, "Gone."), status("paused"))
     path = main / "session.md"
     text = path.read_text().replace("Becuase", "Because").replace("### Gone.", "### And how?\n\nTell me.")
     path.write_text(text)
@@ -136,7 +138,7 @@ def test_a_text_edited_by_hand_is_the_truth(store: GptelStore, main: Path) -> No
 
 
 def test_a_text_saved_while_a_writer_lives_is_taken_in_and_not_overwritten(store: GptelStore, main: Path) -> None:
-    with begin(store, turn(0, "Why?")) as writer:
+    with create_session(store, turn(0, "Why?")) as writer:
         path = main / "session.md"
         path.write_text(path.read_text().replace("Why?", "Why not?"))
         writer.append(turn(1, "Because."))
@@ -145,7 +147,7 @@ def test_a_text_saved_while_a_writer_lives_is_taken_in_and_not_overwritten(store
 
 
 def test_an_edit_in_one_branch_changes_no_other(store: GptelStore, main: Path) -> None:
-    keep(store, *turns(1, 3), fork("other", 2), turn(4, branch="other"))
+    create_and_close(store, *turns(1, 3), fork("other", 2), turn(4, branch="other"))
     path = main / "session.md"
     path.write_text(path.read_text().replace("turn 1.", "turn one."))
     with store.open(ID) as writer:
@@ -156,7 +158,7 @@ def test_an_edit_in_one_branch_changes_no_other(store: GptelStore, main: Path) -
 
 def test_settings_changed_in_emacs_are_the_settings(store: GptelStore, main: Path) -> None:
     change = OverridesChanged(values={"temperature": 0.5, "tool": "claude"}, timestamp=moment(1), id="o")
-    keep(store, PresetChosen(name="executor", timestamp=START, id="p"), change, turn(0))
+    create_and_close(store, PresetChosen(name="executor", timestamp=START, id="p"), change, turn(0))
     path = main / "session.md"
     path.write_text(path.read_text().replace("temperature: 0.5", "model: gpt-4o").replace("executor", "planner"))
     overview = store.overview(ID)
@@ -170,7 +172,7 @@ def test_settings_changed_in_emacs_are_the_settings(store: GptelStore, main: Pat
 
 
 def test_a_scope_changed_by_hand_is_the_scope_and_keeps_its_words(store: GptelStore, main: Path) -> None:
-    keep(store, ScopeChanged(scope={"paths": {"read": ["src/**"]}}, timestamp=START, id="s"))
+    create_and_close(store, ScopeChanged(scope={"paths": {"read": ["src/**"]}}, timestamp=START, id="s"))
     text = "# mine\npaths:\n  deny: [secrets]\n"
     (main / "scope.yml").write_text(text)
     assert store.overview(ID).scope == {"paths": {"deny": ["secrets"]}}
@@ -185,7 +187,7 @@ def test_a_scope_changed_by_hand_is_the_scope_and_keeps_its_words(store: GptelSt
 
 
 def test_fields_of_others_in_the_metadata_stay(store: GptelStore, main: Path) -> None:
-    keep(store)
+    create_and_close(store)
     path = main / "metadata.yml"
     path.write_text(path.read_text() + "parent_session_id: agent-1\n")
     with store.open(ID) as writer:
@@ -255,18 +257,18 @@ def test_older_metadata_is_read(store: GptelStore, main: Path) -> None:
 
 @pytest.mark.parametrize("target", ["../../elsewhere", "/etc", "branches/../../x", "branches", "nowhere"])
 def test_a_link_that_leads_out_is_not_followed(store: GptelStore, tmp_path: Path, target: str) -> None:
-    keep(store, turn(1))
+    create_and_close(store, turn(1))
     link = tmp_path / ID / "current"
     link.unlink()
     link.symlink_to(target)
-    assert names(store) == ["turn-1"]
+    assert event_ids(store) == ["turn-1"]
     with store.open(ID) as writer:
         writer.append(turn(2))
     assert os.readlink(link) == "branches/main"
 
 
 def test_a_branch_that_is_a_link_is_no_branch(store: GptelStore, main: Path, tmp_path: Path) -> None:
-    keep(store, turn(1))
+    create_and_close(store, turn(1))
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "session.md").write_text("secret")
@@ -278,7 +280,7 @@ def test_a_branch_that_is_a_link_is_no_branch(store: GptelStore, main: Path, tmp
 
 def test_what_a_dead_process_left_is_removed_and_nothing_of_a_living_one(store: GptelStore, tmp_path: Path) -> None:
     of_the_dead, of_the_living, of_others = (f".new-dead-{'0' * 16}", f".new-{ID}-{'0' * 16}", ".new-idea")
-    with begin(store):
+    with create_session(store):
         for name in (of_the_dead, of_the_living, of_others):
             (tmp_path / name / "branches" / "main").mkdir(parents=True)
         GptelStore(str(tmp_path)).create("next", [metadata("next")]).close()
@@ -434,7 +436,7 @@ def test_a_list_of_variables_of_somebody_elses_is_on_record_when_the_file_is_wri
 
 
 def test_a_text_cut_off_anywhere_costs_nothing_that_was_said(store: GptelStore, main: Path) -> None:
-    keep(store, *turns(1, 3), status("paused"))
+    create_and_close(store, *turns(1, 3), status("paused"))
     path, events = main / "session.md", list(store.read(ID))
     whole = path.read_bytes()
     for size in range(len(whole)):
@@ -453,7 +455,7 @@ def test_a_text_cut_off_anywhere_costs_nothing_that_was_said(store: GptelStore, 
 
 
 def test_a_flipped_byte_in_the_text_is_an_edit_and_the_original_is_kept(store: GptelStore, main: Path) -> None:
-    keep(store, *turns(0, 2), every_kind()[0], status("paused"))
+    create_and_close(store, *turns(0, 2), every_kind()[0], status("paused"))
     path, events = main / "session.md", list(store.read(ID))
     whole = path.read_bytes()
     for at in range(len(whole)):

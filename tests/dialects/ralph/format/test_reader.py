@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from segue.dialects.ralph.format import begin, read
-from segue.formats.sealed import glance
+from segue.dialects.ralph.format import new_document, read
+from segue.formats.sealed import read_sealed_head
 from segue.model import Learning, Metadata, OverridesChanged, Pattern, TaskDone, Unknown, fold, head_of
 
 if TYPE_CHECKING:
@@ -48,12 +48,12 @@ def document(data: bytes, session_id: str = "s1") -> RalphDocument:
 
 
 def edited(**changes: object) -> RalphDocument:
-    found = json.loads(begin(EVENTS).encode())
+    found = json.loads(new_document(EVENTS).encode())
     return document(json.dumps({**found, **changes}).encode())
 
 
 def test_the_file_shows_what_ralph_knows() -> None:
-    found = json.loads(begin(EVENTS).encode())
+    found = json.loads(new_document(EVENTS).encode())
     assert list(found) == [*list(FOREIGN)[:7], "segue"]
     assert (found["session_id"], found["change_name"], found["current_story_id"]) == ("s1", "login", "1")
     assert found["learnings"] == [
@@ -69,10 +69,10 @@ def test_the_file_shows_what_ralph_knows() -> None:
 
 
 def test_what_is_written_comes_back() -> None:
-    data = begin(EVENTS).encode()
+    data = new_document(EVENTS).encode()
     assert document(data).events == EVENTS
     assert document(data).encode() == data
-    assert glance(data, "s1") == head_of(fold(EVENTS))
+    assert read_sealed_head(data, "s1") == head_of(fold(EVENTS))
 
 
 def test_a_file_of_ralph_itself_is_read() -> None:
@@ -97,7 +97,7 @@ def test_reading_twice_gives_the_same() -> None:
 
 def test_what_another_program_adds_is_new_and_noted() -> None:
     new = {"description": "B", "task_id": None, "story_id": None, "timestamp": "2026-01-05T10:00:00Z"}
-    shown = json.loads(begin(EVENTS).encode())["learnings"]
+    shown = json.loads(new_document(EVENTS).encode())["learnings"]
     session = fold(edited(learnings=[*shown, new], completed_tasks=["1.1", "2.1"], current_story_id="2").events)
     assert [one.description for one in session.learnings] == ["Tokens last an hour", "B"]
     assert [task.task_id for task in session.tasks_done] == ["1.1", "1.1", "2.1"]
@@ -122,7 +122,7 @@ def test_what_another_program_removes_is_gone_and_noted() -> None:
 def test_another_change_and_another_file_name_are_believed() -> None:
     session = fold(edited(change_name="logout").events)
     assert session.extra["change_name"] == "logout"
-    assert document(begin(EVENTS).encode(), "copy").overview.id == "copy"
+    assert document(new_document(EVENTS).encode(), "copy").overview.id == "copy"
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_what_is_no_session_is_none(data: bytes) -> None:
 
 
 def test_every_flipped_byte_is_found_and_costs_at_most_one_event() -> None:
-    data = begin(EVENTS).encode()
+    data = new_document(EVENTS).encode()
     for at in range(len(data)):
         broken = data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
         reading = read(broken, "s1", "s1.json")
@@ -161,7 +161,7 @@ def test_every_flipped_byte_is_found_and_costs_at_most_one_event() -> None:
 
 
 def test_a_file_that_was_cut_off_gives_what_is_left() -> None:
-    data = begin(EVENTS).encode()
+    data = new_document(EVENTS).encode()
     reading = read(data[: data.index(b'"segue"')], "s1", "s1.json")
     assert reading.document is not None
     assert reading.damages

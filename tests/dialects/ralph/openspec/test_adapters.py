@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from segue.dialects.ralph.openspec import ChangeNotFoundError, Plan, TaskNotFoundError, find_changes, open_spec
-from segue.durable.edit import edit
+from segue.durable.file_edit import edit_file
 from segue.durable.folder import Folder
 from segue.errors import ConflictError, InvalidIdError, StorageError
 from segue.model import Learning, Pattern
@@ -98,7 +98,7 @@ def test_what_a_person_writes_meanwhile_is_kept(tmp_path: Path, folder: Path) ->
             path.write_bytes(TASKS + b"\n- [ ] 2.2 A person was here\n")
         return data.replace(b"[ ] 1.1 ", b"[x] 1.1 ")
 
-    assert edit(Folder(str(folder)), "tasks.md", change, locks=locks(tmp_path), now=NOW)
+    assert edit_file(Folder(str(folder)), "tasks.md", change, locks=locks(tmp_path), now=NOW)
     expected = TASKS.replace(b"[ ] 1.1 ", b"[x] 1.1 ") + b"\n- [ ] 2.2 A person was here\n"
     assert path.read_bytes() == expected
     assert len(seen) == 2
@@ -112,7 +112,7 @@ def test_a_file_that_never_holds_still_is_left_to_the_person(tmp_path: Path, fol
         return data + b"ours\n"
 
     with pytest.raises(ConflictError, match="keeps being changed"):
-        edit(Folder(str(folder)), "tasks.md", change, locks=locks(tmp_path), now=NOW)
+        edit_file(Folder(str(folder)), "tasks.md", change, locks=locks(tmp_path), now=NOW)
     assert b"ours" not in path.read_bytes()
     assert sorted(found.name for found in folder.iterdir()) == ["specs", "tasks.md"]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from segue.errors import NotFoundError
-from segue.testing.conformance.chapter import ID, begin, names
+from segue.testing.conformance.chapter import ID, create_session, event_ids
 from segue.testing.events import turn, turns
 from segue.testing.harness_soleur import SoleurHarness
 from tests.support.crash_points import crash_points, found, recover
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 def converse(store: Store, told: list[str]) -> None:
     """A short life; what was acknowledged is told at once."""
-    with begin(store, turn(1)) as writer:
+    with create_session(store, turn(1)) as writer:
         told.append("turn-1")
-        writer.append(turn(2), fresh=True)
+        writer.append(turn(2), ids_are_new=True)
         told.append("turn-2")
         writer.append(*turns(3, 5))
         told += [event.id for event in turns(3, 5)]
@@ -44,7 +44,7 @@ def test_the_end_at_any_call_costs_nothing_that_was_acknowledged(
         try:
             writer = store.open(ID)
         except NotFoundError:
-            writer = begin(store)
+            writer = create_session(store)
         with writer:
             writer.append(turn(100))
         harness.power_cut()
@@ -54,11 +54,11 @@ def test_the_end_at_any_call_costs_nothing_that_was_acknowledged(
 
 def test_recovery_that_ends_at_any_call_can_be_done_again(tmp_path: Path) -> None:
     def damaged(harness: SoleurHarness) -> None:
-        begin(harness.make(), *turns(1, 5)).close()
+        create_session(harness.make(), *turns(1, 5)).close()
         harness.damage(ID, "turn-3")
 
     for harness, _ in crash_points(SoleurHarness, tmp_path, damaged, recover):
         harness.power_cut()
         recover(harness.make(), [])
-        assert names(harness.make()) == ["turn-1", "turn-2", "turn-4", "turn-5"]
+        assert event_ids(harness.make()) == ["turn-1", "turn-2", "turn-4", "turn-5"]
         assert any(b"turn-3" in path.read_bytes() for path in harness.root.glob("*corrupt*"))

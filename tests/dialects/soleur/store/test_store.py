@@ -15,7 +15,7 @@ import segue
 from segue.dialects.soleur.store import SoleurStore
 from segue.errors import ConflictError, DamagedError, ReadOnlyError, StorageError, UsageError, WriterStoppedError
 from segue.store import Durability
-from segue.testing.conformance.chapter import ID, begin, keep, names
+from segue.testing.conformance.chapter import ID, create_and_close, create_session, event_ids
 from segue.testing.events import turn, turns
 from segue.testing.failing import FailingKernel, Fault
 
@@ -128,7 +128,7 @@ def test_what_others_added_is_kept_by_whoever_writes_on(library: Library, tmp_pa
 
 def test_a_writer_notices_another_program_and_overwrites_nothing(tmp_path: Path) -> None:
     store = SoleurStore(str(tmp_path))
-    with begin(store, turn(1)) as writer:
+    with create_session(store, turn(1)) as writer:
         found = shown(tmp_path, ID)
         found["agent_type"] = "other"
         (tmp_path / f"{ID}.json").write_text(json.dumps(found))
@@ -143,7 +143,7 @@ def test_a_writer_notices_another_program_and_overwrites_nothing(tmp_path: Path)
 
 
 def test_a_writer_whose_file_is_gone_makes_no_new_one(tmp_path: Path) -> None:
-    with begin(SoleurStore(str(tmp_path)), turn(1)) as writer:
+    with create_session(SoleurStore(str(tmp_path)), turn(1)) as writer:
         (tmp_path / f"{ID}.json").unlink()
         with pytest.raises(ConflictError):
             writer.append(turn(2))
@@ -152,7 +152,7 @@ def test_a_writer_whose_file_is_gone_makes_no_new_one(tmp_path: Path) -> None:
 
 def test_a_correction_of_one_letter_is_an_edit_once_the_sum_is_emptied(tmp_path: Path) -> None:
     store = SoleurStore(str(tmp_path))
-    keep(store, turn(1, "teh token"))
+    create_and_close(store, turn(1, "teh token"))
     path = tmp_path / f"{ID}.json"
     path.write_bytes(path.read_bytes().replace(b"teh token", b"tea token"))
     with pytest.raises(DamagedError, match="one byte changed: 'h' became 'a'"):
@@ -163,19 +163,19 @@ def test_a_correction_of_one_letter_is_an_edit_once_the_sum_is_emptied(tmp_path:
 
 def test_a_file_with_a_newer_layout_can_be_read_and_not_written(tmp_path: Path) -> None:
     store = SoleurStore(str(tmp_path))
-    keep(store, turn(1))
+    create_and_close(store, turn(1))
     found = shown(tmp_path, ID)
     assert isinstance(found["segue"], dict)
     found["segue"]["version"] = 2
     (tmp_path / f"{ID}.json").write_text(json.dumps(found))
-    assert names(store) == ["turn-1"]
+    assert event_ids(store) == ["turn-1"]
     with pytest.raises(ReadOnlyError):
         store.open(ID)
 
 
 def test_what_can_be_read_of_a_file_that_was_cut_off_is_recovered(tmp_path: Path) -> None:
     store = SoleurStore(str(tmp_path))
-    keep(store, *turns(1, 5))
+    create_and_close(store, *turns(1, 5))
     path = tmp_path / f"{ID}.json"
     whole = path.read_bytes()
     cut = whole[: whole.index(b"turn 5")]
@@ -199,7 +199,7 @@ def test_what_is_no_session_at_all_is_listed_and_stays(tmp_path: Path) -> None:
 
 def calls_of_an_append(root: Path) -> list[str]:
     kernel = FailingKernel()
-    with begin(SoleurStore(str(root), kernel=kernel)) as writer:
+    with create_session(SoleurStore(str(root), kernel=kernel)) as writer:
         kernel.calls.clear()
         writer.append(turn(1))
         return list(kernel.calls)
@@ -212,7 +212,7 @@ def test_whichever_call_of_an_append_fails_it_is_all_or_nothing(tmp_path: Path, 
         kernel = FailingKernel()
         root = tmp_path / str(at)
         store = SoleurStore(str(root), kernel=kernel)
-        with begin(store, turn(1)) as writer:
+        with create_session(store, turn(1)) as writer:
             kernel.arm(Fault(at=at, error=error))
             try:
                 writer.append(turn(2))
@@ -221,11 +221,11 @@ def test_whichever_call_of_an_append_fails_it_is_all_or_nothing(tmp_path: Path, 
             else:
                 expected = ["turn-1", "turn-2"]
             kernel.mend()
-            assert names(store) == expected
-        assert names(SoleurStore(str(root))) == expected
+            assert event_ids(store) == expected
+        assert event_ids(SoleurStore(str(root))) == expected
         with store.open(ID) as writer:
             writer.append(turn(3))
-        assert names(store) == [*expected, "turn-3"]
+        assert event_ids(store) == [*expected, "turn-3"]
 
 
 def test_an_append_makes_one_sync_of_the_file_and_one_of_the_folder(tmp_path: Path) -> None:
@@ -235,7 +235,7 @@ def test_an_append_makes_one_sync_of_the_file_and_one_of_the_folder(tmp_path: Pa
 
 def test_files_are_for_their_owner_only(tmp_path: Path) -> None:
     store = SoleurStore(str(tmp_path / "sessions"))
-    with begin(store, turn(1)) as writer:
+    with create_session(store, turn(1)) as writer:
         writer.append(turn(2))
     assert (tmp_path / "sessions").stat().st_mode & 0o777 == 0o700
     assert (tmp_path / "sessions" / f"{ID}.json").stat().st_mode & 0o777 == 0o600

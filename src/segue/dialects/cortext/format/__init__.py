@@ -4,10 +4,17 @@ Read `names` (where a conversation is), `lines` (turns), `document` (everything 
 files together, and what other programs wrote in them). `stub` is the document that people write in.
 """
 
-from segue.dialects.cortext.format.document import LAYOUT_VERSION, CortextDocument, begin, piece_of, restore, size_in
-from segue.dialects.cortext.format.lines import decode_line, decode_plain, encode_turns, is_ours
-from segue.dialects.cortext.format.names import OTHER, id_of, is_day, next_folder, place_of, type_of
-from segue.dialects.cortext.format.reader import HIDDEN, MESSAGES, SESSION, ParsedConversation, look_up, read
+from segue.dialects.cortext.format.document import (
+    LAYOUT_VERSION,
+    CortextDocument,
+    encode_entry,
+    new_document,
+    parse_messages_size,
+    restore_document,
+)
+from segue.dialects.cortext.format.lines import are_plain_lines, decode_message, decode_plain_turns, encode_turns
+from segue.dialects.cortext.format.names import OTHER, is_day, join_id, next_folder, parse_folder_type, split_id
+from segue.dialects.cortext.format.reader import HIDDEN, MESSAGES, SESSION, ParsedConversation, path_in_workspace, read
 from segue.dialects.cortext.format.stub import conversation_type, document_name, stub
 
 __all__ = [
@@ -18,22 +25,22 @@ __all__ = [
     "SESSION",
     "CortextDocument",
     "ParsedConversation",
-    "begin",
+    "are_plain_lines",
     "conversation_type",
-    "decode_line",
-    "decode_plain",
+    "decode_message",
+    "decode_plain_turns",
     "document_name",
+    "encode_entry",
     "encode_turns",
-    "id_of",
     "is_day",
-    "is_ours",
-    "look_up",
+    "join_id",
+    "new_document",
     "next_folder",
-    "piece_of",
-    "place_of",
+    "parse_folder_type",
+    "parse_messages_size",
+    "path_in_workspace",
     "read",
-    "restore",
-    "size_in",
+    "restore_document",
+    "split_id",
     "stub",
-    "type_of",
 ]

@@ -9,8 +9,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from segue.dialects.cortext.format.stub import conversation_type
-from segue.formats.records import BadRecordError, event_of, parse_moment, plain_of, typed
-from segue.formats.sealed import Layout, lay_list, lay_out, lay_value
+from segue.formats.records import BadRecordError, convert_to, event_to_object, parse_event, parse_moment
+from segue.formats.sealed import Layout, render_file, render_list, render_value
 from segue.model import Count, Event, JsonObject, Metadata, Overview, Turn, fold, overview_of
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class CortextDocument(Struct, frozen=True, kw_only=True):
         return replace(
             self,
             events=(*self.events, *others),
-            pieces=(*self.pieces, *map(piece_of, others)),
+            pieces=(*self.pieces, *map(encode_entry, others)),
             overview=overview,
             size=size,
             model=models[-1] if models else self.model,
@@ -102,16 +102,18 @@ class CortextDocument(Struct, frozen=True, kw_only=True):
         """The file."""
         counts = {branch.name: branch.own for branch in self.overview.branches.values() if branch.own}
         ours = [("version", b"%d" % self.version), ("seq", b"%d" % self.overview.seq)]
-        ours.append(("turns", lay_value(counts, 4)[4:]))
+        ours.append(("turns", render_value(counts, 4)[4:]))
         if self.model:
-            ours.append(("model", lay_value(self.model, 0)))
+            ours.append(("model", render_value(self.model, 0)))
         if self.missing:
-            ours.append(("missing", lay_value(self.missing, 4)[4:]))
+            ours.append(("missing", render_value(self.missing, 4)[4:]))
         if self.turns:
             ours.append(("whole", b"true"))
-        ours.append(("events", lay_list([*self.pieces, *self.turns], 6)))
+        ours.append(("events", render_list([*self.pieces, *self.turns], 6)))
         ours.append(("bytes", b"%d" % self.size))
-        return lay_out([(name, lay_value(value, 2)[2:]) for name, value in self.shown().items()], ours, self.overview)
+        return render_file(
+            [(name, render_value(value, 2)[2:]) for name, value in self.shown().items()], ours, self.overview
+        )
 
     def _config(self) -> JsonObject:
         known, top = self.overview, self.top.get("agent_config")
@@ -127,19 +129,19 @@ class CortextDocument(Struct, frozen=True, kw_only=True):
         return {**ours, **{name: value for name, value in _object(top).items() if name not in ours}}
 
 
-def begin(folder: str, events: Sequence[Event], overview: Overview, size: int) -> CortextDocument:
+def new_document(folder: str, events: Sequence[Event], overview: Overview, size: int) -> CortextDocument:
     """The file of a session that has just these events."""
     return CortextDocument(folder=folder, overview=overview, events=(), pieces=()).extended(events, overview, size)
 
 
-def restore(found: JsonObject, session_id: str, folder: str) -> CortextDocument | None:
+def restore_document(found: JsonObject, session_id: str, folder: str) -> CortextDocument | None:
     """The document that a sealed file is, without a look at its turns; None where only these could tell."""
     ours = _object(found.get("segue"))
     head = _object(ours.get("head"))
     try:
-        events = [entry_of(entry) for entry in typed(ours["events"], list[JsonObject])]
-        counts = typed(ours["turns"], dict[str, Count])
-        seq, size, version = (typed(ours[name], Count) for name in ("seq", "bytes", "version"))
+        events = [parse_entry(entry) for entry in convert_to(ours["events"], list[JsonObject])]
+        counts = convert_to(ours["turns"], dict[str, Count])
+        seq, size, version = (convert_to(ours[name], Count) for name in ("seq", "bytes", "version"))
         first, updated_at = events[0], parse_moment(head.get("updated_at"))
     except (BadRecordError, LookupError):
         return None
@@ -154,38 +156,38 @@ def restore(found: JsonObject, session_id: str, folder: str) -> CortextDocument 
         folder=folder,
         overview=replace(known, branches=branches, seq=seq, updated_at=updated_at),
         events=tuple(events),
-        pieces=tuple(map(piece_of, events)),
+        pieces=tuple(map(encode_entry, events)),
         size=size,
         top={name: value for name, value in found.items() if name != "segue"},
         model=str(ours.get("model", "")),
-        missing=missing_in(ours),
+        missing=parse_gaps(ours),
         version=version,
     )
 
 
-def size_in(data: bytes) -> int:
+def parse_messages_size(data: bytes) -> int:
     """How many bytes of messages.jsonl a sealed file accounts for; -1 if it does not say."""
     found = _BYTES.match(data, max(0, data.rfind(b'\n    "bytes": ')))
     return int(found[1]) if found else -1
 
 
-def missing_in(ours: JsonObject) -> tuple[Gap, ...]:
+def parse_gaps(ours: JsonObject) -> tuple[Gap, ...]:
     try:
-        return typed(ours.get("missing", ()), tuple[Gap, ...])
+        return convert_to(ours.get("missing", ()), tuple[Gap, ...])
     except BadRecordError:
         return ()
 
 
-def piece_of(event: Event) -> bytes:
-    return lay_value({**plain_of(event), "seq": event.seq}, 6)
+def encode_entry(event: Event) -> bytes:
+    return render_value({**event_to_object(event), "seq": event.seq}, 6)
 
 
-def entry_of(plain: JsonObject) -> Event:
+def parse_entry(plain: JsonObject) -> Event:
     """BadRecordError with the reason."""
     seq = plain.get("seq")
     if not isinstance(seq, int) or seq < 1:
         raise BadRecordError("it has no number")
-    return event_of({name: value for name, value in plain.items() if name != "seq"}, seq)
+    return parse_event({name: value for name, value in plain.items() if name != "seq"}, seq)
 
 
 def _object(value: object) -> JsonObject:

@@ -16,7 +16,14 @@ from zlib import crc32
 import msgspec
 from msgspec import Struct
 
-from segue.formats.records import ROLE_SYNONYMS, BadRecordError, compact, event_of, may_be_no_moment, parse
+from segue.formats.records import (
+    ROLE_SYNONYMS,
+    BadRecordError,
+    encode_compact,
+    may_hold_invalid_time,
+    parse_event,
+    parse_json,
+)
 from segue.model import MAIN, ROLES, Count, JsonObject, Moment, Turn
 
 if TYPE_CHECKING:
@@ -68,7 +75,7 @@ def encode_turns(turns: Sequence[Turn], *, until: int | None = None) -> bytes:
     return b"".join([_encode(turn, mark) for turn, mark in zip(turns, marks, strict=True)])
 
 
-def decode_line(line: bytes) -> MessageLine:
+def decode_message(line: bytes) -> MessageLine:
     """One line without its newline. BadRecordError with the reason."""
     ending = _SUM.search(line, max(0, len(line) - _LONGEST_SUM))
     if ending is None or ending.end() != len(line):
@@ -79,21 +86,21 @@ def decode_line(line: bytes) -> MessageLine:
     return MessageLine(_decode_ours(body + b"}}"), mark.decode())
 
 
-def is_ours(block: bytes) -> bool:
+def are_plain_lines(block: bytes) -> bool:
     """Whether all of these whole lines are as we wrote them; they are not read."""
     lines = block.split(b"\n")[:-1]
     bodies = [line[:-_PLAIN_SUM] for line in lines]
     if [line[-_PLAIN_SUM:] for line in lines] == [b',"sum":"%08x"}}' % total for total in map(crc32, bodies)]:
         return True
-    return decode_plain(block) is not None  # some have a mark
+    return decode_plain_turns(block) is not None  # some have a mark
 
 
-def decode_plain(block: bytes) -> list[Turn] | None:
+def decode_plain_turns(block: bytes) -> list[Turn] | None:
     """The turns of whole lines, if all are ours; else None."""
     turns: list[Turn] = []
     for line in block.split(b"\n")[:-1]:
         try:
-            turns.append(decode_line(line).turn)
+            turns.append(decode_message(line).turn)
         except BadRecordError:
             return None
     return turns if all(turn.seq for turn in turns) else None
@@ -102,7 +109,7 @@ def decode_plain(block: bytes) -> list[Turn] | None:
 def _encode(turn: Turn, mark: bytes) -> bytes:
     ours = _Ours(**{name: getattr(turn, name) for name in _OURS})
     message = _Message(role=turn.role, content=turn.content, timestamp=turn.timestamp, segue=ours)
-    body = compact(message)[:-2]
+    body = encode_compact(message)[:-2]
     return b'%b,"sum":"%08x%b"}}\n' % (body, _sum(body, mark), mark)
 
 
@@ -111,7 +118,7 @@ def _sum(body: bytes, mark: bytes) -> int:
 
 
 def _decode_ours(text: bytes) -> Turn:
-    if not may_be_no_moment(text):
+    if not may_hold_invalid_time(text):
         try:
             return _turn(_decoder.decode(text))
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -123,7 +130,7 @@ def _decode_ours(text: bytes) -> Turn:
     seq, extra = ours.pop("seq", None), ours.pop("extra", {})
     if not isinstance(seq, int) or seq < 1 or not isinstance(extra, dict):
         raise BadRecordError("it has a checksum and no number")
-    turn = event_of({"type": "turn", **plain, **ours, **extra}, seq)
+    turn = parse_event({"type": "turn", **plain, **ours, **extra}, seq)
     assert isinstance(turn, Turn)  # noqa: S101 - as it was asked for
     return turn
 
@@ -158,7 +165,7 @@ def _decode_foreign(line: bytes) -> Turn:
     role, content = plain.get("role"), plain.get("content")
     word = ROLE_SYNONYMS.get(role, role) if isinstance(role, str) else ""
     is_odd = not plain.keys() <= set(SHOWN) or role not in ROLES or not isinstance(content, str)
-    turn = event_of(
+    turn = parse_event(
         {
             "type": "turn",
             "role": word if word in ROLES else "system",
@@ -173,7 +180,7 @@ def _decode_foreign(line: bytes) -> Turn:
 
 
 def _object(text: bytes) -> JsonObject:
-    plain = parse(text)
+    plain = parse_json(text)
     if not isinstance(plain, dict):
         raise BadRecordError("it is JSON, but not an object")
     return plain

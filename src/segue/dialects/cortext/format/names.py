@@ -24,20 +24,20 @@ _DATED = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})-([A-Za-z0-9].*)")
 _NUMBERED = re.compile(r"([0-9]{1,9})-([A-Za-z0-9]+)?.*")
 
 
-def place_of(session_id: str) -> tuple[str, str]:
+def split_id(session_id: str) -> tuple[str, str]:
     """The day and the folder of a session."""
     found = _DATED.fullmatch(check_id(session_id))
     return (found[1], found[2]) if found else (OTHER, session_id)
 
 
-def id_of(day: str, folder: str) -> str | None:
+def join_id(day: str, folder: str) -> str | None:
     """The id of the session in this folder; None for folders that `place_of` never names."""
     session_id = folder if day == OTHER else f"{day}-{folder}"
-    return session_id if is_id(session_id) and place_of(session_id) == (day, folder) else None
+    return session_id if is_id(session_id) and split_id(session_id) == (day, folder) else None
 
 
 def is_day(name: str) -> bool:
-    return name == OTHER or id_of(name, "x") is not None
+    return name == OTHER or join_id(name, "x") is not None
 
 
 def next_folder(label: str, folders: Iterable[str]) -> str:
@@ -46,7 +46,7 @@ def next_folder(label: str, folders: Iterable[str]) -> str:
     return f"{max(numbers, default=0) + 1:03}-{slug(label) or CONVERSATION}"
 
 
-def type_of(folder: str) -> str:
+def parse_folder_type(folder: str) -> str:
     """The word behind the number."""
     found = _NUMBERED.fullmatch(folder)
     return (found[2] if found else None) or CONVERSATION

@@ -12,16 +12,16 @@ from segue.dialects.cortext.format.document import (
     LAYOUT,
     LAYOUT_VERSION,
     CortextDocument,
-    entry_of,
-    missing_in,
-    piece_of,
+    encode_entry,
+    parse_entry,
+    parse_gaps,
 )
-from segue.dialects.cortext.format.lines import MessageLine, decode_line
-from segue.dialects.cortext.format.names import place_of
+from segue.dialects.cortext.format.lines import MessageLine, decode_message
+from segue.dialects.cortext.format.names import split_id
 from segue.dialects.cortext.format.others import birth, edits
 from segue.errors import Damage
-from segue.formats.records import BadRecordError, event_of, pretty
-from segue.formats.sealed import open_file
+from segue.formats.records import BadRecordError, encode_indented, parse_event
+from segue.formats.sealed import read_sealed
 from segue.formats.sealed.seal import is_sealed
 from segue.model import EPOCH, MAIN, BranchCreated, BranchSwitched, Event, Metadata, Turn, fold, overview_of
 
@@ -55,9 +55,9 @@ def read(session: bytes, messages: bytes, session_id: str) -> ParsedConversation
     return _Assembly(session, messages, session_id).build()
 
 
-def look_up(session_id: str, name: str) -> str:
+def path_in_workspace(session_id: str, name: str) -> str:
     """Where a person finds a file of a conversation, from the workspace on."""
-    return f"{'/'.join(('conversations', *place_of(session_id), HIDDEN))}/{name}"
+    return f"{'/'.join(('conversations', *split_id(session_id), HIDDEN))}/{name}"
 
 
 class _Placed(NamedTuple):
@@ -68,7 +68,7 @@ class _Placed(NamedTuple):
 class _Assembly:
     def __init__(self, session: bytes, messages: bytes, session_id: str) -> None:
         self._session_id = session_id
-        opened = open_file(LAYOUT, session, look_up(session_id, SESSION), needs="conversation_id")
+        opened = read_sealed(LAYOUT, session, path_in_workspace(session_id, SESSION), needs="conversation_id")
         self._found: JsonObject = opened.found or {}
         self._damages = list(opened.damages)
         self._is_sealed = is_sealed(session)
@@ -116,7 +116,7 @@ class _Assembly:
             try:
                 if not isinstance(entry, dict):
                     raise BadRecordError("it is no object")
-                event = entry_of(entry)
+                event = parse_entry(entry)
             except BadRecordError as error:
                 self._damage(SESSION, f"event {at + 1} under segue: {error}")
                 continue
@@ -135,7 +135,7 @@ class _Assembly:
         for number, line in enumerate(self._messages.split(b"\n")):
             end = min(offset + len(line) + 1, len(self._messages))
             try:
-                found = decode_line(line) if line.strip() else None
+                found = decode_message(line) if line.strip() else None
             except BadRecordError as error:
                 if number == last and offset >= self._accounted:
                     break  # an append that never completed
@@ -202,7 +202,7 @@ class _Assembly:
         """Numbers that no event has. What another program threw away is gone; all else is missed."""
         numbers = [0, *sorted(self._events), max([*self._events, self._reached or 0]) + 1]
         gaps = [(one + 1, other - 1) for one, other in pairwise(numbers) if other > one + 1]
-        forgiven = missing_in(self._ours)
+        forgiven = parse_gaps(self._ours)
         lost = [gap for gap in gaps if not any(first <= gap[0] and gap[1] <= last for first, last in forgiven)]
         if lost and self._reached is not None and not self._damages:
             first, last = lost[0]
@@ -214,11 +214,11 @@ class _Assembly:
     def _take_edits(self, document: CortextDocument) -> None:
         last = document.overview.seq
         for seq, plain in enumerate(edits(self._found, document), start=last + 1):
-            self._keep({**plain, "id": f"edited-{seq}-{crc32(pretty(plain)):08x}"}, seq)
+            self._keep({**plain, "id": f"edited-{seq}-{crc32(encode_indented(plain)):08x}"}, seq)
 
     def _keep(self, plain: JsonObject, seq: int) -> None:
         try:
-            self._events[seq] = event_of(plain, seq)
+            self._events[seq] = parse_event(plain, seq)
         except BadRecordError as error:
             self._damage(SESSION, str(error))
 
@@ -227,10 +227,10 @@ class _Assembly:
         others = tuple(event for event in events if not isinstance(event, Turn))
         models = [event.model for event in events if isinstance(event, Turn) and event.model]
         return CortextDocument(
-            folder=place_of(self._session_id)[1],
+            folder=split_id(self._session_id)[1],
             overview=overview_of(fold(events)),
             events=others,
-            pieces=tuple(map(piece_of, others)),
+            pieces=tuple(map(encode_entry, others)),
             size=self._complete,
             top={name: value for name, value in self._found.items() if name != "segue"},
             model=models[-1] if models else "",
@@ -239,7 +239,7 @@ class _Assembly:
         )
 
     def _damage(self, name: str, reason: str, *, line: int = 0, offset: int = 0, size_bytes: int = 0) -> None:
-        place = look_up(self._session_id, name)
+        place = path_in_workspace(self._session_id, name)
         where = f"{place} line {line}" if line else place
         self._damages.append(Damage(where, reason, line=line, offset=offset, size_bytes=size_bytes))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from segue.dialects.cortext.format.names import CONVERSATION, type_of
+from segue.dialects.cortext.format.names import CONVERSATION, parse_folder_type
 from segue.ids import is_id
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def conversation_type(extra: object, folder: str) -> str:
     """What the metadata says, else the word in the folder's name."""
     said = extra.get("conversation_type") if isinstance(extra, dict) else None
-    return said if isinstance(said, str) and said else type_of(folder)
+    return said if isinstance(said, str) and said else parse_folder_type(folder)
 
 
 def document_name(first: Metadata, folder: str) -> str:

@@ -16,18 +16,18 @@ from segue.dialects.cortext.format import (
     SESSION,
     CortextDocument,
     ParsedConversation,
-    decode_line,
-    decode_plain,
-    is_ours,
-    place_of,
+    are_plain_lines,
+    decode_message,
+    decode_plain_turns,
     read,
-    restore,
+    restore_document,
+    split_id,
 )
-from segue.durable.snapshot import signature_of
+from segue.durable.snapshot import read_signature
 from segue.errors import DamagedError, NotFoundError
-from segue.formats.records import BadRecordError, parse
+from segue.formats.file_tail import read_last_turns
+from segue.formats.records import BadRecordError, parse_json
 from segue.formats.sealed.seal import is_sealed
-from segue.formats.window import last_turns
 from segue.model import apply_turns, head_of
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class ConversationFiles:
         reading = self._read()
         for _ in range(_TRIES):
             is_odd = reading.damages or reading.complete < self.size
-            if not is_odd or signature_of(self.folder, SESSION) == self.signature:
+            if not is_odd or read_signature(self.folder, SESSION) == self.signature:
                 break
             reading = self._read()
         return reading
@@ -96,8 +96,10 @@ class ConversationFiles:
         if end.reading is None:
             fd = self.folder.open(MESSAGES)
             try:
-                with self.folder.explaining(MESSAGES, "read"):
-                    found = last_turns(_Bytes(self.folder, fd), end.complete, overview, name, count, decode_plain)
+                with self.folder.storage_errors(MESSAGES, "read"):
+                    found = read_last_turns(
+                        _Bytes(self.folder, fd), end.complete, overview, name, count, decode_plain_turns
+                    )
             finally:
                 self.folder.close(fd)
             if found is not None:
@@ -125,7 +127,7 @@ class ConversationFiles:
         return read(self.data, messages, self.session_id)
 
     def _read_session(self) -> None:
-        self.signature = signature_of(self.folder, SESSION)
+        self.signature = read_signature(self.folder, SESSION)
         try:
             self.data = self.folder.read(SESSION)
         except FileNotFoundError:
@@ -136,12 +138,12 @@ class ConversationFiles:
         if not is_sealed(self.data):
             return None
         try:
-            found = parse(self.data)
+            found = parse_json(self.data)
         except BadRecordError:
             return None
         if not isinstance(found, dict):
             return None
-        document = restore(found, self.session_id, place_of(self.session_id)[1])
+        document = restore_document(found, self.session_id, split_id(self.session_id)[1])
         if document is None:
             return None
         try:
@@ -149,7 +151,7 @@ class ConversationFiles:
         except FileNotFoundError:
             return None
         try:
-            with self.folder.explaining(MESSAGES, "read"):
+            with self.folder.storage_errors(MESSAGES, "read"):
                 self.size = os.fstat(fd).st_size
                 start, data = _end_of(_Bytes(self.folder, fd), document.size, self.size)
         finally:
@@ -170,12 +172,12 @@ def turns_behind(document: CortextDocument, data: bytes, start: int) -> list[Tur
         return None
     if start:
         known = known[known.find(b"\n") + 1 :]
-    if not is_ours(known):
+    if not are_plain_lines(known):
         return None
     turns: list[Turn] = []
     for line in more.split(b"\n")[:-1]:
         try:
-            turn, mark = decode_line(line)
+            turn, mark = decode_message(line)
         except BadRecordError:
             return None
         if mark or turn.seq != document.overview.seq + len(turns) + 1:

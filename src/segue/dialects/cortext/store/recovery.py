@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from segue.dialects.cortext.format import MESSAGES, SESSION, CortextDocument, begin, encode_turns, piece_of
+from segue.dialects.cortext.format import MESSAGES, SESSION, CortextDocument, encode_entry, encode_turns, new_document
 from segue.durable.file_store import keep_original
-from segue.durable.snapshot import signature_of
+from segue.durable.snapshot import read_signature
 from segue.model import Turn, fold, overview_of
 
 if TYPE_CHECKING:
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
     from segue.model import Event
 
 
-def salvage(folder: Folder, document: CortextDocument, reading: ParsedConversation) -> str:
+def salvage_conversation(folder: Folder, document: CortextDocument, reading: ParsedConversation) -> str:
     """Put all that can be read in the place of the damaged files; the path of the original."""
     events = [replace(event, seq=seq) for seq, event in enumerate(reading.events, start=1)]
-    fresh = begin(document.folder, events, overview_of(fold(events)), 0)
+    fresh = new_document(document.folder, events, overview_of(fold(events)), 0)
     fresh = replace(fresh, top=document.top, version=document.version)
-    kept = {name: keep_original(folder, name) for name in (MESSAGES, SESSION) if signature_of(folder, name)}
-    folder.replace(SESSION, replace(fresh, turns=tuple(map(piece_of, _turns(events)))).encode())
-    finish(folder, fresh, events)
+    kept = {name: keep_original(folder, name) for name in (MESSAGES, SESSION) if read_signature(folder, name)}
+    folder.replace(SESSION, replace(fresh, turns=tuple(map(encode_entry, _turns(events)))).encode())
+    finish_recovery(folder, fresh, events)
     is_in_messages = any(f"/{MESSAGES}" in damage.place for damage in reading.damages)
     return folder.path_of(kept[MESSAGES if is_in_messages and MESSAGES in kept else SESSION])
 
 
-def finish(folder: Folder, document: CortextDocument, events: Sequence[Event]) -> None:
+def finish_recovery(folder: Folder, document: CortextDocument, events: Sequence[Event]) -> None:
     """Move the turns from session.json to messages.jsonl. Doing it twice is doing it once."""
     lines = b"".join([encode_turns([turn]) for turn in _turns(events)])
     folder.replace(MESSAGES, lines)

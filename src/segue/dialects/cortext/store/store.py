@@ -17,24 +17,24 @@ from segue.dialects.cortext.format import (
     MESSAGES,
     SESSION,
     CortextDocument,
-    begin,
     document_name,
     encode_turns,
-    look_up,
+    new_document,
     next_folder,
-    place_of,
+    path_in_workspace,
+    split_id,
     stub,
 )
 from segue.dialects.cortext.store.conversation import ConversationFiles
-from segue.dialects.cortext.store.listing import CONVERSATIONS, CortextListing, files_of, revision_of
-from segue.dialects.cortext.store.recovery import finish, salvage
+from segue.dialects.cortext.store.head_cache import CONVERSATIONS, CortextHeadCache, files_of, revision_of
+from segue.dialects.cortext.store.recovery import finish_recovery, salvage_conversation
 from segue.dialects.cortext.store.writer import CortextWriter
-from segue.durable.file_store import FileStore, SessionFiles, released_on_error
-from segue.durable.folder import purpose_of
+from segue.durable.file_store import FileLocation, FileStore, released_on_error
+from segue.durable.folder import parse_temporary_name
 from segue.durable.kernel import KERNEL, Kernel
 from segue.durable.log import Log
 from segue.durable.quarantine import keep_fragment, set_aside
-from segue.durable.snapshot import Snapshot, signature_of
+from segue.durable.snapshot import Snapshot, read_signature
 from segue.durable.trash import FileTrash
 from segue.errors import (
     Damage,
@@ -67,8 +67,8 @@ class CortextStore(FileStore):
     """
 
     scheme = "cortext"
-    listing_type = CortextListing
-    _listing: CortextListing
+    head_cache_type = CortextHeadCache
+    _head_cache: CortextHeadCache
 
     def __init__(self, root: str, *, kernel: Kernel = KERNEL, clock: Callable[[], datetime] = utc_now) -> None:
         super().__init__(root, kernel=kernel, clock=clock)
@@ -86,18 +86,18 @@ class CortextStore(FileStore):
         return f"{day}-{next_folder(label, [entry.name for entry in self._conversations.sub(day).scan()])}"
 
     def create(self, session_id: str, events: Sequence[Event]) -> CortextWriter:
-        folder, name = self._place(session_id).folder, place_of(session_id)[1]
+        folder, name = self._location(session_id).folder, split_id(session_id)[1]
         events = deepcopy(list(events))
         overview = check_beginning(session_id, events)
         numbered = [replace(event, seq=seq) for seq, event in enumerate(events, start=1)]
         turns = [event for event in numbered if isinstance(event, Turn)]
         lines = encode_turns(turns, until=overview.seq)
-        document = begin(name, numbered, overview, len(lines))
+        document = new_document(name, numbered, overview, len(lines))
         data = document.encode()
-        lock = self._claim(session_id)
-        made: list[SessionFiles] = []
+        lock = self._lock_new(session_id)
+        made: list[FileLocation] = []
         with released_on_error(lock.release), released_on_error(partial(self._unmake, session_id, made)):
-            if signature_of(folder, SESSION):
+            if read_signature(folder, SESSION):
                 raise SessionExistsError(session_id)
             folder.make()
             self._clear_away(session_id, folder)
@@ -108,29 +108,29 @@ class CortextStore(FileStore):
                     folder.create(SESSION, data)
                 except FileExistsError:
                     raise SessionExistsError(session_id) from None
-                made.append(SessionFiles(folder, SESSION))
-                snapshot = Snapshot(folder, SESSION, data, signature_of(folder, SESSION))
+                made.append(FileLocation(folder, SESSION))
+                snapshot = Snapshot(folder, SESSION, data, read_signature(folder, SESSION))
                 return self._writer(session_id, lock, log, snapshot, document, is_recorded=True)
 
     def open(self, session_id: str, *, timeout_seconds: float = WAIT_SECONDS) -> CortextWriter:
         lock = self._acquire(session_id, timeout_seconds)
         with released_on_error(lock.release):
-            folder = self._place(session_id).folder
+            folder = self._location(session_id).folder
             folder.make()
             folder.sync()  # whoever wrote the session may have been killed before this
             conversation = ConversationFiles(folder, session_id)
             end = conversation.end()
             _check_version(session_id, end.document)
             if end.is_ours and end.reading is not None and end.reading.is_whole:
-                finish(folder, end.document, end.reading.events)  # a recovery was cut short
+                finish_recovery(folder, end.document, end.reading.events)  # a recovery was cut short
                 end = conversation.end()
-            is_new = not signature_of(folder, MESSAGES)
+            is_new = not read_signature(folder, MESSAGES)
             log = Log(folder, MESSAGES, folder.open(MESSAGES, os.O_RDWR | os.O_APPEND | os.O_CREAT))
             with released_on_error(log.close):
                 if is_new:
                     folder.sync()
                 if end.complete < log.size:
-                    self.hide(self._quarantine)
+                    self.exclude_from_git(self._quarantine)
                     set_aside(self._quarantine, session_id, log, end.complete)
                 snapshot = Snapshot(folder, SESSION, conversation.data, conversation.signature)
                 writer = self._writer(session_id, lock, log, snapshot, end.document, is_recorded=end.is_recorded)
@@ -141,10 +141,10 @@ class CortextStore(FileStore):
     def load(self, session_id: str) -> Session:
         session = self._conversation(session_id).sound().session
         assert session is not None  # noqa: S101 - or it were damaged
-        return self._concluded(session)
+        return self._with_liveness(session)
 
     def overview(self, session_id: str) -> Overview:
-        return self._concluded(self._conversation(session_id).end().document.overview)
+        return self._with_liveness(self._conversation(session_id).end().document.overview)
 
     def tail(self, session_id: str, count: int, *, branch: str | None = None) -> tuple[Turn, ...]:
         if count < 0:
@@ -155,28 +155,28 @@ class CortextStore(FileStore):
         return (event for event in self._conversation(session_id).sound().events if event.seq > after)
 
     def revision(self, session_id: str) -> str:
-        folder = self._place(session_id).folder
-        signature = signature_of(folder, SESSION)
+        folder = self._location(session_id).folder
+        signature = read_signature(folder, SESSION)
         if not signature:
-            raise self._missing(session_id)
-        return revision_of(signature, signature_of(folder, MESSAGES))
+            raise self._not_found(session_id)
+        return revision_of(signature, read_signature(folder, MESSAGES))
 
     def ids(self) -> Iterator[str]:
-        return self._listing.ids()
+        return self._head_cache.ids()
 
     def revisions(self) -> Iterator[tuple[str, str]]:
         """Every session with its revision, in one look through the folders."""
-        return self._listing.revisions()
+        return self._head_cache.revisions()
 
     def examine(self, session_id: str) -> Examination:
         conversation = self._conversation(session_id)
         try:
             reading = conversation.read()
         except StorageError as error:
-            return Examination(session=None, damages=(Damage(look_up(session_id, SESSION), str(error)),))
+            return Examination(session=None, damages=(Damage(path_in_workspace(session_id, SESSION), str(error)),))
         session = reading.session
         return Examination(
-            session=session and self._concluded(session),
+            session=session and self._with_liveness(session),
             damages=reading.damages,
             torn_bytes=max(0, conversation.size - reading.complete),
         )
@@ -193,108 +193,112 @@ class CortextStore(FileStore):
                 raise UsageError(f"session {session_id} is not damaged", hint="there is nothing to recover")
             if document is None:
                 raise DamagedError(session_id, reading.damages)
-            original = salvage(conversation.folder, document, reading)
+            original = salvage_conversation(conversation.folder, document, reading)
         finally:
             lock.release()
         kept, damages = len(reading.events), reading.damages
         return Recovery(session=self.load(session_id), kept=kept, damages=damages, original=original)
 
-    def _place(self, session_id: str) -> SessionFiles:
-        day, folder = place_of(session_id)
-        return SessionFiles(self._conversations.sub(day).sub(folder).sub(HIDDEN), SESSION)
+    def _location(self, session_id: str) -> FileLocation:
+        day, folder = split_id(session_id)
+        return FileLocation(self._conversations.sub(day).sub(folder).sub(HIDDEN), SESSION)
 
     def _blobs(self, session_id: str) -> Folder:
-        return self._place(session_id).folder.sub("blobs")
+        return self._location(session_id).folder.sub("blobs")
 
     def _conversation(self, session_id: str) -> ConversationFiles:
-        return ConversationFiles(self._place(session_id).folder, session_id)
+        return ConversationFiles(self._location(session_id).folder, session_id)
 
     def _try_acquire(self, session_id: str, timeout_seconds: float) -> WriterLock | Owner:
-        self.hide(self._locks)
+        self.exclude_from_git(self._locks)
         return super()._try_acquire(session_id, timeout_seconds)
 
-    def hide(self, folder: Folder) -> None:
+    def exclude_from_git(self, folder: Folder) -> None:
         """From git, as a courtesy."""
-        if not signature_of(folder, ".gitignore"):
+        if not read_signature(folder, ".gitignore"):
             folder.make()
             with suppress(SegueError, FileExistsError, FileNotFoundError):
                 folder.create(".gitignore", b"*\n")
 
     def _clear_away(self, session_id: str, folder: Folder) -> None:
         """Turns without a session.json are what a crash left, or a person: kept, and out of the way."""
-        if signature_of(folder, MESSAGES):
-            self.hide(self._quarantine)
+        if read_signature(folder, MESSAGES):
+            self.exclude_from_git(self._quarantine)
             keep_fragment(self._quarantine, session_id, 0, folder.read(MESSAGES))
             folder.remove(MESSAGES)
 
-    def _begin_log(self, session_id: str, folder: Folder, lines: bytes, made: list[SessionFiles]) -> Log:
+    def _begin_log(self, session_id: str, folder: Folder, lines: bytes, made: list[FileLocation]) -> Log:
         fd, temporary = folder.begin(lines, MESSAGES)
         with released_on_error(partial(folder.close, fd)):
             try:
                 folder.publish(temporary, MESSAGES)
             except FileExistsError:
                 raise SessionExistsError(session_id) from None
-            made.append(SessionFiles(folder, MESSAGES))
+            made.append(FileLocation(folder, MESSAGES))
             return Log(folder, MESSAGES, fd)
 
-    def _write_stub(self, session_id: str, first: Event, made: list[SessionFiles]) -> None:
+    def _write_stub(self, session_id: str, first: Event, made: list[FileLocation]) -> None:
         """The document that people write in, unless there is one."""
         assert isinstance(first, Metadata)  # noqa: S101 - it was checked
-        day, name = place_of(session_id)
-        place = SessionFiles(self._conversations.sub(day).sub(name), document_name(first, name))
+        day, name = split_id(session_id)
+        location = FileLocation(self._conversations.sub(day).sub(name), document_name(first, name))
         with suppress(FileExistsError):
-            place.folder.create(place.name, stub(first, name))
-            made.append(place)
+            location.folder.create(location.name, stub(first, name))
+            made.append(location)
 
-    def _unmake(self, session_id: str, made: list[SessionFiles]) -> None:
-        for place in reversed(made):
-            place.folder.discard(place.name)
-        self.tidy(session_id)
+    def _unmake(self, session_id: str, made: list[FileLocation]) -> None:
+        for location in reversed(made):
+            location.folder.discard(location.name)
+        self.remove_empty_folders(session_id)
 
-    def spoken_files(self, session_id: str) -> Sequence[str]:
+    def content_files(self, session_id: str) -> Sequence[str]:
         return files_of(self.folder.path, session_id)
 
-    def is_there(self, session_id: str, root: Folder | None = None) -> bool:
-        return bool(signature_of(self._folder_of(session_id, root).sub(HIDDEN), SESSION))
+    def has_session(self, session_id: str, root: Folder | None = None) -> bool:
+        return bool(read_signature(self._folder_of(session_id, root).sub(HIDDEN), SESSION))
 
-    def belongings(self, session_id: str, root: Folder | None = None) -> Iterator[SessionFiles]:
+    def session_files(self, session_id: str, root: Folder | None = None) -> Iterator[FileLocation]:
         """The folder of the conversation, if nobody has written in it; else only what is ours in there."""
         folder = self._folder_of(session_id, root)
         if folder.sub(HIDDEN).exists():
-            day, name = place_of(session_id)
+            day, name = split_id(session_id)
             is_ours = {entry.name for entry in folder.scan()} <= {HIDDEN, self._find_stub(session_id, root)}
             yield (
-                SessionFiles((root or self.folder).sub(CONVERSATIONS).sub(day), name)
+                FileLocation((root or self.folder).sub(CONVERSATIONS).sub(day), name)
                 if is_ours
-                else SessionFiles(folder, HIDDEN)
+                else FileLocation(folder, HIDDEN)
             )
-        for hall in self._halls(root):
-            for entry in list(hall.scan()):
+        for shared in self._shared_folders(root):
+            for entry in list(shared.scan()):
                 if self._session_of(entry.name) == session_id:
-                    yield SessionFiles(hall, entry.name)
+                    yield FileLocation(shared, entry.name)
 
-    def tidy(self, session_id: str) -> None:
+    def remove_empty_folders(self, session_id: str) -> None:
         folder = self._folder_of(session_id)
-        for one in (folder.sub(HIDDEN), folder, self._conversations.sub(place_of(session_id)[0])):
+        for one in (folder.sub(HIDDEN), folder, self._conversations.sub(split_id(session_id)[0])):
             one.remove_if_empty()
 
-    def _halls(self, root: Folder | None = None) -> Iterator[Folder]:
+    def _shared_folders(self, root: Folder | None = None) -> Iterator[Folder]:
         for name in ("quarantine", "locks", "trash"):
             yield (root or self.folder).sub(WORKSPACE).sub(name)
 
-    def _rooms(self, session_id: str) -> Iterator[Folder]:
+    def _session_folders(self, session_id: str) -> Iterator[Folder]:
         yield self._folder_of(session_id).sub(HIDDEN)
 
-    def _leftovers(self, session_id: str) -> Iterator[SessionFiles]:
+    def _leftovers(self, session_id: str) -> Iterator[FileLocation]:
         yield from super()._leftovers(session_id)
-        day, name = place_of(session_id)
+        day, name = split_id(session_id)
         above = self._conversations.sub(day)
-        yield from [SessionFiles(above, entry.name) for entry in above.scan() if purpose_of(entry.name) == name]
+        yield from [
+            FileLocation(above, entry.name) for entry in above.scan() if parse_temporary_name(entry.name) == name
+        ]
         folder = above.sub(name)
-        yield from [SessionFiles(folder, entry.name) for entry in folder.scan() if purpose_of(entry.name) is not None]
+        yield from [
+            FileLocation(folder, entry.name) for entry in folder.scan() if parse_temporary_name(entry.name) is not None
+        ]
 
     def _folder_of(self, session_id: str, root: Folder | None = None) -> Folder:
-        day, name = place_of(session_id)
+        day, name = split_id(session_id)
         return (root or self.folder).sub(CONVERSATIONS).sub(day).sub(name)
 
     def _find_stub(self, session_id: str, root: Folder | None = None) -> str:
@@ -304,7 +308,7 @@ class CortextStore(FileStore):
             reading = ConversationFiles(folder.sub(HIDDEN), session_id).read()
             first = reading.events[0] if reading.events else None
             if isinstance(first, Metadata):
-                name = document_name(first, folder_name := place_of(session_id)[1])
+                name = document_name(first, folder_name := split_id(session_id)[1])
                 return name if folder.read(name) == stub(first, folder_name) else ""
         return ""
 

@@ -64,13 +64,13 @@ class CortextWriter:
     def branch(self) -> str:
         return self.overview.branch
 
-    def append(self, *events: Event, fresh: bool = False) -> Receipt:
+    def append(self, *events: Event, ids_are_new: bool = False) -> Receipt:
         self._snapshot.check()  # before the mutex, which a thread of a forked parent may have held
         with self._log.lock:
             if self._is_midway:  # a Ctrl-C came there
                 self._log.stop()
             self._log.check()
-            new, seqs, overview = accept(events, self.overview, {} if fresh else self._recall(), fingerprint)
+            new, seqs, overview = accept(events, self.overview, {} if ids_are_new else self._recall(), fingerprint)
             if new:
                 self.settle()
                 self._write(new, overview)

@@ -7,14 +7,14 @@ from zlib import crc32
 
 from msgspec.structs import replace
 
-from segue.dialects.gptel.format.conversation import TextPiece, shown
-from segue.dialects.gptel.format.edits import FROM_TEXT, is_cut, path_of, shown_in
+from segue.dialects.gptel.format.conversation import TextPiece, displayable
+from segue.dialects.gptel.format.edits import FROM_TEXT, count_shown_turns, is_cut, turns_in
 from segue.dialects.gptel.format.fields import find_fields, moment_field, text_field
 from segue.dialects.gptel.format.footer import read_mark, read_page
 from segue.dialects.gptel.format.names import ACTIVITY, BRANCHES, SESSION
 from segue.dialects.gptel.format.settings import changed_overrides, changed_preset, changed_variables, variables_of
 from segue.errors import Damage
-from segue.formats.records import plain_of, pretty
+from segue.formats.records import encode_indented, event_to_object
 from segue.model import (
     EPOCH,
     MAIN,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from segue.dialects.gptel.format.edits import Said
+    from segue.dialects.gptel.format.edits import TurnOrText
     from segue.dialects.gptel.format.footer import BufferPage, FooterMark
     from segue.model import Event, JsonObject, Session
 
@@ -77,10 +77,10 @@ class Assembled(NamedTuple):
     """
 
 
-def assemble(session_id: str, events: list[Event], files: Files) -> Assembled:
+def assemble_session(session_id: str, events: list[Event], files: Files) -> Assembled:
     """`events` are ours, sound and numbered; none if we never wrote here."""
     marks = {name: read_mark(branch.session) for name, branch in files.branches.items()}
-    for name in leftovers(events, marks):
+    for name in find_leftover_branches(events, marks):
         del marks[name]
     files = files._replace(branches={name: files.branches[name] for name in marks})
     edits = count_edits(events)
@@ -97,14 +97,14 @@ def without_branch(events: list[Event], name: str) -> list[Event]:
     """The events of a session that never had this branch, and one that holds what it was."""
     made = [event for event in events if isinstance(event, BranchCreated) and event.name == name]
     said = [event for event in events if isinstance(event, Turn | BranchSwitched) and event.branch == name]
-    removed = [plain_of(event) for event in (*made, *said)]
+    removed = [event_to_object(event) for event in (*made, *said)]
     gone = {event.seq for event in (*made, *said)}
     note = Unknown(type=EDITED, data={"branch": name, "added": [], "removed": removed}, id=f"removed-{events[-1].seq}")
     kept = [*[event for event in events if event.seq not in gone], note]
     return [replace(event, seq=seq) for seq, event in enumerate(kept, start=1)]
 
 
-def leftovers(events: Iterable[Event], marks: Mapping[str, FooterMark | None]) -> list[str]:
+def find_leftover_branches(events: Iterable[Event], marks: Mapping[str, FooterMark | None]) -> list[str]:
     """Folders of branches that were removed, where whoever removed them was killed before they were gone."""
     gone = removed_branches(events)
     return [name for name, mark in marks.items() if name in gone and mark is not None and mark.is_pristine]
@@ -134,7 +134,7 @@ def _is_as_we_left_it(events: list[Event], marks: Mapping[str, FooterMark | None
 def _is_ours(mark: FooterMark | None, session: Session, branch: str) -> bool:
     """Whether the file is as we wrote it, and our events bear it out; they may be older, or those of another copy."""
     is_alike = mark is not None and mark.is_pristine and mark.upto.seq <= session.seq
-    return is_alike and shown_in(mark, session.path(branch)) is not None
+    return is_alike and count_shown_turns(mark, session.path(branch)) is not None
 
 
 class _Assembly:
@@ -147,7 +147,7 @@ class _Assembly:
         self._events: list[Event] = events or [_born(session_id, self._about)]
         self._session: Session = fold(self._events)
         self._taken_in = _taken_in(events)
-        self._paths: dict[str, list[Said]] = {}
+        self._paths: dict[str, list[TurnOrText]] = {}
         self._damages: list[Damage] = []
         self._made: list[Event] = []
         self._added: list[str] = []
@@ -163,7 +163,7 @@ class _Assembly:
         kept = _kept(own)
         turns = [event for event in self._events if isinstance(event, Turn)]
         self._names |= {turn.id for turn in turns if turn.seq in kept}
-        removed = [plain_of(turn) for turn in turns if turn.seq not in kept]
+        removed = [event_to_object(turn) for turn in turns if turn.seq not in kept]
         self._replay(own)
         for name, parent in strangers:
             self._adopt(name, parent)
@@ -181,19 +181,19 @@ class _Assembly:
         made = numbered if is_changed else self._events
         return Assembled(made, (), is_changed=is_changed, edits=self._edits, chosen=self._chosen(fold(made).branch))
 
-    def _shown(self, name: str) -> list[Said]:
+    def _shown(self, name: str) -> list[TurnOrText]:
         path = self._session.path(name)
         page, branch = self._pages.get(name), self._files.branches.get(name)
         if page is None or branch is None or not self._is_news(name):
             return list(path)
         if not self._is_new and is_cut(page, branch.session, path):
             self._damages.append(Damage(f"{BRANCHES}/{name}/{SESSION}", "it was cut off: its end is missing"))
-        return path_of(page, path)
+        return turns_in(page, path)
 
     def _is_news(self, name: str) -> bool:
         return _sum(self._files.branches[name]) != self._taken_in.get(name)
 
-    def _own(self, name: str, parent: str) -> tuple[int, list[Said]]:
+    def _own(self, name: str, parent: str) -> tuple[int, list[TurnOrText]]:
         """How much of its parent a branch shares, and what it has for itself."""
         path = self._paths[name]
         above = self._paths.get(parent, []) if parent else []
@@ -203,9 +203,9 @@ class _Assembly:
             at += 1
         return at, path[at:]
 
-    def _replay(self, own: Mapping[str, tuple[int, list[Said]]]) -> None:
+    def _replay(self, own: Mapping[str, tuple[int, list[TurnOrText]]]) -> None:
         """Our events in their order, with every fork where it is now and what is new before the turn that follows."""
-        waiting: dict[str, list[Said]] = {name: list(items) for name, (_, items) in own.items()}
+        waiting: dict[str, list[TurnOrText]] = {name: list(items) for name, (_, items) in own.items()}
         kept = _kept(own)
         for event in self._events:
             if isinstance(event, BranchCreated) and event.name in own:
@@ -222,7 +222,7 @@ class _Assembly:
             for item in items:
                 self._add(item, name)
 
-    def _add(self, item: Said, branch: str) -> None:
+    def _add(self, item: TurnOrText, branch: str) -> None:
         if isinstance(item, Turn):
             turn = replace(item, branch=branch, id=self._free(item.id))
         else:
@@ -258,7 +258,7 @@ class _Assembly:
         return find_fields(self._files.branches[name].lineage) or {}
 
     def _adopt(self, name: str, parent: str) -> None:
-        self._paths[name] = path_of(self._pages[name], ())
+        self._paths[name] = turns_in(self._pages[name], ())
         at, own = self._own(name, parent)
         created = moment_field(self._lineage(name), "created") or self._now()
         made = BranchCreated(
@@ -323,7 +323,7 @@ class _Assembly:
 
     def _named(self, kind: str, value: object) -> str:
         """The same name for the same thing, so that taking it in again after a crash is taking it in once."""
-        return self._free(f"{kind}-{crc32(pretty(value)):08x}")
+        return self._free(f"{kind}-{crc32(encode_indented(value)):08x}")
 
     def _free(self, name: str) -> str:
         """The name, or the name with a number where it is taken."""
@@ -357,19 +357,19 @@ def _taken_in(events: Sequence[Event]) -> JsonObject:
     return files if isinstance(files, dict) else {}
 
 
-def _kept(own: Mapping[str, tuple[int, list[Said]]]) -> set[int]:
+def _kept(own: Mapping[str, tuple[int, list[TurnOrText]]]) -> set[int]:
     """The turns that are still where they were recorded."""
     found = [(name, item) for name, (_, items) in own.items() for item in items]
     return {item.seq for name, item in found if isinstance(item, Turn) and item.branch == name}
 
 
-def _is_one(item: Said, other: Said) -> bool:
+def _is_one(item: TurnOrText, other: TurnOrText) -> bool:
     return isinstance(item, Turn) and isinstance(other, Turn) and item.seq == other.seq
 
 
-def _is_alike(item: Said, other: Said) -> bool:
+def _is_alike(item: TurnOrText, other: TurnOrText) -> bool:
     return _key(item) == _key(other)
 
 
-def _key(item: Said) -> tuple[str, str]:
-    return (item.role, item.text) if isinstance(item, TextPiece) else (item.role, shown(item.content).strip())
+def _key(item: TurnOrText) -> tuple[str, str]:
+    return (item.role, item.text) if isinstance(item, TextPiece) else (item.role, displayable(item.content).strip())

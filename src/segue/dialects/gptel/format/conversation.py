@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 from segue.dialects.gptel.format.footer import write_footer
-from segue.dialects.gptel.format.lisp import BadLispError, Pair, Symbol, printed, read_from
+from segue.dialects.gptel.format.lisp import BadLispError, Pair, Symbol, parse_lisp_at, print_lisp
 from segue.dialects.gptel.format.settings import PRESET
 
 if TYPE_CHECKING:
@@ -54,29 +54,29 @@ class Block(NamedTuple):
         return f"{self.head}{self.text}{self.tail}"
 
 
-def shown(text: str) -> str:
+def displayable(text: str) -> str:
     """As it can stand in the file: one kind of line end, and no character that Emacs might obey."""
     return text.replace("\r\n", "\n").replace("\r", "\n").translate(_SHOWN)
 
 
 def is_visible(turn: Turn) -> bool:
-    return turn.role == "tool" or bool(shown(turn.content).strip())
+    return turn.role == "tool" or bool(displayable(turn.content).strip())
 
 
-def block_of(turn: Turn) -> Block:
+def render_block(turn: Turn) -> Block:
     if turn.role == "user":
-        return Block(PROMPT, shown(turn.content), "")
+        return Block(PROMPT, displayable(turn.content), "")
     if turn.role != "tool":
-        return Block("", shown(turn.content).strip() if turn.role == "system" else shown(turn.content), "")
+        return Block("", displayable(turn.content).strip() if turn.role == "system" else displayable(turn.content), "")
     call = call_of(turn)
-    name, arguments = shown(str(call.get("name") or "tool")), call.get("arguments")
+    name, arguments = displayable(str(call.get("name") or "tool")), call.get("arguments")
     try:
-        given = printed(arguments if isinstance(arguments, dict) else None)
+        given = print_lisp(arguments if isinstance(arguments, dict) else None)
     except TypeError:
         given = "nil"
-    head = f"(:name {printed(name)} :args {given})\n\n"
+    head = f"(:name {print_lisp(name)} :args {given})\n\n"
     title = re.sub(r"[^\w.-]+", "-", name)
-    return Block(f"``` tool ({title})\n", head + shown(turn.content), "\n```")
+    return Block(f"``` tool ({title})\n", head + displayable(turn.content), "\n```")
 
 
 def needs_guard(first: Block) -> bool:
@@ -150,7 +150,7 @@ class BranchText:
         return f"({' '.join(lists)})" if lists else "nil"
 
     def _add(self, turn: Turn) -> None:
-        block = block_of(turn)
+        block = render_block(turn)
         if self._chunks:
             self._write("\n")
         elif needs_guard(block):
@@ -162,7 +162,7 @@ class BranchText:
             self._write(block.text)
         elif turn.role == "tool":
             self._mark("ignore", block.head)
-            self._mark("tool", block.text, shown(str(call_of(turn)["id"])))
+            self._mark("tool", block.text, displayable(str(call_of(turn)["id"])))
             self._mark("ignore", block.tail)
         else:
             self._mark(KINDS[turn.role], block.text)
@@ -174,7 +174,9 @@ class BranchText:
         self._write(text)
         if kind:
             end = self._characters + 1
-            self._bounds.setdefault(kind, []).append(f"({start} {end} {printed(name)})" if name else f"({start} {end})")
+            self._bounds.setdefault(kind, []).append(
+                f"({start} {end} {print_lisp(name)})" if name else f"({start} {end})"
+            )
 
     def _write(self, text: str) -> None:
         data = text.encode()
@@ -194,13 +196,13 @@ class Span(NamedTuple):
     """Of a tool: the id of its call."""
 
 
-def pieces_of(body: str, bounds: object, *, offset: int = 0) -> Iterator[TextPiece]:
+def parse_pieces(body: str, bounds: object, *, offset: int = 0) -> Iterator[TextPiece]:
     """What was said, by the bounds; everything that no bound covers is the user's.
 
     The body is what the bounds are of, or a part of it that begins at the offset.
     """
     position, is_apart = 0, False
-    spans = spans_of(bounds, len(body), offset=offset)
+    spans = parse_spans(bounds, len(body), offset=offset)
     edges = {edge for span in spans if span.kind == "tool" for edge in (span.start, span.end)}
     for start, end, kind, name in spans:
         start = max(start, position)  # noqa: PLW2901 - one that overlaps another gives way
@@ -222,12 +224,12 @@ def pieces_of(body: str, bounds: object, *, offset: int = 0) -> Iterator[TextPie
 def _users(run: str, *, is_apart: bool) -> Iterator[TextPiece]:
     text = run.strip()
     if not is_apart:
-        text = unprompted(text)
+        text = strip_prompt(text)
     if text:
         yield TextPiece("user", text)
 
 
-def unprompted(text: str) -> str:
+def strip_prompt(text: str) -> str:
     """What a person typed behind the prompt."""
     return "" if text == PROMPT.strip() else text.removeprefix(PROMPT).strip()
 
@@ -235,7 +237,7 @@ def unprompted(text: str) -> str:
 def _of_tool(text: str, name: str) -> TextPiece:
     call: JsonObject = {"id": name}
     try:
-        found, end = read_from(text)
+        found, end = parse_lisp_at(text)
     except BadLispError:
         return TextPiece("tool", text.strip(), call)
     match found:
@@ -264,15 +266,16 @@ def _json(value: object) -> object:
     return value
 
 
-def spans_of(bounds: object, size: int, *, offset: int = 0) -> list[Span]:
+def parse_spans(bounds: object, size: int, *, offset: int = 0) -> list[Span]:
     """Every bound that makes sense in a text of this size, in order."""
     found = [
-        Span(max(0, start - offset), min(size, end - offset), kind, name) for start, end, kind, name in marked(bounds)
+        Span(max(0, start - offset), min(size, end - offset), kind, name)
+        for start, end, kind, name in parse_bounds(bounds)
     ]
     return sorted(span for span in found if span.start < span.end)
 
 
-def marked(bounds: object) -> Iterator[Span]:
+def parse_bounds(bounds: object) -> Iterator[Span]:
     """Every bound as it is written, whether or not there is a text of that size."""
     for entry in bounds if isinstance(bounds, list) else []:
         match entry:
@@ -285,6 +288,6 @@ def marked(bounds: object) -> Iterator[Span]:
                 yield Span(start - 1, end - 1, "response")
 
 
-def as_bounds(spans: Iterable[Span]) -> list[object]:
+def format_bounds(spans: Iterable[Span]) -> list[object]:
     """The same spans in the form that is printed."""
     return [[Symbol(kind), [start + 1, end + 1, *([name] if name else [])]] for start, end, kind, name in spans]

@@ -18,15 +18,15 @@ from segue.dialects.gptel.format.conversation import (
     BranchText,
     Span,
     TextPiece,
-    as_bounds,
-    block_of,
     call_of,
+    displayable,
+    format_bounds,
     is_visible,
-    marked,
     needs_guard,
-    pieces_of,
-    shown,
-    spans_of,
+    parse_bounds,
+    parse_pieces,
+    parse_spans,
+    render_block,
 )
 from segue.dialects.gptel.format.settings import BOUNDS
 from segue.model import Turn
@@ -41,37 +41,37 @@ _USER = -2
 FROM_TEXT = "text"
 """How the id of a turn begins that was found in a text."""
 
-Said = Turn | TextPiece
+TurnOrText = Turn | TextPiece
 """A turn as it was recorded, or something that is new."""
 
 
-def path_of(page: BufferPage, path: Sequence[Turn]) -> list[Said]:
+def turns_in(page: BufferPage, path: Sequence[Turn]) -> list[TurnOrText]:
     """The branch as the file shows it; `path` is what was recorded of it."""
-    base = shown_in(page.mark, path)
+    base = count_shown_turns(page.mark, path)
     if base is not None and page.mark is not None and page.mark.has_our_body:
         return list(path)
     old = path if base is None else path[:base]
     if _are_bounds_of(page, old, is_known=base is not None):
-        found = list(pieces_of(page.body, page.variables.get(BOUNDS)))
+        found = list(parse_pieces(page.body, page.variables.get(BOUNDS)))
     elif old:
         found = list(_by_lines(page, old, is_known=base is not None))
     else:
-        found = list(pieces_of(page.body, _news(page, is_known=base is not None)))
+        found = list(parse_pieces(page.body, _news(page, is_known=base is not None)))
     return list(_merged(path, found, base))
 
 
 def spans_in(page: BufferPage, path: Sequence[Turn]) -> list[Span]:
     """Who said what in the text of such a file as it is now, wherever it was not the user."""
-    base = shown_in(page.mark, path)
+    base = count_shown_turns(page.mark, path)
     old = path if base is None else path[:base]
     if _are_bounds_of(page, old, is_known=base is not None):
-        return spans_of(page.variables.get(BOUNDS), len(page.body))
+        return parse_spans(page.variables.get(BOUNDS), len(page.body))
     if old:
         return sorted(_spans_by_lines(page, old, is_known=base is not None))
-    return spans_of(_news(page, is_known=base is not None), len(page.body))
+    return parse_spans(_news(page, is_known=base is not None), len(page.body))
 
 
-def shown_in(mark: FooterMark | None, path: Sequence[Turn]) -> int | None:
+def count_shown_turns(mark: FooterMark | None, path: Sequence[Turn]) -> int | None:
     """How many of the turns the file showed when it was written; None where nobody knows.
 
     Our line is believed only where these turns make the text that it sums up: the events may be older than the file,
@@ -93,7 +93,7 @@ def _are_bounds_of(page: BufferPage, old: Sequence[Turn], *, is_known: bool) -> 
     if BOUNDS not in page.variables or page.news is not None:
         return False
     is_moved = page.mark is None or page.mark.has_our_body or not page.has_our_bounds
-    spans = list(marked(page.variables[BOUNDS]))
+    spans = list(parse_bounds(page.variables[BOUNDS]))
     fits = _is_at_lines if not is_moved and not is_known else _is_inside
     return (is_moved or not is_known) and all(fits(page.body, span) for span in spans) and _cover(page.body, spans, old)
 
@@ -113,7 +113,7 @@ def _cover(body: str, spans: Sequence[Span], old: Sequence[Turn]) -> bool:
     answers = [span for span in spans if span.kind == KINDS["assistant"]]
     for turn in old:
         if turn.role == "assistant" and is_visible(turn):
-            places = list(_places(body, shown(turn.content).strip()))
+            places = list(_places(body, displayable(turn.content).strip()))
             if places and not any(one.start <= at and end <= one.end for at, end in places for one in answers):
                 return False
     return True
@@ -130,7 +130,7 @@ def _news(page: BufferPage, *, is_known: bool) -> object:
     """The bounds of what no turn on record is: those of a gptel that had not read ours, or those that still fit."""
     if page.news is not None or is_known:
         return page.news
-    return as_bounds(span for span in marked(page.variables.get(BOUNDS)) if _is_at_lines(page.body, span))
+    return format_bounds(span for span in parse_bounds(page.variables.get(BOUNDS)) if _is_at_lines(page.body, span))
 
 
 def is_cut(page: BufferPage, data: bytes, path: Sequence[Turn]) -> bool:
@@ -149,14 +149,14 @@ def is_cut(page: BufferPage, data: bytes, path: Sequence[Turn]) -> bool:
     return above.startswith(data) and len(said) not in {len(above[:end].rstrip()) for end in ends}
 
 
-def _merged(path: Sequence[Turn], found: list[TextPiece], base: int | None) -> Iterator[Said]:
+def _merged(path: Sequence[Turn], found: list[TextPiece], base: int | None) -> Iterator[TurnOrText]:
     """The turns that are still there as they were recorded, and what is new where it stands.
 
     What cannot be seen in a text, or is not known to have been shown, nobody removed; but what was taken in while it
     was still being written has grown.
     """
     visible = [at for at, turn in enumerate(path) if is_visible(turn)]
-    known = [(path[at].role, shown(path[at].content).strip()) for at in visible]
+    known = [(path[at].role, displayable(path[at].content).strip()) for at in visible]
     limit = len(path) if base is None else base
     done = 0
     for tag, first, last, start, end in opcodes(known, [(piece.role, piece.text) for piece in found]):
@@ -174,7 +174,7 @@ def _merged(path: Sequence[Turn], found: list[TextPiece], base: int | None) -> I
 
 
 def _has_grown(turn: Turn, news: Sequence[TextPiece]) -> bool:
-    text = shown(turn.content).strip()
+    text = displayable(turn.content).strip()
     is_from_text = turn.id.startswith(f"{FROM_TEXT}-")
     return is_from_text and any(piece.role == turn.role and piece.text.startswith(text) for piece in news)
 
@@ -207,13 +207,13 @@ def _by_lines(page: BufferPage, path: Sequence[Turn], *, is_known: bool) -> Iter
     news = _news(page, is_known=is_known)
     for run in _runs(page, path, is_known=is_known, is_as_long=bool(news)):
         if run.owner < 0:
-            yield from pieces_of(run.text, news, offset=run.start)
+            yield from parse_pieces(run.text, news, offset=run.start)
         else:
             yield from _piece(run.text, path[run.owner])
 
 
 def _spans_by_lines(page: BufferPage, path: Sequence[Turn], *, is_known: bool) -> Iterator[Span]:
-    yield from spans_of(_news(page, is_known=is_known), len(page.body))
+    yield from parse_spans(_news(page, is_known=is_known), len(page.body))
     is_users = False
     for run in _runs(page, path, is_known=is_known, is_as_long=True):
         text = run.text.strip()
@@ -240,27 +240,27 @@ def _blanked(body: str, run: _Run) -> Iterator[Span]:
 
 def _marked(text: str, start: int, turn: Turn) -> Iterator[Span]:
     """What a turn of somebody else's covers: of a tool's, the fences apart from the rest."""
-    block, end = block_of(turn), start + len(text)
+    block, end = render_block(turn), start + len(text)
     head, tail = len(block.head), len(block.tail)
     if head and text.startswith(block.head) and text.endswith(block.tail):
         yield Span(start, start + head, "ignore")
-        yield Span(start + head, end - tail, "tool", shown(str(call_of(turn)["id"])))
+        yield Span(start + head, end - tail, "tool", displayable(str(call_of(turn)["id"])))
         yield Span(end - tail, end, "ignore")
     elif text:
-        yield Span(start, end, KINDS[turn.role], shown(str(call_of(turn)["id"])) if turn.role == "tool" else "")
+        yield Span(start, end, KINDS[turn.role], displayable(str(call_of(turn)["id"])) if turn.role == "tool" else "")
 
 
 def _piece(text: str, turn: Turn) -> Iterator[TextPiece]:
-    block = block_of(turn)
+    block = render_block(turn)
     if turn.role == "user":
         said = text.removeprefix(PROMPT).strip()
     else:
         said = text.strip()
         if said == block.whole.strip():
-            said = shown(turn.content).strip()
+            said = displayable(turn.content).strip()
         elif block.head and said.startswith(block.head) and said.endswith(block.tail):
             said = said[len(block.head) : -len(block.tail)]
-            said = said.removeprefix(block.text[: len(block.text) - len(shown(turn.content))]).strip()
+            said = said.removeprefix(block.text[: len(block.text) - len(displayable(turn.content))]).strip()
     if said or (turn.role == "tool" and text.strip()):
         yield TextPiece(turn.role, said)
 
@@ -274,7 +274,7 @@ def _owners(lines: list[str], path: Sequence[Turn], *, is_known: bool) -> list[i
     was: list[int] = []
     for at, turn in enumerate(path):
         if is_visible(turn):
-            block = block_of(turn)
+            block = render_block(turn)
             if not old and needs_guard(block):
                 old, was = [GUARD, ""], [_NOBODY, _NOBODY]
             own = block.whole.split("\n")

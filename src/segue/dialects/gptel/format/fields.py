@@ -39,12 +39,12 @@ def write_fields(fields: JsonObject) -> bytes:
     return "".join([f"{line}\n" for line in _lines(fields, "")] or ["{}\n"]).encode()
 
 
-def sealed(data: bytes) -> bytes:
+def with_checksum(data: bytes) -> bytes:
     """With a first line that tells whether anybody changed the file since."""
     return b"# segue %08x\n%b" % (crc32(data), data)
 
 
-def is_sealed(data: bytes) -> bool:
+def has_checksum(data: bytes) -> bool:
     found = _MARK.match(data)
     return found is not None and crc32(data[found.end() :]) == int(found[1], 16)
 
@@ -61,7 +61,7 @@ def moment_field(fields: JsonObject, name: str) -> datetime | None:
         return None
 
 
-def utc(moment: datetime) -> str:
+def format_utc(moment: datetime) -> str:
     """As ISO 8601."""
     with suppress(OverflowError):  # at the very ends of the calendar, in whatever zone it is
         moment = moment.astimezone(UTC)

@@ -21,7 +21,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
-from segue.dialects.gptel.format.lisp import BadLispError, printed, read
+from segue.dialects.gptel.format.lisp import BadLispError, parse_lisp, print_lisp
 from segue.dialects.gptel.format.settings import ALIASES, BOUNDS, PRESET, VARIABLES
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def write_footer(
 
 def _below(variables: Mapping[str, object], bounds: str) -> bytes:
     """The list. Its longest lines stand in front of it, where Emacs would find no list otherwise."""
-    lines = {name: f"<!-- {name}: {printed(value)} -->\n" for name, value in variables.items()}
+    lines = {name: f"<!-- {name}: {print_lisp(value)} -->\n" for name, value in variables.items()}
     lines[BOUNDS] = f"<!-- {BOUNDS}: {bounds} -->\n"
     size = len(_BEGIN) + len(_END) + 2 + sum(map(len, lines.values()))
     front: list[str] = []
@@ -262,7 +262,7 @@ def _read_block(text: str, *, without: str = "") -> _Block:
     variables: dict[str, object] = {}
     for name, value in (front | raw).items():
         with suppress(BadLispError):
-            variables[name] = read(value) if name != without else None
+            variables[name] = parse_lisp(value) if name != without else None
     typed = "\n".join(rest).strip("\n")
     return _Block(
         variables if is_begun else {},

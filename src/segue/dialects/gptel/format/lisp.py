@@ -43,7 +43,7 @@ _PRINTED = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\f": "\\f"}
 _PLAIN_SYMBOL = re.compile(r"[A-Za-z_*+/<>=!&%$~^@:-][\w*+/<>=!&%$~^@:.-]*", re.ASCII)
 
 
-def printed(value: object) -> str:
+def print_lisp(value: object) -> str:
     """On one line. TypeError for what has no printed form."""
     match value:
         case None | False | []:
@@ -61,11 +61,11 @@ def printed(value: object) -> str:
         case int() | float():
             return repr(value)
         case Pair(first=first, rest=rest):
-            return f"({printed(first)} . {printed(rest)})"
+            return f"({print_lisp(first)} . {print_lisp(rest)})"
         case list() | tuple():
-            return f"({' '.join(map(printed, value))})"
+            return f"({' '.join(map(print_lisp, value))})"
         case dict():
-            return printed([item for key, one in value.items() for item in (Symbol(f":{key}"), one)])
+            return print_lisp([item for key, one in value.items() for item in (Symbol(f":{key}"), one)])
     raise TypeError(f"{type(value).__name__} has no printed form")
 
 
@@ -76,15 +76,15 @@ def _printed_text(text: str) -> str:
     return '"' + re.sub(r"(local) (variables)", r"\1\\s\2", shown, flags=re.IGNORECASE) + '"'
 
 
-def read(text: str) -> object:
+def parse_lisp(text: str) -> object:
     """The one value that the text is. Raises BadLispError, and nothing else."""
-    value, end = read_from(text)
+    value, end = parse_lisp_at(text)
     if text[end:].strip():
         raise BadLispError("more than one value")
     return value
 
 
-def read_from(text: str, start: int = 0) -> tuple[object, int]:
+def parse_lisp_at(text: str, start: int = 0) -> tuple[object, int]:
     """The value at the beginning, and where it ends."""
     waiting: list[list[object]] = []
     position = start

@@ -35,7 +35,7 @@ LINK = f"{BRANCHES}/"
 _MOMENT = "%Y%m%d%H%M%S"
 
 
-def new_session_id(label: str, now: datetime) -> str:
+def new_gptel_id(label: str, now: datetime) -> str:
     """`<slug>-<YYYYMMDDHHMMSS>`."""
     return f"{slug(label) or 'session'}-{now.strftime(_MOMENT)}"
 

@@ -6,7 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from segue.dialects.gptel.format.conversation import call_of, shown
+from segue.dialects.gptel.format.conversation import call_of, displayable
 from segue.dialects.gptel.format.settings import VARIABLES
 from segue.model import OverridesChanged, Turn
 
@@ -45,9 +45,9 @@ def _heading(title: str, moment: str, name: str, call: str = "") -> str:
 
 def _source(language: str, text: str) -> str:
     """A block that ends where it should: a comma keeps lines of the text from being headings or ends of blocks."""
-    safe = re.sub(r"^(,*(?:\*|#\+))", r",\1", shown(text), flags=re.MULTILINE)
+    safe = re.sub(r"^(,*(?:\*|#\+))", r",\1", displayable(text), flags=re.MULTILINE)
     return f"#+begin_src {language}\n{safe}\n#+end_src\n\n"
 
 
 def _word(text: str) -> str:
-    return " ".join(shown(text).split())
+    return " ".join(displayable(text).split())

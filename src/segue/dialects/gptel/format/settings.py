@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from segue.dialects.gptel.format.lisp import Symbol, printed
+from segue.dialects.gptel.format.lisp import Symbol, print_lisp
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,7 +43,7 @@ def variables_of(overview: Overview) -> dict[str, object]:
 def changed_preset(shown: Mapping[str, object], expected: Mapping[str, object]) -> str | None:
     """The preset that a person has chosen in Emacs since; None if it is still the same."""
     now = shown.get(PRESET)
-    return str(now) if isinstance(now, str) and printed(now) != printed(expected.get(PRESET)) else None
+    return str(now) if isinstance(now, str) and print_lisp(now) != print_lisp(expected.get(PRESET)) else None
 
 
 def changed_overrides(
@@ -52,7 +52,7 @@ def changed_overrides(
     """The overrides with what a person has changed in Emacs since; None if nothing was."""
     values = dict(overrides)
     for key, variable in VARIABLES.items():
-        if printed(shown.get(variable)) == printed(expected.get(variable)):
+        if print_lisp(shown.get(variable)) == print_lisp(expected.get(variable)):
             continue
         value = _json_of(shown.get(variable))
         if shown.get(variable) is None:
@@ -65,7 +65,7 @@ def changed_overrides(
 def changed_variables(shown: Mapping[str, object], expected: Mapping[str, object]) -> dict[str, object]:
     """Those that a person has chosen in Emacs since; None is one that is not there any more."""
     names = (PRESET, *VARIABLES.values())
-    return {name: shown.get(name) for name in names if printed(shown.get(name)) != printed(expected.get(name))}
+    return {name: shown.get(name) for name in names if print_lisp(shown.get(name)) != print_lisp(expected.get(name))}
 
 
 def overrides_in(shown: Mapping[str, object]) -> JsonObject:

@@ -13,16 +13,16 @@ from msgspec.structs import replace
 from segue.clock import utc_now
 from segue.dialects.gptel.format.conversation import BranchText, is_visible
 from segue.dialects.gptel.format.footer import Upto, read_mark
-from segue.dialects.gptel.format.names import EVENTS, SCOPE, SESSION, new_session_id
+from segue.dialects.gptel.format.names import EVENTS, SCOPE, SESSION, new_gptel_id
 from segue.dialects.gptel.format.settings import variables_of
-from segue.dialects.gptel.store.listing import GptelListing
+from segue.dialects.gptel.store.head_cache import GptelHeadCache
 from segue.dialects.gptel.store.tree import Tree, discard, inode_of
 from segue.dialects.gptel.store.writer import GptelWriter
 from segue.durable.file_store import FileStore, keep_original, released_on_error
 from segue.durable.folder import temporary_for
 from segue.durable.kernel import KERNEL, Kernel
 from segue.durable.log import Log
-from segue.durable.quarantine import QUARANTINE, session_of_fragment
+from segue.durable.quarantine import QUARANTINE, parse_fragment_name
 from segue.errors import (
     Damage,
     DamagedError,
@@ -53,8 +53,8 @@ class GptelStore(FileStore):
     """
 
     scheme = "gptel"
-    listing_type = GptelListing
-    _listing: GptelListing
+    head_cache_type = GptelHeadCache
+    _head_cache: GptelHeadCache
 
     def __init__(self, root: str, *, kernel: Kernel = KERNEL, clock: Callable[[], datetime] = utc_now) -> None:
         super().__init__(root, kernel=kernel, clock=clock)
@@ -65,15 +65,15 @@ class GptelStore(FileStore):
 
     @staticmethod
     def new_id(label: str, now: datetime, entropy: bytes) -> str:  # noqa: ARG004 - as gptel names its sessions
-        return new_session_id(label, now)
+        return new_gptel_id(label, now)
 
     def ids(self) -> Iterator[str]:
-        return self._listing.names()
+        return self._head_cache.names()
 
     def revision(self, session_id: str) -> str:
         tree = self._tree(session_id)
         if not tree.exists():
-            raise self._missing(session_id)
+            raise self._not_found(session_id)
         return hashlib.sha256(repr(tree.signature()).encode()).hexdigest()[:32]
 
     def create(self, session_id: str, events: Sequence[Event]) -> GptelWriter:
@@ -81,7 +81,7 @@ class GptelStore(FileStore):
         check_beginning(session_id, events)
         numbered = [replace(deepcopy(event), seq=seq) for seq, event in enumerate(events, start=1)]
         data = encode_append(numbered)
-        lock = self._claim(session_id)
+        lock = self._lock_new(session_id)
         with released_on_error(lock.release):
             if inode_of(tree.folder) or tree.exists():
                 raise SessionExistsError(session_id)
@@ -105,7 +105,7 @@ class GptelStore(FileStore):
             return writer
 
     def load(self, session_id: str) -> Session:
-        return self._concluded(fold(_sound(session_id, self._read(session_id)).events))
+        return self._with_liveness(fold(_sound(session_id, self._read(session_id)).events))
 
     def overview(self, session_id: str) -> Overview:
         return overview_of(self.load(session_id))
@@ -127,7 +127,7 @@ class GptelStore(FileStore):
             return Examination(session=None, damages=(Damage(session_id, str(error)),))
         is_session = bool(reading.events) and isinstance(reading.events[0], Metadata)
         return Examination(
-            session=self._concluded(fold(reading.events)) if is_session else None,
+            session=self._with_liveness(fold(reading.events)) if is_session else None,
             damages=reading.damages,
             torn_bytes=reading.size_bytes - reading.complete,
         )
@@ -217,18 +217,18 @@ class GptelStore(FileStore):
                 discard(tree.folder)  # it was never acknowledged
             raise
 
-    def spoken_files(self, session_id: str) -> Sequence[str]:
+    def content_files(self, session_id: str) -> Sequence[str]:
         return [path for path, *_ in self._tree(session_id).signature()]
 
-    def is_there(self, session_id: str, root: Folder | None = None) -> bool:
+    def has_session(self, session_id: str, root: Folder | None = None) -> bool:
         return Tree(root or self.folder, check_id(session_id)).exists()
 
-    def _rooms(self, session_id: str) -> Iterator[Folder]:
-        yield from super()._rooms(session_id)
+    def _session_folders(self, session_id: str) -> Iterator[Folder]:
+        yield from super()._session_folders(session_id)
         yield self._tree(session_id).folder
 
     def _session_of(self, name: str) -> str:
-        return session_of_fragment(name) or (name if is_id(name) else "")
+        return parse_fragment_name(name) or (name if is_id(name) else "")
 
     def _set_aside(self, tree: Tree, session_id: str, complete: int) -> None:
         log = Log(tree.ours, EVENTS, tree.ours.open(EVENTS, os.O_RDWR))
@@ -250,10 +250,10 @@ class GptelStore(FileStore):
     def _read(self, session_id: str, read: Callable[[str], TreeReading] | None = None) -> TreeReading:
         tree = self._tree(session_id)
         if not tree.exists():
-            raise self._missing(session_id)
+            raise self._not_found(session_id)
         reading = (read or tree.read)(session_id)
         if not tree.exists():
-            raise self._missing(session_id)
+            raise self._not_found(session_id)
         return reading
 
 

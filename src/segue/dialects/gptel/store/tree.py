@@ -10,9 +10,16 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
-from segue.dialects.gptel.format.assembly import BranchFiles, Files, assemble, count_edits, leftovers, removed_branches
+from segue.dialects.gptel.format.assembly import (
+    BranchFiles,
+    Files,
+    assemble_session,
+    count_edits,
+    find_leftover_branches,
+    removed_branches,
+)
 from segue.dialects.gptel.format.conversation import is_visible
-from segue.dialects.gptel.format.fields import find_fields, is_sealed, sealed, utc, write_fields
+from segue.dialects.gptel.format.fields import find_fields, format_utc, has_checksum, with_checksum, write_fields
 from segue.dialects.gptel.format.footer import read_mark
 from segue.dialects.gptel.format.names import (
     ACTIVITY,
@@ -141,7 +148,7 @@ class Tree:
         files = self.files(is_new=not events)
         sums = {name: sum_of(branch.session) for name, branch in files.branches.items()}
         replaced = {name: files.branches[name]._replace(session=one) for name, one in (instead or {}).items()}
-        found = assemble(session_id, events, files._replace(branches={**files.branches, **replaced}))
+        found = assemble_session(session_id, events, files._replace(branches={**files.branches, **replaced}))
         rest = complete, len(data), texts, sums, found.chosen
         return TreeReading(found.events, found.damages, found.is_changed, found.edits, *rest)
 
@@ -172,7 +179,7 @@ class Tree:
             branches[name] = BranchFiles(
                 session=self.find(folder, SESSION) or b"",
                 lineage=self.find(folder, BRANCH_METADATA),
-                scope=None if scope is None or (is_sealed(scope) and not is_new) else scope,
+                scope=None if scope is None or (has_checksum(scope) and not is_new) else scope,
             )
         current = self.current()
         metadata = None
@@ -243,7 +250,7 @@ class Tree:
             if entry.name.startswith(TEMPORARY) and entry.is_dir(follow_symlinks=False):
                 remove(self._branches.sub(entry.name))
         marks = {name: read_mark(self.find(self.branch(name), SESSION) or b"") for name in removed_branches(events)}
-        for name in leftovers(events, marks):
+        for name in find_leftover_branches(events, marks):
             self.remove_branch(name)
 
     def is_saved(self, name: str) -> bool:
@@ -279,24 +286,24 @@ class Tree:
         branch = overview.branches[name]
         about: JsonObject = {
             "session_id": _own_id(overview),
-            "created": utc(overview.created_at),
-            "updated": utc(overview.updated_at),
+            "created": format_utc(overview.created_at),
+            "updated": format_utc(overview.updated_at),
             "preset": (overview.preset.name if overview.preset is not None else "") or overview.agent,
         }
-        lineage: JsonObject = {"parent_branch": branch.parent or None, "created": utc(branch.created_at)}
+        lineage: JsonObject = {"parent_branch": branch.parent or None, "created": format_utc(branch.created_at)}
         if branch.parent:
             lineage |= {"branch_point_turn": branch.at, "branch_point_position": cut}
         self._write_fields(folder, METADATA, about)
         self._write_fields(folder, BRANCH_METADATA, lineage)
         scope = self.find(folder, SCOPE)
-        if overview.scope is not None and (scope is None or is_sealed(scope)):
+        if overview.scope is not None and (scope is None or has_checksum(scope)):
             self._write_fields(folder, SCOPE, overview.scope)
 
     def _write_fields(self, folder: Folder, name: str, fields: JsonObject) -> None:
         """Where somebody else wrote the file, their fields stay; what is no YAML stays as it is."""
         old = self.find(folder, name)
-        data = sealed(write_fields(fields))
-        if old is not None and not is_sealed(old):
+        data = with_checksum(write_fields(fields))
+        if old is not None and not has_checksum(old):
             theirs = find_fields(old)
             if theirs is None or theirs | fields == theirs:
                 return

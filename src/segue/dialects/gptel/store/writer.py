@@ -15,7 +15,7 @@ from segue.dialects.gptel.format.settings import variables_of
 from segue.dialects.gptel.store.tree import sum_of
 from segue.durable.blobs import put_blob
 from segue.durable.log import Log
-from segue.durable.snapshot import Snapshot, signature_of
+from segue.durable.snapshot import Snapshot, read_signature
 from segue.errors import DamagedError, DiskFullError, SegueError, UsageError, WriterStoppedError
 from segue.formats.journal import encode_append, encode_event, fingerprint
 from segue.model import BranchCreated, Turn, fold, overview_of
@@ -68,7 +68,7 @@ class GptelWriter:
     def branch(self) -> str:
         return self._overview.branch
 
-    def append(self, *events: Event, fresh: bool = False) -> Receipt:  # noqa: ARG002 - every id is at hand
+    def append(self, *events: Event, ids_are_new: bool = False) -> Receipt:  # noqa: ARG002 - every id is at hand
         self._check_process()  # before the mutex, which a thread of a forked parent may have held
         with self._mutex:
             self._check()
@@ -225,7 +225,7 @@ class GptelWriter:
         ours = self._tree.ours
         ours.make()
         data = b"".join([encode_event(event) for event in self._events]) + encode_append(new)
-        events = Snapshot(ours, EVENTS, self._tree.find(ours, EVENTS) or b"", signature_of(ours, EVENTS))
+        events = Snapshot(ours, EVENTS, self._tree.find(ours, EVENTS) or b"", read_signature(ours, EVENTS))
         try:
             events.put(data)
         except DiskFullError:
@@ -267,19 +267,19 @@ class GptelWriter:
             late = set(self._behind)
             self._show_texts(new)
             self._write_about(late)
-        self._look()
+        self._read()
 
     def _write_about(self, late: Iterable[str] | None = None) -> None:
         for name in self._overview.branches if late is None else {*late, self.branch}:
             self._tree.write_about(self._overview, name, self._cut(name))
         self._tree.point(self.branch)
         self._is_dirty = bool(self._behind)
-        self._look()
+        self._read()
 
     def _show_texts(self, new: list[Event] | None) -> None:
         with suppress(SegueError):
             self._write_texts(new)
-        self._look()
+        self._read()
 
     def _write_texts(self, new: list[Event] | None, *, is_saved: bool = False, tries: int = TRIES) -> None:
         """`new` is all that may be missing from the logs; everything, if nobody knows.
@@ -328,7 +328,7 @@ class GptelWriter:
         now = self._tree.find(self._tree.branch(replaced.branch), SESSION)
         return now is not None and read_page(now).body.startswith(page.body.rstrip(" #\n"))
 
-    def _look(self) -> None:
+    def _read(self) -> None:
         with suppress(SegueError):
             self._signature = self._tree.texts()
 

@@ -4,7 +4,7 @@ Read `document` (what stands where), then `reader` (what others may have done to
 one changed byte is found and placed is in `formats.sealed`.
 """
 
-from segue.dialects.ralph.format.document import LAYOUT_VERSION, STORY, RalphDocument, begin
+from segue.dialects.ralph.format.document import LAYOUT_VERSION, STORY, RalphDocument, new_document
 from segue.dialects.ralph.format.reader import ParsedRalphFile, read
 
-__all__ = ["LAYOUT_VERSION", "STORY", "ParsedRalphFile", "RalphDocument", "begin", "read"]
+__all__ = ["LAYOUT_VERSION", "STORY", "ParsedRalphFile", "RalphDocument", "new_document", "read"]

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from segue.formats.records import plain_of
-from segue.formats.sealed import Layout, lay_out, lay_value
+from segue.formats.records import event_to_object
+from segue.formats.sealed import Layout, render_file, render_value
 from segue.model import Learning, Pattern, TaskDone, fold, overview_of
 
 if TYPE_CHECKING:
@@ -61,10 +61,10 @@ class RalphDocument:
 
     def encode(self) -> bytes:
         """The file."""
-        lines = [(name, lay_value(value, 2)[2:]) for name, value in {**self._shown(), **self.top}.items()]
-        entries = [plain_of(event) for event in self.events]
-        ours = [("version", b"%d" % self.version), ("events", lay_value(entries, 4)[4:])]
-        return lay_out(lines, ours, self.overview)
+        lines = [(name, render_value(value, 2)[2:]) for name, value in {**self._shown(), **self.top}.items()]
+        entries = [event_to_object(event) for event in self.events]
+        ours = [("version", b"%d" % self.version), ("events", render_value(entries, 4)[4:])]
+        return render_file(lines, ours, self.overview)
 
     def _shown(self) -> JsonObject:
         known = self.overview
@@ -79,7 +79,7 @@ class RalphDocument:
         }
 
 
-def begin(events: Sequence[Event]) -> RalphDocument:
+def new_document(events: Sequence[Event]) -> RalphDocument:
     """The file of a session that has just these events."""
     return RalphDocument(events, top={})
 
@@ -87,7 +87,7 @@ def begin(events: Sequence[Event]) -> RalphDocument:
 def shown_of(event: Learning | Pattern) -> JsonObject:
     """How what was learned is shown; what others said of it besides stays with it."""
     names = LEARNING if isinstance(event, Learning) else PATTERN
-    plain = plain_of(event)
+    plain = event_to_object(event)
     return {**{name: plain.get(name) for name in names}, **event.extra}
 
 

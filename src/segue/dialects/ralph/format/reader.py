@@ -14,12 +14,12 @@ from msgspec.structs import fields, replace
 
 from segue.dialects.ralph.format.document import CHANGE, LAYOUT, LAYOUT_VERSION, STORY, TOP, RalphDocument, key_of
 from segue.errors import Damage
-from segue.formats.records import BadRecordError, event_of, plain_of, pretty
-from segue.formats.sealed import EVENTS, open_file
+from segue.formats.records import BadRecordError, encode_indented, event_to_object, parse_event
+from segue.formats.sealed import EVENTS, read_sealed
 from segue.model import EPOCH, Metadata, TaskDone, Unknown, fold
 
 if TYPE_CHECKING:
-    from segue.formats.sealed import Spot
+    from segue.formats.sealed import FieldPosition
     from segue.model import Event, JsonObject
 
 _OURS = {item.encode_name for item in fields(Metadata)} | {"type", "sum", "segue", *TOP}
@@ -35,7 +35,7 @@ class ParsedRalphFile(NamedTuple):
 
 def read(data: bytes, session_id: str, place: str) -> ParsedRalphFile:
     """The file of this name. What one changed byte belongs to is not believed, and the rest is."""
-    opened = open_file(LAYOUT, data, place, needs="change_name")
+    opened = read_sealed(LAYOUT, data, place, needs="change_name")
     if opened.found is None:
         return ParsedRalphFile(None, opened.damages)
     assembly = _Assembly(opened.found, session_id, place, list(opened.damages))
@@ -49,7 +49,7 @@ def read(data: bytes, session_id: str, place: str) -> ParsedRalphFile:
     return ParsedRalphFile(document, tuple(assembly.damages))
 
 
-def _without(events: list[Event], spot: Spot | None) -> list[Event]:
+def _without(events: list[Event], spot: FieldPosition | None) -> list[Event]:
     """All but the event that a changed byte belongs to; the first is needed, and known from what is shown."""
     if spot is None or spot.name != EVENTS:
         return events
@@ -81,7 +81,7 @@ class _Assembly:
         if (story := self._story()) is not None:
             added.append(self._keep(story))
         if self.ours and not self.damages and (added or removed):
-            name = f"edited-{crc32(pretty([added, removed])):08x}"
+            name = f"edited-{crc32(encode_indented([added, removed])):08x}"
             self._keep(Unknown(type="edited", data={"added": added, "removed": removed}, id=name))
 
     def _begin(self, entry: JsonObject | None) -> None:
@@ -124,7 +124,7 @@ class _Assembly:
         for event in self.events:
             key = key_of(event)
             if key is not None and left[key] <= 0:
-                gone.append(plain_of(event))
+                gone.append(event_to_object(event))
                 continue
             if not isinstance(event, TaskDone):
                 left[key] -= 1
@@ -163,7 +163,7 @@ class _Assembly:
         """An event of somebody else, with a name that says what it is."""
         kind = plain["type"]
         try:
-            return event_of({**plain, "id": f"{kind}-{crc32(pretty(plain)):08x}"}, 0)
+            return parse_event({**plain, "id": f"{kind}-{crc32(encode_indented(plain)):08x}"}, 0)
         except BadRecordError as error:
             self.damages.append(Damage(f"{self._place} {kind}", str(error)))
             return None
@@ -172,7 +172,7 @@ class _Assembly:
         if not plain.get("id"):
             plain = {**plain, "id": f"event-{len(self.events) + 1}"}
         try:
-            event = event_of(plain, len(self.events) + 1)
+            event = parse_event(plain, len(self.events) + 1)
         except BadRecordError as error:
             self.damages.append(Damage(f"{self._place} {plain.get('type', 'event')} {plain['id']}", str(error)))
         else:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from segue.dialects.ralph.openspec.checklist import read_checklist, ticked
 from segue.dialects.ralph.openspec.section import as_item, as_line, with_items
-from segue.durable.edit import edit
+from segue.durable.file_edit import edit_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -55,7 +55,7 @@ class PlanFiles:
         def changed(data: bytes) -> bytes:
             return change(_decode(data)).encode("utf-8", "surrogateescape")
 
-        return edit(self.folder, name, changed, locks=self._locks, now=self._clock())
+        return edit_file(self.folder, name, changed, locks=self._locks, now=self._clock())
 
 
 def _pattern(pattern: Pattern) -> str:

@@ -8,7 +8,7 @@ from segue.dialects.ralph.openspec.change_folder import OpenSpec
 from segue.dialects.ralph.openspec.markdown_file import MarkdownSpec
 from segue.dialects.ralph.openspec.plan import NEAR, ChangeNotFoundError
 from segue.durable.folder import Folder
-from segue.durable.snapshot import signature_of
+from segue.durable.snapshot import read_signature
 from segue.ids import check_id, is_id
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def open_spec(project: str, change: str, *, locks: Folder, clock: Callable[[], d
     if change != _ARCHIVE and changes.exists() and folder.exists():
         return OpenSpec(change, folder, locks=locks, clock=clock)
     for name in (change, f"{change}.md"):
-        if name.endswith(".md") and signature_of(root, name):
+        if name.endswith(".md") and read_signature(root, name):
             return MarkdownSpec(change, root, name, locks=locks, clock=clock)
     near = find_changes(project)[:NEAR]
     hint = "" if near else f"neither openspec/changes/{change}/ nor {change}.md is in {project}"

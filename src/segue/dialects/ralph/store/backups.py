@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from segue.durable.folder import Folder
-from segue.durable.snapshot import signature_of
+from segue.durable.snapshot import read_signature
 from segue.ids import check_id
 
 
@@ -17,13 +17,13 @@ def keep_backup(sessions: Folder, project: str, session_id: str) -> None:
 def find_backup(project: str, session_id: str) -> str:
     """The path of the backup; empty if there is none."""
     backups = _backups(project)
-    return backups.path_of(_name(session_id)) if signature_of(backups, _name(session_id)) else ""
+    return backups.path_of(_name(session_id)) if read_signature(backups, _name(session_id)) else ""
 
 
 def restore_backup(sessions: Folder, project: str, session_id: str) -> bool:
     """Put the backup back where the session was, if the session is gone; whether that was done."""
     name = _name(session_id)
-    if signature_of(sessions, name) or not find_backup(project, session_id):
+    if read_signature(sessions, name) or not find_backup(project, session_id):
         return False
     sessions.make()
     try:

@@ -16,7 +16,7 @@ import msgspec
 from segue.durable.folder import Folder
 from segue.durable.kernel import KERNEL, Kernel
 from segue.durable.lock import WriterLock
-from segue.durable.snapshot import signature_of
+from segue.durable.snapshot import read_signature
 from segue.errors import ConflictError
 from segue.ids import check_id, is_id
 
@@ -136,7 +136,7 @@ class Claims:
     def _keep_out_of_git(self) -> None:
         """Claims are of one machine and one moment."""
         with suppress(FileExistsError):
-            if not signature_of(self._folder, ".gitignore"):
+            if not read_signature(self._folder, ".gitignore"):
                 self._folder.create(".gitignore", b"*\n")
 
     @contextmanager

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from segue.clock import utc_now
-from segue.dialects.ralph.format import LAYOUT_VERSION, ParsedRalphFile, RalphDocument, begin, read
+from segue.dialects.ralph.format import LAYOUT_VERSION, ParsedRalphFile, RalphDocument, new_document, read
 from segue.dialects.ralph.store.backups import discard_backup
 from segue.durable.kernel import KERNEL, Kernel
 from segue.durable.private_folder import check_private
 from segue.errors import SegueError
-from segue.stores.sealed import SealedListing, SealedStore
+from segue.stores.sealed import SealedHeadCache, SealedStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from segue.model import Event, Head, Overview
 
 
-class RalphListing(SealedListing):
+class RalphHeadCache(SealedHeadCache):
     read = staticmethod(read)
 
 
@@ -31,7 +31,7 @@ class RalphStore(SealedStore[RalphDocument]):
     """See store.Store, and SealedStore."""
 
     scheme = "ralph"
-    listing_type = RalphListing
+    head_cache_type = RalphHeadCache
     layout_version = LAYOUT_VERSION
 
     def __init__(self, root: str, *, kernel: Kernel = KERNEL, clock: Callable[[], datetime] = utc_now) -> None:
@@ -65,13 +65,13 @@ class RalphStore(SealedStore[RalphDocument]):
         check_private(self._named)
         return super()._file_name(session_id)
 
-    def _claim(self, session_id: str) -> WriterLock:
+    def _lock_new(self, session_id: str) -> WriterLock:
         self.folder.make()
         check_private(self._named)  # somebody else may have made it meanwhile
-        return super()._claim(session_id)
+        return super()._lock_new(session_id)
 
     def _begin(self, session_id: str, events: Sequence[Event]) -> RalphDocument:  # noqa: ARG002 - the metadata names it
-        return begin(events)
+        return new_document(events)
 
     def _understand(self, session_id: str, data: bytes) -> ParsedRalphFile:
         return read(data, session_id, self._file_name(session_id))

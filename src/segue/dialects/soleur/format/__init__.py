@@ -5,7 +5,7 @@ file is laid out and how one changed byte is found and placed is in `formats.sea
 """
 
 from segue.dialects.soleur.format.assembly import CONTEXT_PATH
-from segue.dialects.soleur.format.document import LAYOUT_VERSION, SoleurDocument, begin
+from segue.dialects.soleur.format.document import LAYOUT_VERSION, SoleurDocument, new_document
 from segue.dialects.soleur.format.reader import ParsedSoleurFile, read
 
-__all__ = ["CONTEXT_PATH", "LAYOUT_VERSION", "ParsedSoleurFile", "SoleurDocument", "begin", "read"]
+__all__ = ["CONTEXT_PATH", "LAYOUT_VERSION", "ParsedSoleurFile", "SoleurDocument", "new_document", "read"]

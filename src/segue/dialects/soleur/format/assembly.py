@@ -16,13 +16,13 @@ from segue.dialects.soleur.format.document import (
     TOP,
     SoleurDocument,
     SoleurRecord,
-    is_odd,
-    sum_of,
-    text_of,
+    as_text,
+    is_malformed,
+    message_checksum,
 )
-from segue.dialects.soleur.format.edits import pair, rebased
+from segue.dialects.soleur.format.edits import pair_messages, rebased
 from segue.errors import Damage
-from segue.formats.records import ROLE_SYNONYMS, BadRecordError, event_of, parse_moment, pretty
+from segue.formats.records import ROLE_SYNONYMS, BadRecordError, encode_indented, parse_event, parse_moment
 from segue.model import EPOCH, MAIN, ROLES, Attachment, BranchCreated, BranchSwitched, Metadata, StatusChanged, Unknown
 
 if TYPE_CHECKING:
@@ -55,11 +55,11 @@ class Assembly:
 
     def build(self) -> None:
         entries = self._objects("events", self._ours.get("events"))
-        self._names = {text_of(entry.get("id")) for entry in entries}
+        self._names = {as_text(entry.get("id")) for entry in entries}
         first = entries.pop(0) if entries and entries[0].get("type") == "metadata" else None
         messages = self._objects("messages", self._found.get("messages"))
         decisions = self._objects("decisions", self._found.get("decisions"))
-        turns, decided = pair(messages, entries, "turn"), pair(decisions, entries, "decision")
+        turns, decided = pair_messages(messages, entries, "turn"), pair_messages(decisions, entries, "decision")
         self._begin(first, messages)
         for at, entry in enumerate(rebased(entries, turns)):
             branch = entry.get("branch", MAIN)
@@ -85,7 +85,7 @@ class Assembly:
 
     def document(self, *, is_noted: bool) -> SoleurDocument:
         if is_noted and self._ours and (self._added or self._orphans):
-            name = f"edited-{crc32(pretty([self._added, self._orphans])):08x}"
+            name = f"edited-{crc32(encode_indented([self._added, self._orphans])):08x}"
             data: JsonObject = {"added": self._added, "removed": self._orphans}
             self._keep(Unknown(type="edited", data=data, id=self._free(name), seq=self._next()), {})
         version = self._ours.get("version")
@@ -105,21 +105,21 @@ class Assembly:
         if isinstance(found.get("project_name"), str):
             plain["project_name"] = found["project_name"]
         born = {"created_at": found.get("created_at") or (messages[0].get("timestamp") if messages else None)}
-        above = {"session_id": self._session_id, "agent": text_of(found.get("agent_type")), **born}
+        above = {"session_id": self._session_id, "agent": as_text(found.get("agent_type")), **born}
         self._add({"type": "metadata", "id": "metadata", "status": "paused", **plain, **(entry or {}), **above}, {})
         if not self._records:  # the reason is among the damages; the session begins all the same
             first = Metadata(session_id=self._session_id, agent="", created_at=EPOCH, status="paused", id="metadata")
             self._keep(replace(first, seq=1), {})
 
     def _add_turn(self, entry: JsonObject, shown: JsonObject, branch: object) -> None:
-        role = text_of(shown.get("role"))
+        role = as_text(shown.get("role"))
         plain = {
             "type": "turn",
             "role": ROLE_SYNONYMS.get(role, role if role in ROLES else "system"),
             "branch": branch,
             **_said(entry, shown),
         }
-        self._add(plain, shown, None if entry else f"message-{sum_of(shown)}")
+        self._add(plain, shown, None if entry else f"message-{message_checksum(shown)}")
 
     def _add_decision(self, entry: JsonObject, shown: JsonObject) -> None:
         tags = shown.get("tags")
@@ -127,9 +127,9 @@ class Assembly:
             "type": "decision",
             **_said(entry, shown),
             "tags": [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else [],
-            "source": text_of(shown.get("source")),
+            "source": as_text(shown.get("source")),
         }
-        self._add(plain, shown, None if entry else f"decision-{sum_of(shown)}")
+        self._add(plain, shown, None if entry else f"decision-{message_checksum(shown)}")
 
     def _add_context(self) -> None:
         """The field `project_context`, where it does not say what we wrote there."""
@@ -137,7 +137,7 @@ class Assembly:
         known = self._ours.get("context")
         if value is None and known is not None:
             self._orphans.append({"context": known})
-        if value in (None, "") or known == f"{crc32(pretty(value)):08x}":
+        if value in (None, "") or known == f"{crc32(encode_indented(value)):08x}":
             return
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
         self.context = text.encode("utf-8", "backslashreplace")
@@ -161,10 +161,10 @@ class Assembly:
         if new_name is not None:
             plain["id"] = name = self._free(new_name)
             self._added.append(name)
-        elif not text_of(plain.get("id")):
+        elif not as_text(plain.get("id")):
             plain["id"] = self._free(f"event-{self._next()}")
         try:
-            event = event_of(plain, self._next())
+            event = parse_event(plain, self._next())
         except BadRecordError as error:
             self.damages.append(Damage(f"{self._place} {plain.get('type', 'event')} {plain['id']}", str(error)))
             return
@@ -208,7 +208,7 @@ class Assembly:
 def _said(entry: JsonObject, shown: JsonObject) -> JsonObject:
     """What a turn and a decision have in common: ours, under what is shown."""
     return {
-        **({NATIVE: shown} if is_odd(shown) else {}),
+        **({NATIVE: shown} if is_malformed(shown) else {}),
         **{name: value for name, value in entry.items() if name != "sum"},
         "content": _text(shown.get("content")),
         "timestamp": shown.get("timestamp"),
@@ -219,4 +219,4 @@ def _text(content: object) -> str:
     """What a person reads of content that may have structure."""
     if isinstance(content, list):
         return "".join(_text(part.get("text") if isinstance(part, dict) else part) for part in content)
-    return text_of(content)
+    return as_text(content)

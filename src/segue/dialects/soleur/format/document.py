@@ -11,8 +11,8 @@ from zlib import crc32
 
 from msgspec.structs import replace
 
-from segue.formats.records import BadRecordError, parse_moment, plain_of, pretty
-from segue.formats.sealed import Layout, lay_list, lay_out, lay_value
+from segue.formats.records import BadRecordError, encode_indented, event_to_object, parse_moment
+from segue.formats.sealed import Layout, render_file, render_list, render_value
 from segue.model import ROLES as KNOWN_ROLES
 from segue.model import BranchCreated, BranchSwitched, Decision, Turn, fold, overview_of
 
@@ -50,27 +50,30 @@ class SoleurRecord:
 
     def piece(self) -> bytes:
         """What is shown above."""
-        self._piece = self._piece or lay_value(self.visible, 4)
+        self._piece = self._piece or render_value(self.visible, 4)
         return self._piece
 
     def below(self) -> bytes:
         """What is left to say of an event that is shown above."""
-        self._below = self._below or lay_value(self._rest(), 6)
+        self._below = self._below or render_value(self._rest(), 6)
         return self._below
 
     def full(self) -> bytes:
         """All of an event that is not."""
-        self._full = self._full or lay_value(plain_of(self.event), 6)
+        self._full = self._full or render_value(event_to_object(self.event), 6)
         return self._full
 
     def _rest(self) -> JsonObject:
-        plain = plain_of(self.event)
+        plain = event_to_object(self.event)
         left_out = set(_SHOWN[str(plain["type"])])
         if plain.get("role") == self.visible.get("role"):
             left_out.add("role")
-        if is_odd(self.visible) and plain.get(NATIVE) == self.visible:
+        if is_malformed(self.visible) and plain.get(NATIVE) == self.visible:
             left_out.add(NATIVE)  # the reader sees that it is odd, and takes it for that
-        return {**{key: value for key, value in plain.items() if key not in left_out}, "sum": sum_of(self.visible)}
+        return {
+            **{key: value for key, value in plain.items() if key not in left_out},
+            "sum": message_checksum(self.visible),
+        }
 
 
 class SoleurDocument:
@@ -106,7 +109,7 @@ class SoleurDocument:
     def extended(self, events: Sequence[Event], overview: Overview, context: object) -> SoleurDocument:
         """With more events; `overview` is what comes of all of them."""
         session_id = self.overview.id
-        new = [SoleurRecord(event, visible_of(event, session_id)) for event in events]
+        new = [SoleurRecord(event, message_of(event, session_id)) for event in events]
         stays = not any(isinstance(event, BranchCreated | BranchSwitched) for event in events)
         more = [one for one in new if isinstance(one.event, Turn) and one.event.branch == overview.branch]
         return SoleurDocument(
@@ -130,16 +133,16 @@ class SoleurDocument:
         shown = {id(record) for record in (*self.path, *decisions)}
         entries = [_metadata(self.records[0].event, self.top)]
         entries += [record.below() if id(record) in shown else record.full() for record in self.records[1:]]
-        lines = [(name, lay_value(value, 2)[2:]) for name, value in self._fields().items()]
+        lines = [(name, render_value(value, 2)[2:]) for name, value in self._fields().items()]
         lists = {"messages": self.path, "decisions": decisions}
         for at, (name, _) in enumerate(lines):
             if name in lists:
-                lines[at] = name, lay_list([record.piece() for record in lists[name]], 4)
+                lines[at] = name, render_list([record.piece() for record in lists[name]], 4)
         ours = [("version", b"%d" % self.version)]
         if self.context is not None:
-            ours.append(("context", b'"%08x"' % crc32(pretty(self.context))))
-        ours.append(("events", lay_list(entries, 6)))
-        return lay_out(lines, ours, self.overview)
+            ours.append(("context", b'"%08x"' % crc32(encode_indented(self.context))))
+        ours.append(("events", render_list(entries, 6)))
+        return render_file(lines, ours, self.overview)
 
     def _fields(self) -> JsonObject:
         """The fields above, in their order; what another program wrote stays as it is as long as it says the same."""
@@ -147,7 +150,7 @@ class SoleurDocument:
         project = known.extra.get("project_name")
         found: JsonObject = dict.fromkeys(TOP)
         found["id"] = known.id
-        found["agent_type"] = _kept(top, "agent_type", known.agent, text_of)
+        found["agent_type"] = _kept(top, "agent_type", known.agent, as_text)
         found["project_name"] = project if isinstance(project, str) else top.get("project_name")
         found["project_context"] = self.context
         found["created_at"] = _kept(top, "created_at", known.created_at, _moment)
@@ -155,16 +158,16 @@ class SoleurDocument:
         return {**found, **{name: value for name, value in top.items() if name not in found}}
 
 
-def begin(session_id: str, events: Iterable[Event], context: object = None) -> SoleurDocument:
+def new_document(session_id: str, events: Iterable[Event], context: object = None) -> SoleurDocument:
     """The file of a session that has just these events."""
     return SoleurDocument(
-        [SoleurRecord(event, visible_of(event, session_id)) for event in events], top={}, context=context
+        [SoleurRecord(event, message_of(event, session_id)) for event in events], top={}, context=context
     )
 
 
-def visible_of(event: Event, session_id: str) -> JsonObject:
+def message_of(event: Event, session_id: str) -> JsonObject:
     """How an event is shown; empty for those that are not."""
-    plain = plain_of(event)
+    plain = event_to_object(event)
     if isinstance(event, Turn):
         return {**{name: plain[name] for name in MESSAGE}, "role": event.role if event.role in ROLES else "system"}
     if isinstance(event, Decision):
@@ -173,12 +176,12 @@ def visible_of(event: Event, session_id: str) -> JsonObject:
     return {}
 
 
-def sum_of(visible: JsonObject) -> str:
+def message_checksum(visible: JsonObject) -> str:
     """What role and content come to: the same as long as nobody edits them."""
-    return f"{crc32(pretty([visible.get('role'), visible.get('content')])):08x}"
+    return f"{crc32(encode_indented([visible.get('role'), visible.get('content')])):08x}"
 
 
-def is_odd(visible: JsonObject) -> bool:
+def is_malformed(visible: JsonObject) -> bool:
     """Whether another program said more than a turn or a decision can, so that its own object is worth keeping."""
     tags, source = visible.get("tags", []), visible.get("source", "")
     return not (
@@ -191,18 +194,18 @@ def is_odd(visible: JsonObject) -> bool:
     )
 
 
-def text_of(value: object) -> str:
+def as_text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
 def _metadata(event: Event, top: JsonObject) -> bytes:
     """The first event without what stands above."""
-    plain = plain_of(event)
+    plain = event_to_object(event)
     shown = {"session_id", "agent", "created_at"}
     if isinstance(plain.get("project_name"), str):
         shown.add("project_name")
     shown.update(name for name, value in top.items() if name not in TOP and name in plain and plain[name] == value)
-    return lay_value({name: value for name, value in plain.items() if name not in shown}, 6)
+    return render_value({name: value for name, value in plain.items() if name not in shown}, 6)
 
 
 def _kept(top: JsonObject, name: str, now: object, read: Callable[[object], object]) -> object:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, NamedTuple
 
-from segue.dialects.soleur.format.document import sum_of
+from segue.dialects.soleur.format.document import message_checksum
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,11 +29,11 @@ class Pairing(NamedTuple):
     """Entries of which nothing is shown any more."""
 
 
-def pair(shown: Sequence[JsonObject], entries: Sequence[JsonObject], kind: str) -> Pairing:
+def pair_messages(shown: Sequence[JsonObject], entries: Sequence[JsonObject], kind: str) -> Pairing:
     """Match what is shown with the entries of this type that leave out what is shown, both in order."""
     indexes = [at for at, entry in enumerate(entries) if entry.get("type") == kind and "sum" in entry]
     sums = [str(entries[at]["sum"]) for at in indexes]
-    partners = [None if at is None else indexes[at] for at in _match([sum_of(one) for one in shown], sums)]
+    partners = [None if at is None else indexes[at] for at in _match([message_checksum(one) for one in shown], sums)]
     shown_with = {at: one for at, one in zip(partners, shown, strict=True) if at is not None}
     new_before: dict[int, list[JsonObject]] = {}
     waiting: list[JsonObject] = []

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from segue.dialects.soleur.format.assembly import Assembly
 from segue.dialects.soleur.format.document import LAYOUT, SoleurDocument
-from segue.formats.sealed import EVENTS, open_file
+from segue.formats.sealed import EVENTS, read_sealed
 from segue.model import Decision
 
 if TYPE_CHECKING:
     from segue.errors import Damage
-    from segue.formats.sealed import Spot
+    from segue.formats.sealed import FieldPosition
 
 
 class ParsedSoleurFile(NamedTuple):
@@ -25,7 +25,7 @@ class ParsedSoleurFile(NamedTuple):
 
 def read(data: bytes, session_id: str, place: str) -> ParsedSoleurFile:
     """The file of this name. What one changed byte belongs to is not believed, and the rest is."""
-    opened = open_file(LAYOUT, data, place, needs="messages")
+    opened = read_sealed(LAYOUT, data, place, needs="messages")
     if opened.found is None:
         return ParsedSoleurFile(None, opened.damages)
     assembly = Assembly(opened.found, session_id, place)
@@ -37,7 +37,7 @@ def read(data: bytes, session_id: str, place: str) -> ParsedSoleurFile:
     return ParsedSoleurFile(document, damages, assembly.context)
 
 
-def _without(document: SoleurDocument, spot: Spot) -> SoleurDocument:
+def _without(document: SoleurDocument, spot: FieldPosition) -> SoleurDocument:
     """All but the event that a changed byte belongs to; the first is needed, and known from what the file said."""
     decisions = [record for record in document.records if isinstance(record.event, Decision)]
     items = {"messages": document.path, "decisions": decisions, EVENTS: document.records}.get(spot.name, ())

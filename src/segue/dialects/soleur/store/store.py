@@ -7,12 +7,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from segue.dialects.soleur.format import LAYOUT_VERSION, ParsedSoleurFile, SoleurDocument, begin, read
+from segue.dialects.soleur.format import LAYOUT_VERSION, ParsedSoleurFile, SoleurDocument, new_document, read
 from segue.dialects.soleur.store.context import context_of
 from segue.durable.blobs import put_blob
 from segue.errors import NotFoundError
 from segue.model import Attachment
-from segue.stores.sealed import SealedListing, SealedStore
+from segue.stores.sealed import SealedHeadCache, SealedStore
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from segue.stores.sealed import document as sealed
 
 
-class SoleurListing(SealedListing):
+class SoleurHeadCache(SealedHeadCache):
     read = staticmethod(read)
 
 
@@ -30,7 +30,7 @@ class SoleurStore(SealedStore[SoleurDocument]):
     """See store.Store, and SealedStore."""
 
     scheme = "soleur"
-    listing_type = SoleurListing
+    head_cache_type = SoleurHeadCache
     layout_version = LAYOUT_VERSION
 
     @staticmethod
@@ -47,7 +47,7 @@ class SoleurStore(SealedStore[SoleurDocument]):
             raise
 
     def _begin(self, session_id: str, events: Sequence[Event]) -> SoleurDocument:
-        return begin(session_id, events)
+        return new_document(session_id, events)
 
     def _understand(self, session_id: str, data: bytes) -> ParsedSoleurFile:
         return read(data, session_id, self._file_name(session_id))

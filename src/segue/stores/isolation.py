@@ -30,7 +30,7 @@ _PLAIN = ("delete", "get_blob", "load", "open", "overview", "owner", "recover", 
 """The methods that do something with one session, and raise where they cannot."""
 
 
-def contained(store: S) -> S:
+def isolate_sessions(store: S) -> S:
     """The same store, with the net."""
     net = _Net(getattr(store, "path_of", str))
     for name in _PLAIN:

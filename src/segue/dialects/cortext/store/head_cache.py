@@ -7,17 +7,27 @@ import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from segue.dialects.cortext.format import HIDDEN, MESSAGES, SESSION, id_of, is_day, is_ours, place_of, size_in, type_of
+from segue.dialects.cortext.format import (
+    HIDDEN,
+    MESSAGES,
+    SESSION,
+    are_plain_lines,
+    is_day,
+    join_id,
+    parse_folder_type,
+    parse_messages_size,
+    split_id,
+)
 from segue.dialects.cortext.store.conversation import ConversationFiles
-from segue.durable.head_cache import HeadCache, is_settled, mtime_of
+from segue.durable.head_cache import HeadCache, is_settled, read_mtime
 from segue.durable.kernel import storage_error
-from segue.formats.sealed import glance
+from segue.formats.sealed import read_sealed_head
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from segue.durable.folder import Folder
-    from segue.durable.head_cache import Known
+    from segue.durable.head_cache import CachedHead
     from segue.model import Head
 
 CONVERSATIONS = "conversations"
@@ -41,10 +51,10 @@ class _Day(NamedTuple):
     mtime_ns: int
     names: list[tuple[str, str]]
     """Each with the path of its session.json from the folder of all days on."""
-    seen: dict[str, Known]
+    seen: dict[str, CachedHead]
 
 
-class CortextListing(HeadCache):
+class CortextHeadCache(HeadCache):
     suffix = _INSIDE
 
     def __init__(self, folder: Folder, is_alive: Callable[[str], bool], path_of: Callable[[str], str]) -> None:
@@ -72,7 +82,7 @@ class CortextListing(HeadCache):
                         if not _is_session(inside, fd):
                             continue
                         real[inside] = session[:1]
-                    if (session_id := id_of(day, name)) is not None:
+                    if (session_id := join_id(day, name)) is not None:
                         yield session_id, revision_of(session, _signature(inside.removesuffix(SESSION) + MESSAGES, fd))
         finally:
             self._close(fd)
@@ -84,7 +94,7 @@ class CortextListing(HeadCache):
         try:
             for day in self._list_days(fd):
                 for head in self._heads_of(day, fd):
-                    yield head if head.status != "active" else self.concluded(head)
+                    yield head if head.status != "active" else self.with_liveness(head)
         finally:
             self._close(fd)
 
@@ -95,23 +105,23 @@ class CortextListing(HeadCache):
         self._real.clear()
         self._sizes.clear()
 
-    def glance(self, fd: int, size: int, session_id: str) -> Head | None:
+    def read_head_fast(self, fd: int, size: int, session_id: str) -> Head | None:
         data = self._folder.kernel.pread(fd, size, 0)
-        head = glance(data, session_id)
+        head = read_sealed_head(data, session_id)
         if head is None:
             return None
-        accounted = size_in(data)
+        accounted = parse_messages_size(data)
         self._sizes.pop(session_id, None)
         if head.status == "active":
             self._sizes[session_id] = accounted
         return head if self._is_sound(session_id, accounted) else None
 
-    def dated(self, head: Head, mtime_ns: int) -> Head:
-        return super().dated(head, max([mtime_ns, *map(mtime_of, files_of(self._folder.path, head.id)[1:])]))
+    def with_mtime(self, head: Head, mtime_ns: int) -> Head:
+        return super().with_mtime(head, max([mtime_ns, *map(read_mtime, files_of(self._folder.path, head.id)[1:])]))
 
-    def look(self, session_id: str) -> Head | str:
+    def read_head(self, session_id: str) -> Head | str:
         folder = self._conversations
-        for name in (*place_of(session_id), HIDDEN):
+        for name in (*split_id(session_id), HIDDEN):
             folder = folder.sub(name)
         conversation = ConversationFiles(folder, session_id)
         head = conversation.head()
@@ -140,9 +150,9 @@ class CortextListing(HeadCache):
                 continue  # no conversation, or none any more
             except OSError:
                 pass  # a closer look tells
-            session_id = id_of(day, name)
+            session_id = join_id(day, name)
             if session_id is not None and _is_session(inside, fd):
-                known = self.look_again(folders.seen, name, session_id, f"{self._conversations.path}/{inside}")
+                known = self.refresh(folders.seen, name, session_id, f"{self._conversations.path}/{inside}")
                 if known is not None:
                     heads.append(known[3])
         return heads
@@ -160,7 +170,7 @@ class CortextListing(HeadCache):
     def _is_sound(self, session_id: str, accounted: int) -> bool:
         """Whether messages.jsonl is as long as session.json says, and its end as we wrote it."""
         kernel = self._folder.kernel
-        path = "/".join((self._conversations.path, *place_of(session_id), HIDDEN, MESSAGES))
+        path = "/".join((self._conversations.path, *split_id(session_id), HIDDEN, MESSAGES))
         fd = kernel.open(path, _FLAGS)
         try:
             start = max(0, accounted - _END_BYTES)
@@ -170,7 +180,7 @@ class CortextListing(HeadCache):
                 kernel.close(fd)
         first = data.find(b"\n") + 1 if start else 0
         is_whole = len(data) == accounted - start and (not data or data.endswith(b"\n"))
-        return is_whole and is_ours(data[first:])
+        return is_whole and are_plain_lines(data[first:])
 
     def _list_days(self, fd: int) -> list[str]:
         mtime_ns = os.fstat(fd).st_mtime_ns
@@ -194,7 +204,7 @@ class CortextListing(HeadCache):
         except OSError as error:
             raise storage_error(error, path, "list") from error
         seen = known.seen if known is not None else {}
-        pairs = [(name, f"{day}/{name}{_INSIDE}") for name in names if id_of(day, name)]
+        pairs = [(name, f"{day}/{name}{_INSIDE}") for name in names if join_id(day, name)]
         mtime_ns = found.st_mtime_ns if is_settled(found.st_mtime_ns) else 0
         self._known[day] = _Day(found.st_ino, mtime_ns, pairs, {name: seen[name] for name in names if name in seen})
         return self._known[day]
@@ -228,9 +238,9 @@ def _is_session(inside: str, fd: int) -> bool:
 
 def files_of(root: str, session_id: str) -> tuple[str, str, str]:
     """session.json, messages.jsonl, and the document, which is what people edit."""
-    day, name = place_of(session_id)
+    day, name = split_id(session_id)
     folder = f"{root}/{CONVERSATIONS}/{day}/{name}"
-    return f"{folder}/{HIDDEN}/{SESSION}", f"{folder}/{HIDDEN}/{MESSAGES}", f"{folder}/{type_of(name)}.md"
+    return f"{folder}/{HIDDEN}/{SESSION}", f"{folder}/{HIDDEN}/{MESSAGES}", f"{folder}/{parse_folder_type(name)}.md"
 
 
 def revision_of(session: tuple[int, ...], messages: tuple[int, ...]) -> str:

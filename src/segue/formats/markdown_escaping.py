@@ -39,21 +39,21 @@ _DEEPEST = 3
 """Columns before a fence: with more of them it may be something else."""
 
 
-def shielded(text: str) -> str:
+def escape_markdown(text: str) -> str:
     return "".join(_lines(text, is_back=False))
 
 
-def unshielded(text: str) -> str:
+def unescape_markdown(text: str) -> str:
     """Of what `shielded` gave."""
     return "".join(_lines(text, is_back=True))
 
 
-def shielded_line(text: str) -> str:
+def escape_markdown_line(text: str) -> str:
     """Of a text that stands behind something else on its line."""
     return _TAG.sub(_more, _DEFINITION.sub(r"]\1\\:", text))
 
 
-def fenced(lines: list[str], *, parts: bool = False) -> dict[int, int]:
+def find_fences(lines: list[str], *, parts: bool = False) -> dict[int, int]:
     """Lines that surely begin a block of code, with the last line of each; those of parts only if they are meant."""
     found: dict[int, int] = {}
     after = 0
@@ -109,7 +109,7 @@ def _lines(text: str, *, is_back: bool) -> Iterator[str]:
         return
     pieces = _LINE_END.split(text)
     lines, line_ends = pieces[::2], [*pieces[1::2], ""]
-    blocks = fenced(lines) if "```" in text or "~~~" in text else {}
+    blocks = find_fences(lines) if "```" in text or "~~~" in text else {}
     change = _unshielded if is_back else _shielded
     at, is_after_text, is_clear = 0, False, True
     while at < len(lines):

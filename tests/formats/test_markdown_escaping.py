@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from segue.formats.shielding import shielded, unshielded
+from segue.formats.markdown_escaping import escape_markdown, unescape_markdown
 from segue.formats.transcript import markdown, read_markdown
 from segue.model import Decision, Event, Metadata, Turn, fold
 
@@ -73,15 +73,15 @@ def test_an_export_has_the_turns_that_were_held_and_no_others(
 @given(text=said | st.text())
 @settings(max_examples=200)
 def test_what_is_shielded_comes_back(text: str) -> None:
-    assert unshielded(shielded(text)) == text
+    assert unescape_markdown(escape_markdown(text)) == text
 
 
 @pytest.mark.long
 @given(text=said)
 @settings(max_examples=20_000)
 def test_what_is_shielded_comes_back_and_forges_nothing(text: str) -> None:
-    assert unshielded(shielded(text)) == text
-    assert headings(f"# t\n\n## 1. user\n\n{shielded(text)}\n\n## 2. user\n") == ["t", "1. user", "2. user"]
+    assert unescape_markdown(escape_markdown(text)) == text
+    assert headings(f"# t\n\n## 1. user\n\n{escape_markdown(text)}\n\n## 2. user\n") == ["t", "1. user", "2. user"]
 
 
 @pytest.mark.parametrize(
@@ -96,4 +96,4 @@ def test_what_is_shielded_comes_back_and_forges_nothing(text: str) -> None:
     ],
 )
 def test_what_people_and_models_usually_write_stays_as_it_is(text: str) -> None:
-    assert shielded(text) == text
+    assert escape_markdown(text) == text

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from segue.durable.folder import Folder
 
 
-class GptelListing(HeadCache):
+class GptelHeadCache(HeadCache):
     suffix = ""
 
     def __init__(self, folder: Folder, is_alive: Callable[[str], bool], path_of: Callable[[str], str]) -> None:
@@ -48,7 +48,7 @@ class GptelListing(HeadCache):
                 known = signature, self._looked(session_id, newest)
                 if all(is_settled(mtime_ns) for *_, mtime_ns in signature):
                     self._heads[session_id] = known
-            return self.concluded(known[1])
+            return self.with_liveness(known[1])
         except NotFoundError:
             raise
         except SegueError as error:
@@ -57,10 +57,10 @@ class GptelListing(HeadCache):
     def forget(self) -> None:
         self._heads.clear()
 
-    def glance(self, fd: int, size: int, session_id: str) -> Head | None:  # noqa: ARG002 - it is a folder
+    def read_head_fast(self, fd: int, size: int, session_id: str) -> Head | None:  # noqa: ARG002 - it is a folder
         return None
 
-    def look(self, session_id: str) -> Head | str:
+    def read_head(self, session_id: str) -> Head | str:
         tree = Tree(self._folder, session_id)
         reading = tree.read(session_id)
         if not tree.exists():
@@ -71,8 +71,8 @@ class GptelListing(HeadCache):
         return replace(head, damage=str(reading.damages[0])) if reading.damages else head
 
     def _looked(self, session_id: str, mtime_ns: int) -> Head:
-        head = self.look(session_id)
-        return self.dated(head, mtime_ns) if isinstance(head, Head) else _unreadable(session_id, head)
+        head = self.read_head(session_id)
+        return self.with_mtime(head, mtime_ns) if isinstance(head, Head) else _unreadable(session_id, head)
 
 
 def _unreadable(session_id: str, why: str) -> Head:

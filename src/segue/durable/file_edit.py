@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from segue.durable.kernel import storage_error
 from segue.durable.lock import WriterLock
-from segue.durable.snapshot import signature_of
+from segue.durable.snapshot import read_signature
 from segue.errors import ConflictError
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _ATTEMPTS = 20
 _PATIENCE_SECONDS = 60.0
 
 
-def edit(folder: Folder, name: str, change: Callable[[bytes], bytes], *, locks: Folder, now: datetime) -> bool:
+def edit_file(folder: Folder, name: str, change: Callable[[bytes], bytes], *, locks: Folder, now: datetime) -> bool:
     """Put what `change` makes of a file in its place, durably; whether that is anything else than what was there.
 
     A missing file is empty. Our own processes wait for each other at a lock in `locks`. Others do not know it: if the
@@ -34,7 +34,7 @@ def edit(folder: Folder, name: str, change: Callable[[bytes], bytes], *, locks: 
         raise ConflictError(f"{folder.path_of(name)} is being changed by process {lock.pid}", hint="try again")
     try:
         for _ in range(_ATTEMPTS):
-            before = signature_of(folder, name)
+            before = read_signature(folder, name)
             data = folder.read(name) if before else b""
             new = change(data)
             if new == data:
@@ -58,7 +58,7 @@ def _put(folder: Folder, name: str, data: bytes, before: tuple[int, ...]) -> boo
         return True
     fd, temporary = folder.begin(data, name)
     try:
-        with folder.explaining(name, "write"):
+        with folder.storage_errors(name, "write"):
             folder.kernel.fchmod(fd, stat.S_IMODE(os.lstat(folder.path_of(name)).st_mode))
     except FileNotFoundError:
         pass  # then it is not the same either
@@ -68,7 +68,7 @@ def _put(folder: Folder, name: str, data: bytes, before: tuple[int, ...]) -> boo
     finally:
         with suppress(OSError):
             folder.kernel.close(fd)
-    if signature_of(folder, name) != before:
+    if read_signature(folder, name) != before:
         folder.discard(temporary)
         return False
     folder.rename(temporary, name)

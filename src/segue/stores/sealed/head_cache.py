@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from segue.durable.head_cache import HeadCache
-from segue.formats.sealed import glance
+from segue.formats.sealed import read_sealed_head
 from segue.model import head_of
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from segue.stores.sealed.document import ParsedFile, SealedDocument
 
 
-class SealedListing(HeadCache):
+class SealedHeadCache(HeadCache):
     suffix = ".json"
 
     @staticmethod
@@ -24,10 +24,10 @@ class SealedListing(HeadCache):
     def read(data: bytes, session_id: str, place: str) -> ParsedFile[SealedDocument]:
         """As the format does."""
 
-    def glance(self, fd: int, size: int, session_id: str) -> Head | None:
-        return glance(self._folder.kernel.pread(fd, size, 0), session_id)
+    def read_head_fast(self, fd: int, size: int, session_id: str) -> Head | None:
+        return read_sealed_head(self._folder.kernel.pread(fd, size, 0), session_id)
 
-    def look(self, session_id: str) -> Head | str:
+    def read_head(self, session_id: str) -> Head | str:
         name = session_id + self.suffix
         reading = self.read(self._folder.read(name), session_id, name)
         if reading.document is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from segue.model import Turn, own_turns_on
+from segue.model import Turn, own_turn_ranges
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 _FIRST, _LARGEST = 1 << 13, 1 << 24
 
 
-def last_turns(  # noqa: PLR0917 - where, of what, how many, how
+def read_last_turns(  # noqa: PLR0917 - where, of what, how many, how
     read: Read, size: int, overview: Overview, branch: str, count: int, decode: Decode
 ) -> tuple[Turn, ...] | None:
     """The last turns of a branch, oldest first; None where a line on the way is odd, or the file too large for this.
 
     `size` is where the last complete line ends, with its newline or without.
     """
-    wanted = own_turns_on(overview, branch, count)
+    wanted = own_turn_ranges(overview, branch, count)
     need = sum(high - low for low, high in wanted.values())
     if need == 0:
         return ()
-    for start, data in growing(read, size):
+    for start, data in growing_tails(read, size):
         first = data.find(b"\n") + 1 if start else 0
         events = decode(data[first:] if data.endswith(b"\n") else data[first:] + b"\n")
         if events is None:
@@ -39,7 +39,7 @@ def last_turns(  # noqa: PLR0917 - where, of what, how many, how
     return None
 
 
-def growing(read: Read, size: int) -> Iterator[tuple[int, bytes]]:
+def growing_tails(read: Read, size: int) -> Iterator[tuple[int, bytes]]:
     """Ever larger pieces of the end of the file, each with its offset; the last one may be the whole file."""
     want = _FIRST
     while True:

@@ -18,19 +18,19 @@ from segue.model.events import (
     BranchCreated,
     BranchSwitched,
     Event,
-    Known,
+    KnownEvent,
     Metadata,
     Turn,
     Unknown,
     is_moment,
 )
-from segue.model.fold import Folding, begin
+from segue.model.fold import OverviewBuilder, initial_overview
 from segue.model.session import get_branch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from segue.model.session import Branched, Overview
+    from segue.model.session import HasBranches, Overview
 
 DEPTH = 200
 """How deep JSON may nest; every decoder we know of takes at least this."""
@@ -46,7 +46,7 @@ RESERVED_TYPES = ("checkpoint",)
 """Types that a store writes for itself."""
 
 
-def check_event(event: Event, overview: Branched | None) -> None:
+def check_event(event: Event, overview: HasBranches | None) -> None:
     """Raise UsageError if the event is malformed, ConflictError if it does not fit the session as it is."""
     if not isinstance(event.id, str) or not 0 < len(event.id) <= ID_LENGTH:
         raise UsageError(f"an event id is a text of 1 to {ID_LENGTH} characters, not {event.id!r:.40}")
@@ -76,7 +76,7 @@ def check_beginning(session_id: str, events: Sequence[Event]) -> Overview:
     if len({event.id for event in events}) < len(events):
         raise UsageError("an event id is there twice")
     check_event(first, None)
-    folding = Folding(begin(replace(first, seq=1)))
+    folding = OverviewBuilder(initial_overview(replace(first, seq=1)))
     for event in events[1:]:
         check_event(event, folding)
         folding.add(replace(event, seq=folding.seq + 1))
@@ -108,7 +108,7 @@ def _check_turn(turn: Turn) -> None:
         _check_extra(turn)
 
 
-def _check_fields(event: Known) -> None:
+def _check_fields(event: KnownEvent) -> None:
     kind = type(event).__struct_config__.tag
     for name in event.__struct_fields__:
         value = getattr(event, name)
@@ -127,7 +127,7 @@ def _check_fields(event: Known) -> None:
         raise UsageError(f"that {kind} event would not come back as it is", hint="texts in a tuple, not in a list")
 
 
-def _check_extra(event: Known) -> None:
+def _check_extra(event: KnownEvent) -> None:
     _check_json(event.extra, "extra")
     if clash := {*event.__struct_encode_fields__, "type", "sum"} & event.extra.keys():
         raise UsageError(f"extra repeats {', '.join(sorted(clash))}")
@@ -141,7 +141,7 @@ def _check_unknown(event: Unknown) -> None:
         raise UsageError(f"the data of an unknown event repeats {', '.join(sorted(clash))}")
 
 
-def _check_branches(event: Event, overview: Branched) -> None:
+def _check_branches(event: Event, overview: HasBranches) -> None:
     match event:
         case BranchCreated():
             check_id(event.name, what="branch name")

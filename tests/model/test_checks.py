@@ -18,14 +18,14 @@ from segue.model import (
     TagsChanged,
     Turn,
     Unknown,
-    begin,
     check_event,
+    initial_overview,
 )
-from segue.model.check import DEPTH
+from segue.model.checks import DEPTH
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 META = Metadata(session_id="s", agent="", created_at=NOW, status="active", id="m", seq=1)
-OVERVIEW = begin(META)
+OVERVIEW = initial_overview(META)
 TURN = Turn(role="user", content="", timestamp=NOW, tokens=None, id="t")
 DEEP: dict[str, object] = {}
 for _ in range(300):
