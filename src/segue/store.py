@@ -56,6 +56,11 @@ class Capabilities(Struct, frozen=True, kw_only=True):
     """Whether other processes see its sessions (and its locks)."""
     can_be_damaged: bool
     """Whether there is anything outside the process that could be broken, and so examined and recovered."""
+    append_only: bool
+    """Whether recorded events never change, so that a reader that knows some of them can read only the rest.
+
+    False where users edit the files: then the events are what the files say now.
+    """
 
 
 class Receipt(Struct, frozen=True, kw_only=True, gc=False):
@@ -94,6 +99,22 @@ class Owner(Struct, frozen=True, kw_only=True):
     pid: int | None = None
     host: str | None = None
     since: datetime | None = None
+
+
+class UserFile(Protocol):
+    """A file of a session that users edit. It need not exist."""
+
+    @property
+    def path(self) -> str: ...
+
+    def read(self) -> bytes:
+        """FileNotFoundError if it does not exist."""
+
+    def create(self, data: bytes) -> None:
+        """FileExistsError if it exists."""
+
+    def replace(self, data: bytes) -> None:
+        """Write the whole file, durably."""
 
 
 class Trashed(Struct, frozen=True, kw_only=True):
@@ -173,6 +194,9 @@ class Store(Protocol):
     @property
     def capabilities(self) -> Capabilities: ...
 
+    def path_of(self, session_id: str) -> str:
+        """Where the user finds the session; its id where there is no file."""
+
     def new_id(self, label: str, now: datetime, entropy: bytes) -> str:
         """A name for a new session, as this store likes them; 16 bytes of entropy make it unlike any other."""
 
@@ -221,6 +245,12 @@ class Store(Protocol):
     def ids(self) -> Iterator[str]:
         """Every session there is, readable or not, in no order."""
 
+    def revisions(self) -> Iterator[tuple[str, str]]:
+        """Every session with its revision, in no order. Where the revision cannot be found, the reason takes its place.
+
+        Cheaper than asking for each one, where the store can do that.
+        """
+
     def heads(self) -> Iterator[Head]:
         """What a listing needs of every session, in no order; one that cannot be read says so in `damage`.
 
@@ -245,6 +275,9 @@ class Store(Protocol):
 
     def has_remains(self, session_id: str) -> bool:
         """Whether there is anything of a session, and be it only what a deletion left that was cut short."""
+
+    def scope_file(self, session_id: str) -> UserFile | None:
+        """The file in which users edit the scope of the session; None if the scope is in the events alone."""
 
     @property
     def trash(self) -> Trash | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -52,23 +53,15 @@ class Outcome(NamedTuple):
 
 @pytest.fixture(scope="module")
 def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
-    """One run of the suite over all stores, in a process of its own: a broken store may break more than its test."""
-    place = tmp_path_factory.mktemp("broken")
-    (place / "test_broken.py").write_text(MODULE, encoding="utf-8")
-    (place / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
-    report = place / "report.xml"
-    run = subprocess.run(
-        [
-            *(sys.executable, "-m", "pytest", "-q", "--tb=line", f"--junitxml={report}", "test_broken.py"),
-            *("-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:hypothesispytest"),
-        ],
-        cwd=place,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)]), "PYTEST_ADDOPTS": ""},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode in {0, 1}, run.stdout + run.stderr
+    """One run of the suite over all stores. With several workers, the first one runs it and the others wait for it."""
+    place = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        place = place.parent  # the same for all workers
+    report = place / "broken-stores.xml"
+    with (place / "broken-stores.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not report.exists():
+            run_suite(tmp_path_factory.mktemp("broken"), report)
     found = Outcome(defaultdict(set), defaultdict(set), [])
     for case in ET.parse(report).iter("testcase"):  # noqa: S314 - we wrote it a moment ago
         _, store, chapter = case.attrib["classname"].rpartition(".")[2].split("_")
@@ -79,6 +72,33 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
         else:
             found.passed[store, chapter].add(case.attrib["name"])
     return found
+
+
+def run_suite(place: Path, report: Path) -> None:
+    """In a process of its own: a broken store may break more than its test."""
+    (place / "test_broken.py").write_text(MODULE, encoding="utf-8")
+    (place / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+    run = subprocess.run(
+        [
+            *(
+                sys.executable,
+                "-m",
+                "pytest",
+                "-q",
+                "--tb=line",
+                "--junitxml=report.xml",
+                "test_broken.py",
+            ),
+            *("-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:hypothesispytest"),
+        ],
+        cwd=place,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)]), "PYTEST_ADDOPTS": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode in {0, 1}, run.stdout + run.stderr
+    (place / "report.xml").rename(report)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.store.__name__)

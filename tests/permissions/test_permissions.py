@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import segue
+from segue.durable.file_store import FileLocation
 from segue.errors import SessionLockedError, UsageError
 from segue.library import Library
 from segue.permissions import Permissions, Resolved
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from segue.durable.folder import Folder
     from segue.store import Store
 
 FILE = "scope.yml"
@@ -29,8 +29,8 @@ FALLBACK = Resolved(Scope(read=("fallback",)), "profile", "x")
 class Filing(JournalStore):
     """A journal whose sessions have a scope in a file beside it."""
 
-    def scope_file(self, session_id: str) -> tuple[Folder, str]:
-        return self.folder, f"{session_id}.{FILE}"
+    def scope_file(self, session_id: str) -> FileLocation:
+        return FileLocation(self.folder, f"{session_id}.{FILE}")
 
 
 def permissions_of(store: Store, tmp_path: Path, accept: Callable[[Resolved], bool] | None = None) -> Permissions:

@@ -18,7 +18,7 @@ import segue
 from segue.errors import SegueError
 from segue.index import Index
 from segue.integrations.histories import HISTORIES, integration_sources
-from segue.model import check_beginning, fold
+from segue.model import accept_first, fold
 from segue.transfer.import_sessions import import_session
 from tests.support.long_lists import events
 
@@ -282,7 +282,7 @@ def look_at_all(home: Path) -> None:
 def fold_many(count: int) -> None:
     """A session of so many decisions, learnings and branches, checked and folded."""
     found = events(count)
-    assert len(check_beginning("s", found[: count + 1]).decisions) == -(-count // 6)
+    assert len(accept_first("s", found[: count + 1]).overview.decisions) == -(-count // 6)
     assert len(fold(found).decisions) == len(fold(found).branches) - 1 == count
 
 

@@ -32,10 +32,10 @@ def command(*, library: Library, id: str, url: str, everything: bool, as_json: b
 
     if bool(id) == everything:
         raise UsageError("say which session, or --all", hint=f"as in: segue convert --all --to {url}")
-    if url.partition(":")[0] == "memory":
-        raise UsageError("what is in memory: is gone when this command ends", hint="name a store with a folder")
     target = options.open_library(url)
     try:
+        if not target.store.capabilities.shared:
+            raise UsageError("what is in memory: is gone when this command ends", hint="name a store with a folder")
         if target.store.url == library.store.url:
             raise UsageError(f"{url} is the store that the sessions are in", hint="name another one")
         ids = sorted(library.store.ids()) if everything else [library.resolve(id)]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from segue.durable.kernel import storage_error
+from segue.durable.small_file import CONFIG_BYTES, UnusableFileError, read_small_file
 from segue.errors import UsageError
 
 if TYPE_CHECKING:
@@ -89,11 +90,11 @@ def _read(path: Path) -> dict[str, object]:
     import tomllib
 
     try:
-        text = path.read_bytes().decode()
-    except (FileNotFoundError, NotADirectoryError):
+        text = read_small_file(str(path), size_bytes=CONFIG_BYTES).decode()
+    except FileNotFoundError:
         return {}
-    except OSError as error:
-        raise storage_error(error, str(path), "read") from None
+    except UnusableFileError as error:
+        raise _wrong(path, 1, str(error)) from None
     except UnicodeDecodeError as error:
         raise _wrong(path, error.object.count(b"\n", 0, error.start) + 1, "it is not UTF-8") from None
     try:

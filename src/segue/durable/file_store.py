@@ -13,15 +13,17 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
+from segue.clock import utc_now
 from segue.durable.blobs import BLOBS, blobs_of, get_blob
 from segue.durable.folder import Folder, parse_temporary_name, temporary_for
 from segue.durable.head_cache import datetime_of_mtime, read_mtime
+from segue.durable.kernel import KERNEL, storage_error
 from segue.durable.lock import WriterLock, find_owner
 from segue.durable.quarantine import QUARANTINE, parse_fragment_name
 from segue.durable.trash import FileTrash
-from segue.errors import ConflictError, NotFoundError, SegueError, SessionExistsError, SessionLockedError
+from segue.errors import ConflictError, NotFoundError, SegueError, SessionExistsError, SessionLockedError, UsageError
 from segue.ids import check_id, is_id, new_session_id
-from segue.store import Owner
+from segue.store import Capabilities, Durability, Owner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -48,6 +50,15 @@ class FileLocation(NamedTuple):
     def path(self) -> str:
         return self.folder.path_of(self.name)
 
+    def read(self) -> bytes:
+        return self.folder.read(self.name)
+
+    def create(self, data: bytes) -> None:
+        self.folder.create(self.name, data)
+
+    def replace(self, data: bytes) -> None:
+        self.folder.replace(self.name, data)
+
 
 class FileStore:
     """The part of store.Store that needs only the names of the files; locks and blobs are in hidden folders."""
@@ -55,9 +66,22 @@ class FileStore:
     scheme: ClassVar[str]
     head_cache_type: ClassVar[type[HeadCache]]
 
+    syncs_always: ClassVar[bool] = True
+    """A file that is replaced without a sync could be lost whole; only appends to a file can do without."""
+    append_only: ClassVar[bool] = False
+
     new_id = staticmethod(new_session_id)
 
-    def __init__(self, root: str, *, kernel: Kernel, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        root: str,
+        *,
+        kernel: Kernel = KERNEL,
+        clock: Callable[[], datetime] = utc_now,
+        durability: Durability = Durability.SYNCED,
+    ) -> None:
+        self._check_root(root)
+        self._durability = Durability.SYNCED if self.syncs_always else min(durability, Durability.SYNCED)
         self.folder = Folder(os.path.realpath(root), kernel)
         self._locks = self.folder.sub(LOCKS)
         self._clock = clock
@@ -73,13 +97,16 @@ class FileStore:
     def url(self) -> str:
         return f"{self.scheme}:{self.folder.path}"
 
+    @property
+    def capabilities(self) -> Capabilities:
+        return Capabilities(durability=self._durability, shared=True, can_be_damaged=True, append_only=self.append_only)
+
     def path_of(self, session_id: str) -> str:
         """Where a person finds it."""
         return self._location(session_id).path
 
     def revision(self, session_id: str) -> str:
-        found = self._stat(session_id)
-        return f"{found.st_ino}-{found.st_size}-{found.st_mtime_ns}"
+        return _revision_of(self._stat(session_id))
 
     def changed_at(self, session_id: str) -> datetime | None:
         self.revision(session_id)
@@ -101,6 +128,21 @@ class FileStore:
         for entry in self.folder.scan():
             if entry.name.endswith(suffix) and is_id(entry.name[: -len(suffix)]):
                 yield entry.name[: -len(suffix)]
+
+    def revisions(self) -> Iterator[tuple[str, str]]:
+        """In one pass over the folder."""
+        suffix = self.head_cache_type.suffix
+        for entry in self.folder.scan():
+            if entry.name.endswith(suffix) and is_id(session_id := entry.name[: -len(suffix)]):
+                try:
+                    yield session_id, _revision_of(entry.stat(follow_symlinks=False))
+                except FileNotFoundError:
+                    continue  # deleted since it was listed
+                except OSError as error:
+                    yield session_id, str(storage_error(error, entry.path, "look at"))
+
+    def scope_file(self, session_id: str) -> FileLocation | None:  # noqa: ARG002 - stores without such a file
+        return None
 
     def heads(self) -> Iterator[Head]:
         return self._head_cache.heads()
@@ -202,7 +244,7 @@ class FileStore:
 
     def at(self, folder: Folder) -> Self:
         """A store of the same kind in another folder."""
-        return type(self)(folder.path, kernel=folder.kernel, clock=self._clock)
+        return type(self)(folder.path, kernel=folder.kernel, clock=self._clock, durability=self._durability)
 
     def _shared_folders(self, root: Folder | None = None) -> Iterator[Folder]:
         """The folders with files of many sessions, whose names tell whose they are."""
@@ -245,6 +287,16 @@ class FileStore:
     def _has_any_writer(self) -> bool:
         names = [entry.name for entry in self._locks.scan() if entry.name.endswith(".lock")]
         return any(find_owner(self._locks, name) is not None for name in names)
+
+    def _check_root(self, root: str) -> None:
+        if not root or "\0" in root:
+            raise UsageError(
+                f"{f'{self.scheme}:{root}'!r} names no folder", hint=f"as in {self.scheme}:/path/to/sessions"
+            )
+        try:
+            root.encode()
+        except UnicodeEncodeError:  # the system accepts any bytes, but such a path cannot be shown or recorded
+            raise UsageError(f"{f'{self.scheme}:{root}'!a} is not UTF-8", hint="name a folder that is") from None
 
     def _file_name(self, session_id: str) -> str:
         return check_id(session_id) + self.head_cache_type.suffix
@@ -340,6 +392,10 @@ def keep_original(folder: Folder, name: str) -> str:
             number += 1
         else:
             return kept
+
+
+def _revision_of(found: os.stat_result) -> str:
+    return f"{found.st_ino}-{found.st_size}-{found.st_mtime_ns}"
 
 
 def _lock_name(session_id: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from segue.index.entry import Filters, IndexEntry, SearchHit
 from segue.index.index import Index, Refreshed
-from segue.index.source import IndexedSession, IndexedText, ReadPosition, SessionRef, Source, SupportsGlance
+from segue.index.source import IndexedSession, IndexedText, ReadPosition, SessionRef, Source
 from segue.index.store_source import StoreSource
 
 __all__ = [
@@ -22,5 +22,4 @@ __all__ = [
     "SessionRef",
     "Source",
     "StoreSource",
-    "SupportsGlance",
 ]

@@ -18,7 +18,7 @@ from segue.index.database import BROKEN, PATIENCE_SECONDS, Database, has_no_plac
 from segue.index.entry import Filters, SearchHit, conditions, entry_of, to_number
 from segue.index.fts_query import expression
 from segue.index.health import find_damage, is_due, note_check, sum_of
-from segue.index.source import IndexedSession, IndexedText, ReadPosition, SupportsGlance
+from segue.index.source import IndexedSession, IndexedText, ReadPosition
 from segue.index.statements import query
 from segue.model import EPOCH, Head
 
@@ -195,7 +195,7 @@ class Index:
                     failed.append((source.name, DamagedError(source.name, [unforeseen(error, source.name)])))
                     continue
                 seen += len(found)
-                wanted = words or not isinstance(source, SupportsGlance)
+                wanted = words or not source.can_preview
                 changed = [one for one in found if _is_changed(source, one, known.get(one.id), words=wanted)]
                 for at in range(0, len(changed), BATCH):
                     read += self._take(source, changed[at : at + BATCH], words=wanted)
@@ -229,8 +229,8 @@ class Index:
     def _read(self, source: Source, id: str, *, words: bool) -> IndexedSession:
         known = self._mark(source.name, id)
         try:
-            if not words and isinstance(source, SupportsGlance):
-                return source.glance(id)
+            if not words and source.can_preview:
+                return source.preview(id)
             return source.read(id, known=known)
         except NotFoundError:
             raise
@@ -239,7 +239,7 @@ class Index:
             return IndexedSession(head=Head(id=id, created_at=EPOCH, updated_at=EPOCH, damage=reason))
 
     def _put_all(self, source: Source, records: Sequence[tuple[SessionRef, IndexedSession]], *, words: bool) -> int:
-        is_read = words or not isinstance(source, SupportsGlance)
+        is_read = words or not source.can_preview
         with self._connection:
             self._connection.execute("BEGIN IMMEDIATE")
             for one, record in records:
@@ -252,7 +252,7 @@ class Index:
 
     def _put(self, source: str, one: SessionRef, record: IndexedSession, *, is_read: bool) -> None:
         head = record.head
-        # A glance does not change how far it was read.
+        # A preview does not change how far it was read.
         mark = record.mark if is_read else self._mark(source, one.id) or record.mark
         values = {
             "source": source,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
 
 from msgspec import Struct
 
@@ -77,13 +77,11 @@ class Source(Protocol):
         NotFoundError if it is gone. One that is damaged is given as far as it can be read, and says so in its head.
         """
 
+    can_preview: ClassVar[bool]
+    """Whether `preview` is cheaper than `read`; otherwise it is not called."""
+
+    def preview(self, id: str) -> IndexedSession:
+        """What a listing shows of a session, without its texts. NotFoundError if the session is gone."""
+
     def is_alive(self, id: str) -> bool:
         """Whether somebody is writing it now."""
-
-
-@runtime_checkable
-class SupportsGlance(Protocol):
-    """A source that can tell what a listing shows of a session without reading all of it."""
-
-    def glance(self, id: str) -> IndexedSession:
-        """A record without pieces. NotFoundError if the session is gone."""

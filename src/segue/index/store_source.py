@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import starmap
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar
 
 from msgspec.structs import replace
 
@@ -18,15 +18,10 @@ if TYPE_CHECKING:
     from segue.store import Store
 
 
-@runtime_checkable
-class _Revised(Protocol):
-    """A store that tells all revisions in one go."""
-
-    def revisions(self) -> Iterator[tuple[str, str]]: ...
-
-
 class StoreSource:
     """The sessions of a store."""
+
+    can_preview: ClassVar[bool] = True
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -36,9 +31,7 @@ class StoreSource:
         return self._store.url
 
     def scan(self) -> Iterator[SessionRef]:
-        if isinstance(self._store, _Revised):
-            return starmap(SessionRef, self._store.revisions())
-        return filter(None, map(self.look, self._store.ids()))
+        return starmap(SessionRef, self._store.revisions())
 
     def look(self, id: str) -> SessionRef | None:
         try:
@@ -64,7 +57,7 @@ class StoreSource:
         record = _record(self._head_of(about), about, (*_of_session(about), *_of_events(events)))
         return replace(record, mark=known or ReadPosition(), is_rest=rest is not None)
 
-    def glance(self, id: str) -> IndexedSession:
+    def preview(self, id: str) -> IndexedSession:
         try:
             about = self._store.overview(id)
         except NotFoundError:
@@ -80,8 +73,8 @@ class StoreSource:
             return False  # whoever reads it hears why nobody can tell
 
     def _rest(self, id: str, known: ReadPosition | None) -> list[Event] | None:
-        """What was recorded beyond the mark; None if that cannot be told. People edit all files but journals."""
-        if known is None or known.seq == 0 or not self._store.url.startswith("journal:"):
+        """What was recorded beyond the mark; None where recorded events may have changed."""
+        if known is None or known.seq == 0 or not self._store.capabilities.append_only:
             return None
         events = list(self._store.read(id, after=known.seq - 1))
         is_there = bool(events) and (events[0].seq, events[0].id) == (known.seq, known.id)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from msgspec.structs import replace
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 class IntegrationSource:
     """See catalog.Source. The sessions of most tools are read whole, once, as soon as they are listed."""
 
+    can_preview: ClassVar[bool] = False
+
     def __init__(self, history: History, home: Path, environ: Mapping[str, str]) -> None:
         self._history = history
         self._home = home
@@ -46,6 +48,9 @@ class IntegrationSource:
 
     def read(self, id: str, *, known: ReadPosition | None = None) -> IndexedSession:  # noqa: ARG002 - tools change what they have written
         return self._safely(self._get(id), self._history.read)
+
+    def preview(self, id: str) -> IndexedSession:
+        return self.read(id)
 
     def is_alive(self, id: str) -> bool:  # noqa: ARG002 - no tool says so
         return False
@@ -116,13 +121,15 @@ class IntegrationSource:
 
 
 class PreviewSource(IntegrationSource):
-    """See catalog.Glanced."""
+    """The sessions of a tool whose files tell at their ends what a listing shows."""
+
+    can_preview = True
 
     def __init__(self, history: PreviewHistory, home: Path, environ: Mapping[str, str]) -> None:
         super().__init__(history, home, environ)
         self._glimpse = history.glimpse
 
-    def glance(self, id: str) -> IndexedSession:
+    def preview(self, id: str) -> IndexedSession:
         return replace(self._safely(self._get(id), self._glimpse), pieces=())
 
 

@@ -3,7 +3,8 @@
 Read `events` (what can happen), then `session` (what comes of it), then `fold` (how).
 """
 
-from segue.model.checks import check_beginning, check_event
+from segue.model.acceptance import Accepted, accept, accept_first
+from segue.model.checks import check_event
 from segue.model.events import (
     EPOCH,
     EVENT_TYPES,
@@ -52,6 +53,7 @@ __all__ = [
     "MAIN",
     "ROLES",
     "STATUSES",
+    "Accepted",
     "Attachment",
     "Branch",
     "BranchCreated",
@@ -79,9 +81,10 @@ __all__ = [
     "TitleChanged",
     "Turn",
     "Unknown",
+    "accept",
+    "accept_first",
     "apply",
     "apply_turns",
-    "check_beginning",
     "check_event",
     "check_transition",
     "content_of",

@@ -24,13 +24,12 @@ from segue.model.events import (
     Unknown,
     is_moment,
 )
-from segue.model.fold import OverviewBuilder, initial_overview
 from segue.model.session import get_branch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
-    from segue.model.session import HasBranches, Overview
+    from segue.model.session import HasBranches
 
 DEPTH = 200
 """How deep JSON may nest; every decoder we know of takes at least this."""
@@ -66,21 +65,6 @@ def check_event(event: Event, overview: HasBranches | None) -> None:
             _check_fields(event)
             if overview is not None:
                 _check_branches(event, overview)
-
-
-def check_beginning(session_id: str, events: Sequence[Event]) -> Overview:
-    """The session that begins with these events. Raises UsageError unless the first is its metadata."""
-    first = events[0] if events else None
-    if not isinstance(first, Metadata) or first.session_id != session_id:
-        raise UsageError(f"the first event of a session is its metadata, and names it {session_id!r}")
-    if len({event.id for event in events}) < len(events):
-        raise UsageError("an event id is there twice")
-    check_event(first, None)
-    folding = OverviewBuilder(initial_overview(replace(first, seq=1)))
-    for event in events[1:]:
-        check_event(event, folding)
-        folding.add(replace(event, seq=folding.seq + 1))
-    return folding.overview
 
 
 def _check_turn(turn: Turn) -> None:

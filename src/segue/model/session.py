@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
-from segue.errors import NotFoundError
+from segue.errors import NotFoundError, UsageError
 from segue.model.events import (
     Attachment,
     Count,
@@ -112,6 +112,12 @@ class Session(Overview, frozen=True, kw_only=True, omit_defaults=True):
         """The active branch from its first turn on."""
         return self.path(self.branch)
 
+    def tail(self, count: int, branch: str | None = None) -> tuple[Turn, ...]:
+        """The last turns of a branch (by default of the active one), oldest first. UsageError for a negative count."""
+        _check_count(count)
+        path = self.path(branch or self.branch)
+        return path[max(0, len(path) - count) :]
+
     def path(self, name: str) -> tuple[Turn, ...]:
         """A branch from its first turn on, through every branch it grew from."""
         pieces: list[tuple[Turn, ...]] = []
@@ -147,6 +153,8 @@ def own_turn_ranges(overview: Overview, branch: str, count: int | None = None) -
 
     The turns of a way are recorded in its order.
     """
+    if count is not None:
+        _check_count(count)
     found: dict[str, tuple[int, int]] = {}
     here = overview.get_branch(branch)
     high = here.turn_count
@@ -156,6 +164,11 @@ def own_turn_ranges(overview: Overview, branch: str, count: int | None = None) -
         if low >= here.at or here.parent in found or here.parent not in overview.branches:  # or it goes in a circle
             return found
         high, here = min(high, here.at), overview.branches[here.parent]
+
+
+def _check_count(count: int) -> None:
+    if count < 0:
+        raise UsageError(f"cannot give the last {count} turns")
 
 
 def overview_of(session: Session) -> Overview:

@@ -8,7 +8,7 @@ no scope allows), `guard` (yes or no, and why), then `profile` (which scope hold
 from __future__ import annotations
 
 from segue.permissions.guard import ACTIONS, Action, Guard, Verdict
-from segue.permissions.permissions import KeepsScopeFile, Permissions
+from segue.permissions.permissions import Permissions
 from segue.permissions.profiles import DENY_ALL, Resolved, load_profile, own_scope, read_scope_file, resolve_scope
 from segue.permissions.protected import Protected
 
@@ -17,7 +17,6 @@ __all__ = [
     "DENY_ALL",
     "Action",
     "Guard",
-    "KeepsScopeFile",
     "Permissions",
     "Protected",
     "Resolved",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple
 
 from segue.clock import utc_now
 from segue.durable.folder import Folder
@@ -27,21 +27,13 @@ if TYPE_CHECKING:
     from segue.model import JsonObject
     from segue.permissions.guard import Action
     from segue.permissions.scope import Scope
-    from segue.store import Store
+    from segue.store import Store, UserFile
     from segue.trust import Marks
 
 LIST_OF: dict[Action, str] = {"read": "read", "write": "write", "shell": "shell_allow"}
 """Which list of a scope allows what."""
 PART = "scope"
 """What a mark of a session's scope is called."""
-
-
-@runtime_checkable
-class KeepsScopeFile(Protocol):
-    """A store whose sessions have a scope in a file of its own, which people edit."""
-
-    def scope_file(self, session_id: str) -> tuple[Folder, str]:
-        """The folder and the name of the file, which need not be there."""
 
 
 class _Held(NamedTuple):
@@ -119,11 +111,10 @@ class Permissions:
 
     def recorded(self) -> Resolved | None:
         """The scope that the session itself says, whether that holds or not."""
-        if isinstance(self._store, KeepsScopeFile):
-            folder, name = self._store.scope_file(self.session_id)
+        file = self._store.scope_file(self.session_id)
+        if file is not None:
             with suppress(FileNotFoundError):
-                path = folder.path_of(name)
-                return Resolved(parse_scope_file(path, folder.read(name)), "explicit", path)
+                return Resolved(parse_scope_file(file.path, file.read()), "explicit", file.path)
         found = self._store.overview(self.session_id).scope
         return None if found is None else Resolved(self._scope_of(found), "explicit")
 
@@ -193,8 +184,9 @@ class Permissions:
         UsageError if the session has a scope that nobody here agreed to: it would be agreed to by this.
         """
         try:
-            if isinstance(self._store, KeepsScopeFile):
-                added = self._add_to_file(*self._store.scope_file(self.session_id), LIST_OF[action], pattern)
+            file = self._store.scope_file(self.session_id)
+            if file is not None:
+                added = self._add_to_file(file, LIST_OF[action], pattern)
             else:
                 added = self._change(lambda own: with_pattern(self._base(own), LIST_OF[action], pattern))
             self._held = self._declined = None  # from now on it is what we made of it
@@ -205,12 +197,11 @@ class Permissions:
     def put(self, text: str) -> None:
         """Make a YAML text the scope of the session, durably; a file that people keep takes it to the letter."""
         scope = read_scope_text("the new scope", text)
-        if isinstance(self._store, KeepsScopeFile):
-            folder, name = self._store.scope_file(self.session_id)
-            path = folder.path_of(name)
-            with self._locked(path):
-                folder.replace(name, text.encode())
-                self.agree(Resolved(scope, "explicit", path))
+        file = self._store.scope_file(self.session_id)
+        if file is not None:
+            with self._locked(file.path):
+                file.replace(text.encode())
+                self.agree(Resolved(scope, "explicit", file.path))
         else:
             self._change(lambda _: scope)
         self._held = self._declined = None
@@ -240,20 +231,20 @@ class Permissions:
         self.agree(Resolved(scope, "explicit"))
         return changed != found
 
-    def _add_to_file(self, folder: Folder, name: str, pattern_list: str, pattern: str) -> bool:
-        path = folder.path_of(name)
+    def _add_to_file(self, file: UserFile, pattern_list: str, pattern: str) -> bool:
+        path = file.path
         with self._locked(path):
             try:
-                text = decoded(path, folder.read(name))
+                text = decoded(path, file.read())
             except FileNotFoundError:
                 added = add_pattern(write_scope(self.current().scope), pattern_list, pattern)
-                folder.create(name, added.encode())
+                file.create(added.encode())
                 self.agree(Resolved(read_scope_text(path, added), "explicit", path))
                 return True
             self._refuse_strange(Resolved(read_scope_text(path, text), "explicit", path))
             added = add_pattern(text, pattern_list, pattern)
             if added != text:
-                folder.replace(name, added.encode())
+                file.replace(added.encode())
             self.agree(Resolved(read_scope_text(path, added), "explicit", path))
             return added != text
 

@@ -32,7 +32,7 @@ _PLAIN = ("delete", "get_blob", "load", "open", "overview", "owner", "recover", 
 
 def isolate_sessions(store: S) -> S:
     """The same store, with the net."""
-    net = _Net(getattr(store, "path_of", str))
+    net = _Net(store.path_of)
     for name in _PLAIN:
         setattr(store, name, net.under(getattr(store, name)))
     for name, hang in (("read", net.under_events), ("examine", net.under_examination), ("head", net.under_head)):

@@ -24,8 +24,7 @@ from segue.errors import (
     WriterStoppedError,
 )
 from segue.ids import check_id, new_session_id
-from segue.model import check_beginning, content_of, fold, head_of, overview_of
-from segue.model.accept import accept
+from segue.model import accept, accept_first, content_of, fold, head_of, overview_of
 from segue.store import FORMAT_VERSION, WAIT_SECONDS, Capabilities, Durability, Examination, Owner, Receipt
 
 if TYPE_CHECKING:
@@ -44,9 +43,8 @@ _births = itertools.count(1)
 class _Entry:
     """One session: its events and what comes of them, its blobs and its writer."""
 
-    def __init__(self, events: Sequence[Event], overview: Overview) -> None:
-        self.events = [replace(deepcopy(event), seq=seq) for seq, event in enumerate(events, start=1)]
-        self.overview = deepcopy(overview)
+    def __init__(self, session_id: str, events: Sequence[Event]) -> None:
+        self.events, _, self.overview = accept_first(session_id, events)
         self.recorded = {event.id: (event.seq, content_of(event)) for event in self.events}
         self.blobs: dict[str, bytes] = {}
         self.owner: Owner | None = None
@@ -108,17 +106,28 @@ class MemoryStore:
     """See store.Store. As plain as can be: every question is answered by folding all events again."""
 
     url = "memory:"
-    capabilities = Capabilities(durability=Durability.VOLATILE, shared=False, can_be_damaged=False)
+    capabilities = Capabilities(durability=Durability.VOLATILE, shared=False, can_be_damaged=False, append_only=True)
     trash = None
     new_id = staticmethod(new_session_id)
 
-    def __init__(self, *, clock: Callable[[], datetime] = utc_now) -> None:
+    def __init__(
+        self,
+        root: str = "",
+        *,
+        clock: Callable[[], datetime] = utc_now,
+        durability: Durability = Durability.VOLATILE,  # noqa: ARG002 - there is no other in memory
+    ) -> None:
+        if root:
+            raise UsageError(f"{f'memory:{root}'!r}: a store in memory has no path", hint="use memory:")
         self._entries: dict[str, _Entry] = {}
         self._mutex = threading.RLock()
         self._clock = clock
 
+    def path_of(self, session_id: str) -> str:
+        return check_id(session_id)
+
     def create(self, session_id: str, events: Sequence[Event]) -> MemoryWriter:
-        entry = _Entry(events, check_beginning(check_id(session_id), events))
+        entry = _Entry(check_id(session_id), events)
         with self._mutex:
             if session_id in self._entries:
                 raise SessionExistsError(session_id)
@@ -150,11 +159,7 @@ class MemoryStore:
         return overview_of(self.load(session_id))
 
     def tail(self, session_id: str, count: int, *, branch: str | None = None) -> tuple[Turn, ...]:
-        if count < 0:
-            raise UsageError(f"cannot give the last {count} turns")
-        session = self.load(session_id)
-        path = session.path(branch or session.branch)
-        return path[max(0, len(path) - count) :]
+        return self.load(session_id).tail(count, branch)
 
     def read(self, session_id: str, *, after: int = 0) -> Iterator[Event]:
         with self._mutex:
@@ -174,6 +179,13 @@ class MemoryStore:
     def ids(self) -> Iterator[str]:
         with self._mutex:
             return iter(list(self._entries))
+
+    def revisions(self) -> Iterator[tuple[str, str]]:
+        with self._mutex:
+            return iter([(session_id, self.revision(session_id)) for session_id in self._entries])
+
+    def scope_file(self, session_id: str) -> None:
+        """There are no files."""
 
     def heads(self) -> Iterator[Head]:
         with self._mutex:

@@ -23,9 +23,6 @@ class CortextHarness(FileStoreHarness):
     store_type = CortextStore
     locks = "/.workspace/locks/"
 
-    def make(self) -> Store:
-        return CortextStore(str(self.root), kernel=self.kernel, clock=self.clock)
-
     def plant(self, store: Store, session_id: str, events: Sequence[Event]) -> None:  # noqa: ARG002 - the files are enough
         numbered = [replace(event, seq=seq) for seq, event in enumerate(events, start=1)]
         lines = b"".join([encode_turns([event]) for event in numbered if isinstance(event, Turn)])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
+from segue.store import Durability
 from segue.testing.harness import Harness, snapshot_of
 from segue.testing.power import Disk, PowerKernel
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from segue.durable.file_store import FileStore
+    from segue.store import Store
 
 
 class FileStoreHarness(Harness):
@@ -21,11 +23,19 @@ class FileStoreHarness(Harness):
     locks = "/.locks/"
     """What is written there is a courtesy: it may fail, and nothing is lost."""
 
-    def __init__(self, place: Path) -> None:
+    def __init__(self, place: Path, *, durability: Durability = Durability.SYNCED) -> None:
         super().__init__()
+        self.durability = durability
         self.root = place.resolve() / "sessions"
         self.disk = Disk(str(self.root.parent))
         self.kernel = PowerKernel(self.disk)
+
+    def make(self) -> Store:
+        # A FileStore alone has no content to read, so it is not yet a Store: each kind adds that.
+        return cast(
+            "Store",
+            self.store_type(str(self.root), kernel=self.kernel, clock=self.clock, durability=self.durability),
+        )
 
     @property
     def elsewhere(self) -> tuple[str, ...]:

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 class GptelHarness(FileStoreHarness):
     store_type = GptelStore
 
-    def make(self) -> Store:
-        return GptelStore(str(self.root), kernel=self.kernel, clock=self.clock)
-
     def plant(self, store: Store, session_id: str, events: Sequence[Event]) -> None:  # noqa: ARG002 - the files are enough
         lines = [encode_event(replace(event, seq=seq)) for seq, event in enumerate(events, start=1)]
         (self.root / session_id / BRANCHES / "main").mkdir(mode=0o700, parents=True)

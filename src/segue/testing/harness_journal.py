@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from segue.formats.journal import encode_event
-from segue.store import Durability
 from segue.stores.journal import JournalStore
 from segue.testing.harness_file_store import FileStoreHarness
 
@@ -21,13 +20,6 @@ if TYPE_CHECKING:
 
 class JournalHarness(FileStoreHarness):
     store_type: type[JournalStore] = JournalStore
-
-    def __init__(self, place: Path, *, durability: Durability = Durability.SYNCED) -> None:
-        super().__init__(place)
-        self.durability = durability
-
-    def make(self) -> Store:
-        return self.store_type(str(self.root), durability=self.durability, kernel=self.kernel, clock=self.clock)
 
     def plant(self, store: Store, session_id: str, events: Sequence[Event]) -> None:  # noqa: ARG002 - the files are enough
         lines = [encode_event(replace(event, seq=seq)) for seq, event in enumerate(events, start=1)]

@@ -12,14 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from segue.model import Event
-    from segue.store import Store
 
 
 class RalphHarness(SealedHarness):
     store_type = RalphStore
-
-    def make(self) -> Store:
-        return RalphStore(str(self.root), kernel=self.kernel, clock=self.clock)
 
     def encode(self, session_id: str, events: Sequence[Event]) -> bytes:  # noqa: ARG002 - the metadata names it
         return new_document(events).encode()

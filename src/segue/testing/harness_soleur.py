@@ -14,14 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from segue.model import Event
-    from segue.store import Store
 
 
 class SoleurHarness(SealedHarness):
     store_type = SoleurStore
-
-    def make(self) -> Store:
-        return SoleurStore(str(self.root), kernel=self.kernel, clock=self.clock)
 
     def encode(self, session_id: str, events: Sequence[Event]) -> bytes:
         return new_document(session_id, events).encode()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from segue.durable.folder import Folder
-from segue.durable.kernel import storage_error
+from segue.durable.small_file import CONFIG_BYTES, UnusableFileError, read_small_file
 from segue.errors import NotFoundError, UsageError
 from segue.ids import slug
 from segue.presets import load_presets
@@ -100,14 +100,14 @@ def make_workspace(root: Path, *, tool: str = "") -> Workspace:
 def read_config(path: Path) -> Config:
     """What the file says; a file that is not there says nothing, and one that is wrong says where."""
     try:
-        text = path.read_bytes().decode()
+        text = read_small_file(str(path), size_bytes=CONFIG_BYTES).decode()
         found = tomllib.loads(text)
-    except (FileNotFoundError, NotADirectoryError):
+    except FileNotFoundError:
         return Config()
-    except OSError as error:
-        raise storage_error(error, str(path), "read") from None
     except UnicodeDecodeError:
         raise _wrong(path, "it is not UTF-8") from None
+    except UnusableFileError as error:
+        raise _wrong(path, str(error)) from None
     except tomllib.TOMLDecodeError as error:
         raise _wrong(path, f"it is not TOML ({error})") from None
     for name, value in found.items():

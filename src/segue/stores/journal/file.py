@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from segue.errors import DamagedError, NotFoundError
 from segue.ids import check_id
-from segue.model import Metadata, fold, head_of, overview_of
+from segue.model import Metadata, apply, fold, head_of, overview_of
 from segue.stores.journal.parser import Parser
-from segue.stores.journal.window import catch_up, iter_blocks, last_turns, read_all, read_since
+from segue.stores.journal.window import iter_blocks, last_turns, read_all, read_since
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,9 +66,7 @@ class JournalFile:
         if since is not None:
             overview, parser, start = since
             since_checkpoint = parser.complete - start
-            return JournalEnd(
-                catch_up(overview, parser.events), parser.complete, since_checkpoint, parser.is_open_ended
-            )
+            return JournalEnd(apply(overview, *parser.events), parser.complete, since_checkpoint, parser.is_open_ended)
         parser = self.parse()
         events = parser.named()
         self._check(parser)
@@ -83,8 +81,7 @@ class JournalFile:
         parser = self.parse()
         session = fold(parser.named())
         self._check(parser)
-        path = session.path(branch or session.branch)
-        return path[max(0, len(path) - count) :]
+        return session.tail(count, branch)
 
     def events(self, after: int) -> list[Event]:
         if after:
@@ -125,7 +122,7 @@ class JournalFile:
         with self._folder.storage_errors(self._name, "read"):
             since = read_since(self._read, self.size, self.session_id)
         if since is not None:
-            return head_of(catch_up(since[0], since[1].events))
+            return head_of(apply(since[0], *since[1].events))
         parser = self.parse()
         events = parser.named()
         if not events or not isinstance(events[0], Metadata):

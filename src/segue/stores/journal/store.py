@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
-from copy import deepcopy
 from functools import partial
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
-from segue.clock import utc_now
 from segue.durable.file_store import FileStore, released_on_error
-from segue.durable.kernel import KERNEL, Kernel
 from segue.durable.log import Log
 from segue.durable.quarantine import QUARANTINE, set_aside
 from segue.errors import (
@@ -24,17 +18,15 @@ from segue.errors import (
     UsageError,
 )
 from segue.formats.journal import encode_append
-from segue.ids import is_id
-from segue.model import Metadata, check_beginning, fold
-from segue.store import FORMAT_VERSION, WAIT_SECONDS, Capabilities, Durability, Examination, Recovery
-from segue.stores.journal.file import SUFFIX, JournalFile, journal_name
+from segue.model import Metadata, accept_first, fold
+from segue.store import FORMAT_VERSION, WAIT_SECONDS, Durability, Examination, Recovery
+from segue.stores.journal.file import JournalFile, journal_name
 from segue.stores.journal.head_cache import JournalHeadCache
 from segue.stores.journal.recovery import salvage_journal
 from segue.stores.journal.writer import JournalWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from datetime import datetime
+    from collections.abc import Iterator, Sequence
 
     from segue.durable.lock import WriterLock
     from segue.model import Event, Overview, Session, Turn
@@ -45,27 +37,12 @@ class JournalStore(FileStore):
 
     scheme = "journal"
     head_cache_type = JournalHeadCache
-
-    def __init__(
-        self,
-        root: str,
-        *,
-        durability: Durability = Durability.SYNCED,
-        kernel: Kernel = KERNEL,
-        clock: Callable[[], datetime] = utc_now,
-    ) -> None:
-        super().__init__(root, kernel=kernel, clock=clock)
-        self._durability = min(durability, Durability.SYNCED)
-
-    @property
-    def capabilities(self) -> Capabilities:
-        return Capabilities(durability=self._durability, shared=True, can_be_damaged=True)
+    syncs_always = False
+    append_only = True
 
     def create(self, session_id: str, events: Sequence[Event]) -> JournalWriter:
         name = journal_name(session_id)
-        events = deepcopy(list(events))
-        overview = check_beginning(session_id, events)
-        numbered = [replace(event, seq=seq) for seq, event in enumerate(events, start=1)]
+        numbered, _, overview = accept_first(session_id, events)
         lock = self._lock_new(session_id)
         with released_on_error(lock.release):
             fd, temporary = self.folder.begin(encode_append(numbered), name)
@@ -98,15 +75,6 @@ class JournalStore(FileStore):
                     log.append(b"\n", sync=self._durability >= Durability.SYNCED)
         return self._writer(session_id, log, lock, overview, since_checkpoint=since_checkpoint)
 
-    def revisions(self) -> Iterator[tuple[str, str]]:
-        """Every session with its revision, in one look through the folder."""
-        cut = -len(SUFFIX)
-        for entry in self.folder.scan():
-            if entry.name.endswith(SUFFIX) and is_id(session_id := entry.name[:cut]):
-                with suppress(OSError):  # deleted while we looked
-                    found = entry.stat(follow_symlinks=False)
-                    yield session_id, f"{found.st_ino}-{found.st_size}-{found.st_mtime_ns}"
-
     def load(self, session_id: str) -> Session:
         examination = self._examine(session_id)
         if examination.damages or examination.session is None:
@@ -118,8 +86,6 @@ class JournalStore(FileStore):
             return self._with_liveness(file.end().overview)
 
     def tail(self, session_id: str, count: int, *, branch: str | None = None) -> tuple[Turn, ...]:
-        if count < 0:
-            raise UsageError(f"cannot give the last {count} turns")
         with JournalFile(self.folder, session_id) as file:
             return file.tail(count, branch)
 

@@ -12,13 +12,12 @@ from msgspec.structs import replace
 
 from segue.formats import file_tail
 from segue.formats.journal import CHECKPOINT, BadLineError, Checkpoint, decode_line, decode_plain
-from segue.model import Overview, apply
 from segue.stores.journal.parser import Parser
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from segue.model import Event, Turn
+    from segue.model import Event, Overview, Turn
 
     Read = Callable[[int, int], bytes]  # size, offset
 
@@ -73,10 +72,6 @@ def read_since(
             parser.finish(data[last:])
             return (_named(checkpoint.overview, session_id), parser, start + end + 1) if not parser.damages else None
     return None
-
-
-def catch_up(overview: Overview, events: list[Event]) -> Overview:
-    return apply(overview, *events)
 
 
 def last_turns(read: Read, size: int, overview: Overview, branch: str, count: int) -> tuple[Turn, ...] | None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from segue.durable.blobs import put_blob
-from segue.errors import ConflictError
 from segue.formats.journal import encode_append, encode_checkpoint, encode_event, fingerprint
-from segue.model import OverviewBuilder, Turn, apply, apply_turns, check_event
+from segue.model import Turn, accept, apply, apply_turns, check_event
+from segue.model.acceptance import copy_all_but_turns
 from segue.store import Durability, Receipt
 
 if TYPE_CHECKING:
@@ -93,47 +92,24 @@ class JournalWriter:
         return Receipt(seqs=(turn.seq,), durability=self._durability)
 
     def _append_all(self, events: tuple[Event, ...], *, ids_are_new: bool) -> Receipt:
-        folding = OverviewBuilder(self._counted())
-        new, seqs = self._sort_out(events, ids_are_new=ids_are_new)
-        for event in new:
-            check_event(event, folding)
-            folding.add(event)
+        recorded = self._recorded if ids_are_new else self._recall()
+        new, seqs, overview = accept(events, self._counted(), recorded, fingerprint, copy=copy_all_but_turns)
         if new:
-            self._write(encode_append(new), folding.overview)
+            self._write(encode_append(new), overview)
         else:
             self._log.check()
             if self._is_synced:
-                self._log.sync()  # a writer that was killed may have written them without
+                self._log.sync()  # a writer that was killed may have written them without a sync
         if self._complete:
             self._recorded |= {event.id: (event.seq, fingerprint(event)) for event in new}
         return Receipt(seqs=seqs, durability=self._durability)
 
-    def _sort_out(self, events: tuple[Event, ...], *, ids_are_new: bool) -> tuple[list[Event], tuple[int, ...]]:
-        """Those of the events that are new, numbered, and the seq that each of all has or will have."""
-        if not ids_are_new:
-            self._recall()
-        new: list[Event] = []
-        seqs: list[int] = []
-        coming: dict[str, Event] = {}
-        for event in events:
-            known = self._recorded.get(event.id)
-            if known is None and (twin := coming.get(event.id)) is not None:
-                known = (twin.seq, fingerprint(twin))
-            if known is None:
-                coming[event.id] = own = _own(event, self._overview.seq + len(new) + 1)
-                new.append(own)
-                seqs.append(own.seq)
-            elif known[1] == fingerprint(event):
-                seqs.append(known[0])
-            else:
-                raise ConflictError(f"session {self._overview.id} holds another event with the id {event.id}")
-        return new, tuple(seqs)
-
-    def _recall(self) -> None:
-        """Learn every id there is, once, when somebody brings ids of their own."""
+    def _recall(self) -> dict[str, tuple[int, int]]:
+        """Read every recorded id, once, when a caller appends events with ids of its own."""
         if not self._complete:
             self._recorded = {event.id: (event.seq, fingerprint(event)) for event in self._history()}
             self._complete = True
+        return self._recorded
 
     def _counted(self) -> Overview:
         if self._uncounted:
@@ -170,8 +146,3 @@ class JournalWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _own(event: Event, seq: int) -> Event:
-    """The event with its number, as a value of ours: a later checkpoint repeats all but the turns."""
-    return replace(event if isinstance(event, Turn) else deepcopy(event), seq=seq)

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from copy import deepcopy
 from typing import TYPE_CHECKING, Generic
 
-from msgspec.structs import replace
-
-from segue.clock import utc_now
 from segue.durable.file_store import FileStore, keep_original, released_on_error
-from segue.durable.kernel import KERNEL, Kernel
 from segue.durable.snapshot import Snapshot, read_signature
 from segue.errors import Damage, DamagedError, ReadOnlyError, SessionExistsError, StorageError, UsageError
-from segue.model import check_beginning, fold
-from segue.store import FORMAT_VERSION, WAIT_SECONDS, Capabilities, Durability, Examination, Recovery
+from segue.model import accept_first, fold
+from segue.store import FORMAT_VERSION, WAIT_SECONDS, Examination, Recovery
 from segue.stores.sealed.document import Written
 from segue.stores.sealed.writer import SealedWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from datetime import datetime
+    from collections.abc import Iterator, Sequence
     from typing import ClassVar
 
     from segue.durable.lock import WriterLock
@@ -37,9 +31,6 @@ class SealedStore(FileStore, Generic[Written]):
     layout_version: ClassVar[int]
     """Of the layout that this code writes; a file of a newer one can be read but not written."""
 
-    def __init__(self, root: str, *, kernel: Kernel = KERNEL, clock: Callable[[], datetime] = utc_now) -> None:
-        super().__init__(root, kernel=kernel, clock=clock)
-
     @abstractmethod
     def _begin(self, session_id: str, events: Sequence[Event]) -> Written:
         """The file of a session that has just these events."""
@@ -55,15 +46,9 @@ class SealedStore(FileStore, Generic[Written]):
     def _settle(self, session_id: str, reading: ParsedFile[Written]) -> None:
         """What is to be done before a file that others may have written is ours to write."""
 
-    @property
-    def capabilities(self) -> Capabilities:
-        return Capabilities(durability=Durability.SYNCED, shared=True, can_be_damaged=True)
-
     def create(self, session_id: str, events: Sequence[Event]) -> SealedWriter[Written]:
         name = self._file_name(session_id)
-        check_beginning(session_id, events)
-        numbered = [replace(deepcopy(event), seq=seq) for seq, event in enumerate(events, start=1)]
-        document = self._begin(session_id, numbered)
+        document = self._begin(session_id, accept_first(session_id, events).new)
         data = document.encode()
         lock = self._lock_new(session_id)
         with released_on_error(lock.release):
@@ -93,11 +78,7 @@ class SealedStore(FileStore, Generic[Written]):
         return self._with_liveness(self._document(session_id).overview)
 
     def tail(self, session_id: str, count: int, *, branch: str | None = None) -> tuple[Turn, ...]:
-        if count < 0:
-            raise UsageError(f"cannot give the last {count} turns")
-        session = self.load(session_id)
-        path = session.path(branch or session.branch)
-        return path[max(0, len(path) - count) :]
+        return self.load(session_id).tail(count, branch)
 
     def read(self, session_id: str, *, after: int = 0) -> Iterator[Event]:
         return (event for event in self._document(session_id).events if event.seq > after)

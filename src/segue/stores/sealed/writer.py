@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic
 
 from segue.durable.blobs import put_blob
-from segue.model import content_of
-from segue.model.accept import accept
+from segue.model import accept, content_of
 from segue.store import Durability, Receipt
 from segue.stores.sealed.document import Written
 

@@ -1,4 +1,4 @@
-"""What every chapter begins with: a fresh store, and short words for what is done with it again and again."""
+"""What every chapter shares: the store under test, and helpers to create and read sessions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from segue.testing.events import metadata
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from segue.model import Event
     from segue.store import Store, Writer
@@ -19,7 +19,7 @@ ID = "qa-test-1"
 
 
 class Chapter:
-    """The fixture `harness` comes from the class that tests a store."""
+    """A part of the contract. The class that tests a store provides the fixture `harness`."""
 
     @pytest.fixture
     def store(self, harness: Harness) -> Iterator[Store]:
@@ -28,15 +28,24 @@ class Chapter:
         store.close()
 
 
+def raises(error: type[Exception], call: Callable[[], object]) -> bool:
+    """Whether the call raises this error: for tests that try many cases and then name all that were let through."""
+    try:
+        call()
+    except error:
+        return True
+    return False
+
+
 def create_session(store: Store, *events: Event, session_id: str = ID) -> Writer:
     return store.create(session_id, [metadata(session_id), *events])
 
 
 def create_and_close(store: Store, *events: Event, session_id: str = ID) -> None:
-    """A session that was made and left."""
+    """Create a session and close its writer."""
     create_session(store, *events, session_id=session_id).close()
 
 
 def event_ids(store: Store, session_id: str = ID) -> list[str]:
-    """The ids of what is recorded, without the metadata."""
+    """The ids of the recorded events, without the metadata."""
     return [event.id for event in store.read(session_id)][1:]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 
 from segue.errors import InvalidIdError, NotFoundError, SessionExistsError
-from segue.testing.conformance.chapter import ID, Chapter, create_and_close, create_session, event_ids
+from segue.testing.conformance.chapter import ID, Chapter, create_and_close, create_session, event_ids, raises
 from segue.testing.events import metadata, turn, turns
 
 if TYPE_CHECKING:
@@ -39,32 +40,27 @@ ILLEGAL = (
 
 
 class IdentityChapter(Chapter):
-    @pytest.mark.parametrize("session_id", ILLEGAL)
-    def test_an_illegal_id_is_refused_by_every_method(self, harness: Harness, store: Store, session_id: str) -> None:
+    def test_an_illegal_id_is_refused_by_every_method(self, harness: Harness, store: Store) -> None:
         before = harness.snapshot()
-        for question in QUESTIONS.values():
-            with pytest.raises(InvalidIdError):
-                question(store, session_id)
-        with pytest.raises(InvalidIdError):
-            store.owner(session_id)
-        with pytest.raises(InvalidIdError):
-            store.create(session_id, [metadata(session_id)])
+        for session_id in ILLEGAL:
+            for method, question in QUESTIONS.items():
+                assert raises(InvalidIdError, partial(question, store, session_id)), (method, session_id)
+            assert raises(InvalidIdError, partial(store.owner, session_id)), session_id
+            assert raises(InvalidIdError, partial(store.create, session_id, [metadata(session_id)])), session_id
         assert harness.snapshot() == before
 
-    @pytest.mark.parametrize("method", QUESTIONS)
-    def test_a_session_that_is_not_there_is_not_found(self, harness: Harness, store: Store, method: str) -> None:
+    def test_a_session_that_is_not_there_is_not_found(self, harness: Harness, store: Store) -> None:
         before = harness.snapshot()
-        with pytest.raises(NotFoundError):
-            QUESTIONS[method](store, ID)
+        for method, question in QUESTIONS.items():
+            assert raises(NotFoundError, partial(question, store, ID)), method
         assert harness.snapshot() == before
         assert list(store.ids()) == []
 
-    @pytest.mark.parametrize("method", QUESTIONS)
-    @pytest.mark.parametrize("other", [ID[:-1], ID + "1", ID.upper(), ID + ".jsonl"])
-    def test_an_id_that_is_nearly_that_of_a_session_is_not_found(self, store: Store, method: str, other: str) -> None:
+    def test_an_id_that_is_nearly_that_of_a_session_is_not_found(self, store: Store) -> None:
         create_and_close(store, turn(1))
-        with pytest.raises(NotFoundError):
-            QUESTIONS[method](store, other)
+        for other in (ID[:-1], ID + "1", ID.upper(), ID + ".jsonl"):
+            for method, question in QUESTIONS.items():
+                assert raises(NotFoundError, partial(question, store, other)), (method, other)
         assert event_ids(store) == ["turn-1"]
 
     def test_nobody_owns_a_session_that_is_not_there(self, store: Store) -> None:

@@ -87,6 +87,24 @@ class ReadingChapter(Chapter):
         assert store.revision(ID) == seen[-1]
         assert len(set(seen)) == 20
 
+    def test_all_revisions_at_once_are_the_revision_of_each(self, store: Store) -> None:
+        assert list(store.revisions()) == []
+        for number in range(3):
+            create_and_close(store, *turns(1, number), session_id=f"session-{number}")
+        with create_session(store, turn(1)) as writer:
+            before = dict(store.revisions())
+            assert before == {session_id: store.revision(session_id) for session_id in store.ids()}
+            writer.append(turn(2))
+            assert {id for id, revision in store.revisions() if revision != before[id]} == {ID}
+
+    def test_in_an_append_only_store_the_rest_follows_what_is_known(self, store: Store) -> None:
+        with create_session(store, *turns(1, 3)) as writer:
+            known = list(store.read(ID))
+            writer.append(turn(4), status("paused"))
+        if store.capabilities.append_only:
+            assert list(store.read(ID))[: len(known)] == known
+        assert [event.id for event in store.read(ID, after=known[-1].seq)] == ["turn-4", "paused-0"]
+
     def test_a_session_made_anew_has_another_revision(self, store: Store) -> None:
         seen: set[str] = set()
         for _ in range(10):
@@ -109,7 +127,7 @@ class ReadingChapter(Chapter):
     def test_making_and_asking_an_empty_store_writes_nothing(self, harness: Harness) -> None:
         before = harness.snapshot()
         store = harness.make()
-        assert [*store.ids(), *store.heads()] == []
+        assert [*store.ids(), *store.heads(), *store.revisions()] == []
         store.close()
         assert harness.snapshot() == before
 
@@ -151,3 +169,5 @@ def _read_everything(store: Store) -> None:
         store.owner(session_id)
         store.examine(session_id)
         store.revision(session_id)
+        store.scope_file(session_id)
+    list(store.revisions())

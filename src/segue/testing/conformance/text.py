@@ -141,20 +141,21 @@ class TextChapter(Chapter):
         assert store.tail(ID, 1)[0].native == {"all": text}
         assert store.head(ID).turn_count == 5
 
-    @pytest.mark.parametrize("what", NUMBERS)
-    def test_numbers_come_back_as_they_were(self, store: Store, what: str) -> None:
-        native: JsonObject = {"x": NUMBERS[what], "y": [NUMBERS[what]]}
-        create_and_close(store, turn(1, native=native), Unknown(type="number", data=native, id="unknown"))
-        session = store.load(ID)
-        assert repr(session.turns[0].native) == repr(native)
-        assert repr(session.unknown[0].data) == repr(native)
+    def test_numbers_come_back_as_they_were(self, store: Store) -> None:
+        for number, (what, value) in enumerate(NUMBERS.items()):
+            native: JsonObject = {"x": value, "y": [value]}
+            events = turn(1, native=native), Unknown(type="number", data=native, id="unknown")
+            create_and_close(store, *events, session_id=f"number-{number}")
+            session = store.load(f"number-{number}")
+            assert repr(session.turns[0].native) == repr(native), what
+            assert repr(session.unknown[0].data) == repr(native), what
 
-    @pytest.mark.parametrize("what", MOMENTS)
-    def test_moments_come_back_as_they_were(self, store: Store, what: str) -> None:
-        event = replace(turn(1), timestamp=MOMENTS[what])
-        create_and_close(store, event)
-        assert store.load(ID).turns[0].timestamp == MOMENTS[what]
-        assert store.load(ID).turns[0].timestamp.tzinfo is not None
+    def test_moments_come_back_as_they_were(self, store: Store) -> None:
+        for number, (what, value) in enumerate(MOMENTS.items()):
+            create_and_close(store, replace(turn(1), timestamp=value), session_id=f"moment-{number}")
+            found = store.load(f"moment-{number}").turns[0].timestamp
+            assert found == value, what
+            assert found.tzinfo is not None, what
 
     def test_json_may_nest_deeply(self, store: Store) -> None:
         native: JsonObject = {}

@@ -106,8 +106,7 @@ class ConversationFiles:
                 return found
         session = (end.reading or self.sound()).session
         assert session is not None  # noqa: S101 - or it were damaged
-        path = session.path(name)
-        return path[max(0, len(path) - count) :]
+        return session.tail(count, branch)
 
     def head(self) -> Head | str:
         """As the files have it, or why they cannot be read."""

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from copy import deepcopy
 from functools import partial
 from typing import TYPE_CHECKING
-
-from msgspec.structs import replace
 
 from segue.clock import utc_now
 from segue.dialects.cortext.format import (
@@ -45,8 +42,8 @@ from segue.errors import (
     StorageError,
     UsageError,
 )
-from segue.model import Metadata, Turn, check_beginning
-from segue.store import FORMAT_VERSION, WAIT_SECONDS, Capabilities, Durability, Examination, Recovery
+from segue.model import Metadata, Turn, accept_first
+from segue.store import FORMAT_VERSION, WAIT_SECONDS, Durability, Examination, Recovery
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -70,16 +67,19 @@ class CortextStore(FileStore):
     head_cache_type = CortextHeadCache
     _head_cache: CortextHeadCache
 
-    def __init__(self, root: str, *, kernel: Kernel = KERNEL, clock: Callable[[], datetime] = utc_now) -> None:
-        super().__init__(root, kernel=kernel, clock=clock)
+    def __init__(
+        self,
+        root: str,
+        *,
+        kernel: Kernel = KERNEL,
+        clock: Callable[[], datetime] = utc_now,
+        durability: Durability = Durability.SYNCED,
+    ) -> None:
+        super().__init__(root, kernel=kernel, clock=clock, durability=durability)
         self._conversations = self.folder.sub(CONVERSATIONS)
         self._locks = self.folder.sub(WORKSPACE).sub("locks")
         self._quarantine = self.folder.sub(WORKSPACE).sub("quarantine")
         self._trash = FileTrash(self, self.folder.sub(WORKSPACE).sub("trash"), clock)
-
-    @property
-    def capabilities(self) -> Capabilities:
-        return Capabilities(durability=Durability.SYNCED, shared=True, can_be_damaged=True)
 
     def new_id(self, label: str, now: datetime, entropy: bytes) -> str:  # noqa: ARG002 - by the day
         day = f"{now:%Y-%m-%d}"
@@ -87,9 +87,7 @@ class CortextStore(FileStore):
 
     def create(self, session_id: str, events: Sequence[Event]) -> CortextWriter:
         folder, name = self._location(session_id).folder, split_id(session_id)[1]
-        events = deepcopy(list(events))
-        overview = check_beginning(session_id, events)
-        numbered = [replace(event, seq=seq) for seq, event in enumerate(events, start=1)]
+        numbered, _, overview = accept_first(session_id, events)
         turns = [event for event in numbered if isinstance(event, Turn)]
         lines = encode_turns(turns, until=overview.seq)
         document = new_document(name, numbered, overview, len(lines))
@@ -147,8 +145,6 @@ class CortextStore(FileStore):
         return self._with_liveness(self._conversation(session_id).end().document.overview)
 
     def tail(self, session_id: str, count: int, *, branch: str | None = None) -> tuple[Turn, ...]:
-        if count < 0:
-            raise UsageError(f"cannot give the last {count} turns")
         return self._conversation(session_id).tail(count, branch)
 
     def read(self, session_id: str, *, after: int = 0) -> Iterator[Event]:

@@ -13,8 +13,7 @@ from segue.dialects.cortext.format import encode_turns
 from segue.durable.blobs import put_blob
 from segue.errors import StorageError
 from segue.formats.journal import fingerprint
-from segue.model import Turn
-from segue.model.accept import accept
+from segue.model import Turn, accept
 from segue.store import Durability, Receipt
 
 if TYPE_CHECKING:

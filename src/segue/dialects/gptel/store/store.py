@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-from copy import deepcopy
 from typing import TYPE_CHECKING
 from zlib import crc32
 
 from msgspec.structs import replace
 
-from segue.clock import utc_now
 from segue.dialects.gptel.format.conversation import BranchText, is_visible
 from segue.dialects.gptel.format.footer import Upto, read_mark
 from segue.dialects.gptel.format.names import EVENTS, SCOPE, SESSION, new_gptel_id
@@ -18,23 +16,24 @@ from segue.dialects.gptel.format.settings import variables_of
 from segue.dialects.gptel.store.head_cache import GptelHeadCache
 from segue.dialects.gptel.store.tree import Tree, discard, inode_of
 from segue.dialects.gptel.store.writer import GptelWriter
-from segue.durable.file_store import FileStore, keep_original, released_on_error
+from segue.durable.file_store import FileLocation, FileStore, keep_original, released_on_error
 from segue.durable.folder import temporary_for
-from segue.durable.kernel import KERNEL, Kernel
 from segue.durable.log import Log
 from segue.durable.quarantine import QUARANTINE, parse_fragment_name
 from segue.errors import (
     Damage,
     DamagedError,
+    NotFoundError,
     ReadOnlyError,
+    SegueError,
     SessionExistsError,
     StorageError,
     UsageError,
 )
 from segue.formats.journal import encode_append, encode_event
 from segue.ids import check_id, is_id
-from segue.model import MAIN, Metadata, check_beginning, fold, overview_of
-from segue.store import FORMAT_VERSION, WAIT_SECONDS, Capabilities, Durability, Examination, Recovery
+from segue.model import MAIN, Metadata, accept_first, fold, overview_of
+from segue.store import FORMAT_VERSION, WAIT_SECONDS, Examination, Recovery
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -56,13 +55,6 @@ class GptelStore(FileStore):
     head_cache_type = GptelHeadCache
     _head_cache: GptelHeadCache
 
-    def __init__(self, root: str, *, kernel: Kernel = KERNEL, clock: Callable[[], datetime] = utc_now) -> None:
-        super().__init__(root, kernel=kernel, clock=clock)
-
-    @property
-    def capabilities(self) -> Capabilities:
-        return Capabilities(durability=Durability.SYNCED, shared=True, can_be_damaged=True)
-
     @staticmethod
     def new_id(label: str, now: datetime, entropy: bytes) -> str:  # noqa: ARG004 - as gptel names its sessions
         return new_gptel_id(label, now)
@@ -78,8 +70,7 @@ class GptelStore(FileStore):
 
     def create(self, session_id: str, events: Sequence[Event]) -> GptelWriter:
         tree = self._tree(session_id)
-        check_beginning(session_id, events)
-        numbered = [replace(deepcopy(event), seq=seq) for seq, event in enumerate(events, start=1)]
+        numbered = accept_first(session_id, events).new
         data = encode_append(numbered)
         lock = self._lock_new(session_id)
         with released_on_error(lock.release):
@@ -111,11 +102,7 @@ class GptelStore(FileStore):
         return overview_of(self.load(session_id))
 
     def tail(self, session_id: str, count: int, *, branch: str | None = None) -> tuple[Turn, ...]:
-        if count < 0:
-            raise UsageError(f"cannot give the last {count} turns")
-        session = self.load(session_id)
-        path = session.path(branch or session.branch)
-        return path[max(0, len(path) - count) :]
+        return self.load(session_id).tail(count, branch)
 
     def read(self, session_id: str, *, after: int = 0) -> Iterator[Event]:
         return (event for event in _sound(session_id, self._read(session_id)).events if event.seq > after)
@@ -148,10 +135,19 @@ class GptelStore(FileStore):
             session=self.load(session_id), kept=len(reading.events), damages=reading.damages, original=original
         )
 
-    def scope_file(self, session_id: str) -> tuple[Folder, str]:
-        """Where the scope of the active branch is, which people edit."""
+    def revisions(self) -> Iterator[tuple[str, str]]:
+        for session_id in self.ids():
+            try:
+                yield session_id, self.revision(session_id)
+            except NotFoundError:
+                continue  # deleted since it was listed
+            except SegueError as error:
+                yield session_id, str(error)
+
+    def scope_file(self, session_id: str) -> FileLocation:
+        """The scope of the active branch."""
         tree = self._tree(session_id)
-        return tree.branch(tree.current() or MAIN), SCOPE
+        return FileLocation(tree.branch(tree.current() or MAIN), SCOPE)
 
     def count_unshown(self, session_id: str, branch: str) -> int:
         """How many turns the text of a branch lacks, where a writer died, or has more to do before it shows them."""

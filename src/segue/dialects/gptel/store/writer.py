@@ -18,8 +18,7 @@ from segue.durable.log import Log
 from segue.durable.snapshot import Snapshot, read_signature
 from segue.errors import DamagedError, DiskFullError, SegueError, UsageError, WriterStoppedError
 from segue.formats.journal import encode_append, encode_event, fingerprint
-from segue.model import BranchCreated, Turn, fold, overview_of
-from segue.model.accept import accept
+from segue.model import BranchCreated, Turn, accept, fold, overview_of
 from segue.store import Durability, Receipt
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from segue.dialects.ralph.store.backups import discard_backup
 from segue.durable.kernel import KERNEL, Kernel
 from segue.durable.private_folder import check_private
 from segue.errors import SegueError
+from segue.store import Durability
 from segue.stores.sealed import SealedHeadCache, SealedStore
 
 if TYPE_CHECKING:
@@ -34,10 +35,17 @@ class RalphStore(SealedStore[RalphDocument]):
     head_cache_type = RalphHeadCache
     layout_version = LAYOUT_VERSION
 
-    def __init__(self, root: str, *, kernel: Kernel = KERNEL, clock: Callable[[], datetime] = utc_now) -> None:
-        self._named = os.path.abspath(root)  # noqa: PTH100 - as the person named it, links and all
+    def __init__(
+        self,
+        root: str,
+        *,
+        kernel: Kernel = KERNEL,
+        clock: Callable[[], datetime] = utc_now,
+        durability: Durability = Durability.SYNCED,
+    ) -> None:
+        super().__init__(root, kernel=kernel, clock=clock, durability=durability)
+        self._named = os.path.abspath(root)  # noqa: PTH100 - as the user named it, with its links
         check_private(self._named)
-        super().__init__(root, kernel=kernel, clock=clock)
 
     @property
     def trash(self) -> None:
@@ -47,6 +55,10 @@ class RalphStore(SealedStore[RalphDocument]):
     def ids(self) -> Iterator[str]:
         check_private(self._named)
         return super().ids()
+
+    def revisions(self) -> Iterator[tuple[str, str]]:
+        check_private(self._named)
+        return super().revisions()
 
     def heads(self) -> Iterator[Head]:
         check_private(self._named)
