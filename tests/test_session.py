@@ -101,7 +101,7 @@ def test_a_completed_session_is_resumed_only_on_purpose(lib: Library) -> None:
     assert lib.load("x").status == "completed"
     with pytest.raises(TransitionError):
         lib.resume("x")
-    with lib.resume("x", override=True) as session:
+    with lib.resume("x", force=True) as session:
         assert session.status == "active"
 
 
@@ -160,7 +160,7 @@ def test_everything_worth_keeping_is_kept(lib: Library) -> None:
         session.attach("README.md", b"# Hello")
         session.set_scope({"paths": {"read": ["src/**"]}})
         session.use_preset("executor", hash="sha256:1")
-        session.override({"temperature": 0.8})
+        session.set_overrides({"temperature": 0.8})
         session.finish_task("1.1", story_id="1")
         written = session.overview
     loaded = lib.load("x")

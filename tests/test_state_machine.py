@@ -121,12 +121,10 @@ class TwoStores(RuleBasedStateMachine):
         if id in set(self.memory.library.store.ids()):
             self.both(lambda side: _hold(side, id, lambda: side.library.open(id, timeout_seconds=0)))
 
-    @rule(id=IDS, override=st.booleans())
-    def resume(self, id: str, override: bool) -> None:  # noqa: FBT001 - drawn
+    @rule(id=IDS, force=st.booleans())
+    def resume(self, id: str, force: bool) -> None:  # noqa: FBT001 - drawn
         if id in set(self.memory.library.store.ids()):
-            self.both(
-                lambda side: _hold(side, id, lambda: side.library.resume(id, override=override, timeout_seconds=0))
-            )
+            self.both(lambda side: _hold(side, id, lambda: side.library.resume(id, force=force, timeout_seconds=0)))
 
     @rule(id=IDS)
     def close(self, id: str) -> None:
@@ -225,7 +223,7 @@ class TwoStores(RuleBasedStateMachine):
 
     @rule(id=IDS, values=JSON)
     def override(self, id: str, values: JsonObject) -> None:
-        self.write(id, lambda session: session.override(values))
+        self.write(id, lambda session: session.set_overrides(values))
 
     @rule(id=IDS, task=TEXTS)
     def finish_task(self, id: str, task: str) -> None:
@@ -235,7 +233,7 @@ class TwoStores(RuleBasedStateMachine):
     def change_status(self, id: str, word: str) -> None:
         def change(session: LiveSession) -> Status:
             if word == "override":
-                session.resume(override=True)
+                session.resume(force=True)
             else:
                 getattr(session, word)()
             return session.status

@@ -1,8 +1,8 @@
 """The library for async callers: every call runs in a worker thread, and a write that has begun is never abandoned.
 
 lib = segue.aio.open("journal:~/notes")
-async with await lib.create(agent="qa-test") as session:
-    await session.add("user", "Why does login fail?")
+async with lib.create(agent="qa-test") as session:
+await session.add("user", "Why does login fail?")
 """
 
 from __future__ import annotations
@@ -18,19 +18,21 @@ from segue.session import LiveSession
 from segue.store import WAIT_SECONDS, Durability
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+    from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable
     from datetime import datetime
     from types import TracebackType
     from typing import Self
 
     from segue.model import Event, JsonObject, Overview, Status, Turn
 
+__all__ = ["AsyncLibrary", "AsyncSession", "SessionOpening", "open"]
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-async def _finish(call: Callable[[], R]) -> R:
-    """Run a call in a worker thread. Cancelling waits for its end first: half a write is nobody's wish."""
+async def _finish(call: Callable[[], R], *, on_cancel: Callable[[R], None] = lambda _: None) -> R:
+    """Run a call in a worker thread. A cancelled caller waits for its end; `on_cancel` gets the unused result."""
     work = asyncio.get_running_loop().run_in_executor(None, call)
     try:
         return await asyncio.shield(work)
@@ -39,9 +41,10 @@ async def _finish(call: Callable[[], R]) -> R:
             try:
                 await asyncio.wait([work])
             except asyncio.CancelledError:
-                continue  # asked again; the answer is the same
-        if not work.cancelled():
-            work.exception()  # looked at: the caller is told of the cancellation instead
+                continue  # cancelled again while waiting
+        # The caller gets the cancellation instead of an exception of the call.
+        if not work.cancelled() and work.exception() is None:
+            on_cancel(work.result())
         raise
 
 
@@ -64,7 +67,7 @@ def _library_call(method: Callable[Concatenate[Library, P], R]) -> Callable[Conc
 
 
 class AsyncSession:
-    """A LiveSession whose methods are awaited; `sync` is the one underneath."""
+    """A LiveSession whose methods are awaited; `sync` is that LiveSession."""
 
     def __init__(self, sync: LiveSession) -> None:
         self.sync = sync
@@ -103,7 +106,7 @@ class AsyncSession:
     put_blob = _session_call(LiveSession.put_blob)
     set_scope = _session_call(LiveSession.set_scope)
     use_preset = _session_call(LiveSession.use_preset)
-    override = _session_call(LiveSession.override)
+    set_overrides = _session_call(LiveSession.set_overrides)
     finish_task = _session_call(LiveSession.finish_task)
     fork = _session_call(LiveSession.fork)
     switch = _session_call(LiveSession.switch)
@@ -122,8 +125,31 @@ class AsyncSession:
         await _finish(partial(self.sync.__exit__, kind, error, trace))
 
 
+class SessionOpening:
+    """A session that is being opened: `await` it, or use it in `async with`."""
+
+    def __init__(self, call: Callable[[], LiveSession]) -> None:
+        self._opening = self._open(call)
+
+    @staticmethod
+    async def _open(call: Callable[[], LiveSession]) -> AsyncSession:
+        return AsyncSession(await _finish(call, on_cancel=LiveSession.release))
+
+    def __await__(self) -> Generator[object, None, AsyncSession]:
+        return self._opening.__await__()
+
+    async def __aenter__(self) -> AsyncSession:
+        self._session = await self
+        return self._session
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._session.__aexit__(kind, error, trace)
+
+
 class AsyncLibrary:
-    """A Library whose methods are awaited; `sync` is the one underneath."""
+    """A Library whose methods are awaited; `sync` is that Library."""
 
     def __init__(self, sync: Library) -> None:
         self.sync = sync
@@ -132,6 +158,7 @@ class AsyncLibrary:
     overview = _library_call(Library.overview)
     tail = _library_call(Library.tail)
     list = _library_call(Library.list)
+    search = _library_call(Library.search)
     resolve = _library_call(Library.resolve)
     discard = _library_call(Library.discard)
     delete = _library_call(Library.delete)
@@ -145,7 +172,7 @@ class AsyncLibrary:
     recover = _library_call(Library.recover)
     close = _library_call(Library.close)
 
-    async def create(
+    def create(
         self,
         *,
         agent: str = "",
@@ -153,19 +180,20 @@ class AsyncLibrary:
         tags: Iterable[str] = (),
         id: str | None = None,
         extra: JsonObject | None = None,
-    ) -> AsyncSession:
-        call = partial(self.sync.create, agent=agent, title=title, tags=tags, id=id, extra=extra)
-        return AsyncSession(await _finish(call))
+    ) -> SessionOpening:
+        """Like `Library.create`."""
+        return SessionOpening(partial(self.sync.create, agent=agent, title=title, tags=tags, id=id, extra=extra))
 
-    async def open(self, id: str, *, timeout_seconds: float = WAIT_SECONDS) -> AsyncSession:
-        return AsyncSession(await _finish(partial(self.sync.open, id, timeout_seconds=timeout_seconds)))
+    def open(self, id: str, *, timeout_seconds: float = WAIT_SECONDS) -> SessionOpening:
+        """Like `Library.open`."""
+        return SessionOpening(partial(self.sync.open, id, timeout_seconds=timeout_seconds))
 
-    async def resume(self, id: str, *, override: bool = False, timeout_seconds: float = WAIT_SECONDS) -> AsyncSession:
-        call = partial(self.sync.resume, id, override=override, timeout_seconds=timeout_seconds)
-        return AsyncSession(await _finish(call))
+    def resume(self, id: str, *, force: bool = False, timeout_seconds: float = WAIT_SECONDS) -> SessionOpening:
+        """Like `Library.resume`."""
+        return SessionOpening(partial(self.sync.resume, id, force=force, timeout_seconds=timeout_seconds))
 
     async def follow(self, id: str, *, after: int | None = None, poll_seconds: float = 0.1) -> AsyncIterator[Event]:
-        """Every event beyond `after`, as other processes record them; the wait between looks is this loop's own."""
+        """Like `Library.follow`; between polls the event loop is free."""
         follower = await _finish(partial(self.sync.follower, id, after=after))
         while (events := await _finish(follower.poll)) is not None:
             for event in events:
@@ -182,7 +210,11 @@ class AsyncLibrary:
 
 
 def open(
-    url: str, *, durability: Durability = Durability.SYNCED, clock: Callable[[], datetime] = utc_now
+    url: str | None = None, *, durability: Durability = Durability.SYNCED, clock: Callable[[], datetime] = utc_now
 ) -> AsyncLibrary:
-    """As segue.open, for async callers."""
+    """Like `segue.open`, for async callers."""
     return AsyncLibrary(open_library(url, durability=durability, clock=clock))
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -3,19 +3,25 @@
 SegueError
 ├── UsageError                 fix the call
 │   ├── InvalidIdError
-│   └── TransitionError
+│   ├── TransitionError
+│   └── UntrustedError
 ├── NotFoundError              ask for another
+│   ├── SessionNotFoundError
+│   ├── NotInTrashError
 │   └── AmbiguousIdError
-├── ConflictError              re-read and retry
+├── ConflictError              read again and retry
 │   ├── SessionExistsError
 │   └── SessionLockedError
 ├── DamagedError               stop and repair
-├── StorageError               the operator's problem
+├── StorageError               check the machine
 │   ├── DiskFullError
 │   ├── ReadOnlyError
 │   ├── TooLargeError
 │   └── WriterStoppedError
-└── MissingExtraError          install something
+└── MissingExtraError          install a package
+
+An error carries its facts as fields. Its `hint` is advice that is true for every caller, so it names no command: a
+command line has its own words for it (`segue.console.error_messages`).
 """
 
 from __future__ import annotations
@@ -26,12 +32,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+_SHOWN_IDS = 8
+_SHOWN_CHARACTERS = 40
+
 
 class Damage(NamedTuple):
-    """One place of a session that cannot be believed, and why."""
+    """One place of a session that cannot be trusted, and why."""
 
     place: str
-    """Where: a file name with a line, as a person would look it up."""
+    """A file name, with a line where there is one."""
     reason: str
     line: int = 0
     """1-based; 0 where the damage has no line."""
@@ -43,7 +52,7 @@ class Damage(NamedTuple):
 
 
 def unforeseen(error: Exception, place: str) -> Damage:
-    """What nobody foresaw, as the damage of the session that it came of. Where it came up, the log of `segue` tells."""
+    """Report an unexpected exception as damage of the session that caused it; the log `segue` has the traceback."""
     import logging  # hardly ever needed
 
     logging.getLogger("segue").debug("%s cannot be read", place, exc_info=error)
@@ -51,7 +60,7 @@ def unforeseen(error: Exception, place: str) -> Damage:
 
 
 class SegueError(Exception):
-    """Anything Segue raises on purpose: what happened and where (the text), and what to do next (the hint)."""
+    """The base of all errors that Segue raises: the text says what happened and where, `hint` what to do next."""
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)
@@ -59,14 +68,14 @@ class SegueError(Exception):
 
 
 class UsageError(SegueError):
-    """The call itself is wrong, and would be wrong again."""
+    """The call itself is wrong, and would fail again."""
 
 
 class InvalidIdError(UsageError):
-    """A text that cannot be the name of a session or a branch."""
+    """The text cannot be the name of a session or a branch."""
 
     def __init__(self, text: str, *, what: str = "session id") -> None:
-        shown = text if len(text) <= 40 else f"{text[:37]}…"  # noqa: PLR2004 - what fits on a line
+        shown = text if len(text) <= _SHOWN_CHARACTERS else f"{text[: _SHOWN_CHARACTERS - 3]}…"
         super().__init__(
             f"invalid {what} {shown!r}",
             hint="use 1 to 128 letters, digits, '.', '_' or '-', beginning with a letter or digit",
@@ -75,13 +84,28 @@ class InvalidIdError(UsageError):
 
 
 class TransitionError(UsageError):
-    """A status that cannot follow the present one."""
+    """The session cannot change from its current status to the one asked for."""
 
-    def __init__(self, session_id: str, current: str, wanted: str, *, hint: str) -> None:
+    def __init__(self, session_id: str, current: str, wanted: str, *, allowed: Sequence[str] = ()) -> None:
+        hint = f"from {current} it can become {', '.join(allowed)}" if allowed else "resume it with force first"
         super().__init__(f"session {session_id} is {current} and cannot become {wanted}", hint=hint)
         self.session_id = session_id
         self.current = current
         self.wanted = wanted
+        self.allowed = tuple(allowed)
+
+
+class UntrustedError(UsageError):
+    """The session asks for something that this user has neither set nor agreed to on this machine."""
+
+    def __init__(self, message: str, *, session_id: str, store: str = "", agent: str = "") -> None:
+        hint = "name the agent yourself, or agree to what it asks for" if agent else "agree to it, or replace it"
+        super().__init__(message, hint=hint)
+        self.session_id = session_id
+        self.store = store
+        """The URL of its store; empty where it is not known."""
+        self.agent = agent
+        """The agent that it asks for; empty where it is about something else."""
 
 
 class NotFoundError(SegueError):
@@ -92,20 +116,41 @@ class NotFoundError(SegueError):
             hint = f"did you mean {' or '.join(near)}?"
         super().__init__(message, hint=hint)
         self.near = tuple(near)
+        """Names that are spelled similarly."""
+
+
+class SessionNotFoundError(NotFoundError):
+    """The store has no session with this id."""
+
+    def __init__(self, session_id: str, place: str, *, near: Sequence[str] = (), message: str = "") -> None:
+        super().__init__(message or f"there is no session {session_id} in {place}", near=near)
+        self.session_id = session_id
+        self.place = place
+        """The URL or the folder of the store."""
+
+
+class NotInTrashError(NotFoundError):
+    """The trash of the store has no session with this id or key."""
+
+    def __init__(self, session_id: str, store: str) -> None:
+        super().__init__(f"{session_id} is not in the trash of {store}")
+        self.session_id = session_id
+        self.store = store
 
 
 class AmbiguousIdError(NotFoundError):
-    """A prefix that several sessions share."""
+    """Several sessions share this prefix."""
 
     def __init__(self, prefix: str, candidates: Sequence[str]) -> None:
-        shown = ", ".join(candidates[:8]) + (f" and {len(candidates) - 8} more" if len(candidates) > 8 else "")  # noqa: PLR2004
+        more = len(candidates) - _SHOWN_IDS
+        shown = ", ".join(candidates[:_SHOWN_IDS]) + (f" and {more} more" if more > 0 else "")
         super().__init__(f"{prefix!r} could be any of {len(candidates)} sessions: {shown}", hint="type more of the id")
         self.prefix = prefix
         self.candidates = tuple(candidates)
 
 
 class ConflictError(SegueError):
-    """Somebody else changed what the call relied on."""
+    """Another process or program changed what the call relied on."""
 
 
 class SessionExistsError(ConflictError):
@@ -117,14 +162,14 @@ class SessionExistsError(ConflictError):
 
 
 class SessionLockedError(ConflictError):
-    """Another writer is alive in this session."""
+    """Another process is writing the session."""
 
     def __init__(self, session_id: str, *, pid: int | None, host: str | None, since: datetime | None) -> None:
         who = f"process {pid} on {host}" if pid is not None else "another process"
         when = f" since {since:%Y-%m-%d %H:%M:%S} UTC" if since is not None else ""
         super().__init__(
             f"session {session_id} is in use by {who}{when}",
-            hint="wait for it, or fork the session; reading it is possible at any time",
+            hint="wait until it is released; reading works at any time (a fork needs the same lock)",
         )
         self.session_id = session_id
         self.pid = pid
@@ -133,21 +178,21 @@ class SessionLockedError(ConflictError):
 
 
 class DamagedError(SegueError):
-    """What is stored does not agree with itself; nothing was changed."""
+    """What is stored contradicts itself; nothing was changed."""
 
     def __init__(self, session_id: str, damages: Sequence[Damage]) -> None:
         first, more = damages[0], len(damages) - 1
         also = f" (and {more} more place{'s' if more > 1 else ''})" if more else ""
         super().__init__(
             f"session {session_id} is damaged at {first}{also}",
-            hint=f"segue verify {session_id} shows every place; segue recover {session_id} salvages the rest",
+            hint="verify it to see every place; recover it to salvage the rest",
         )
         self.session_id = session_id
         self.damages = tuple(damages)
 
 
 class StorageError(SegueError):
-    """The machine would not do what was asked of it."""
+    """The operating system failed to read or write."""
 
     def __init__(self, message: str, *, hint: str = "", path: str = "", errno: int | None = None) -> None:
         super().__init__(message, hint=hint)
@@ -156,7 +201,7 @@ class StorageError(SegueError):
 
 
 class DiskFullError(StorageError):
-    """No room. Nothing acknowledged was changed; writing goes on when there is room."""
+    """The disk is full. Nothing acknowledged was changed; writing continues when there is room."""
 
 
 class ReadOnlyError(StorageError):
@@ -164,15 +209,15 @@ class ReadOnlyError(StorageError):
 
 
 class TooLargeError(StorageError):
-    """There is more of it than is read: a mistake, or made to fill the memory of whoever opens it."""
+    """It is larger than what is read: by mistake, or made to fill the memory of its reader."""
 
 
 class WriterStoppedError(StorageError):
-    """This writer met an I/O error and takes nothing more, so that no later receipt hides it."""
+    """This writer met an I/O error and accepts nothing more, so that no later receipt hides it."""
 
 
 class MissingExtraError(SegueError):
-    """An optional part is not installed."""
+    """An optional package is not installed."""
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} is not installed", hint=f"pip install 'segue[{extra}]'")

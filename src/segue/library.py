@@ -1,4 +1,4 @@
-"""Many sessions: create, find, list, follow, clean."""
+"""Many sessions: create, find, list, search, follow, clean."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
@@ -18,71 +18,96 @@ from segue.errors import (
     AmbiguousIdError,
     ConflictError,
     NotFoundError,
+    NotInTrashError,
     SegueError,
     SessionExistsError,
     SessionLockedError,
+    SessionNotFoundError,
     UsageError,
 )
-from segue.follow import Follower
 from segue.ids import check_id
 from segue.model import Event, Head, Metadata, Overview, Turn, Unknown, last_activity, own_turn_ranges
 from segue.registry import open_store
 from segue.session import LiveSession
 from segue.store import FORMAT_VERSION, WAIT_SECONDS, Durability
+from segue.user_folders import cache_folder, default_store_url
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
     from types import TracebackType
     from typing import Self
 
+    from segue.durable.folder import Folder
+    from segue.index import SearchHit
     from segue.model import JsonObject, Session, Status
     from segue.store import Examination, Recovery, Store, Trash, Trashed, Writer
 
 PINNED = "pinned"
 """The tag of a session that is never cleaned."""
 
-_TRIES = 20
-_READINGS = 16
+_ID_ATTEMPTS = 20
+_STREAMED_BRANCHES = 16
+"""With more branches than this, reading all turns into memory costs less than reading the session once per branch."""
 
 
 def open(
-    url: str,
+    url: str | None = None,
     *,
     durability: Durability = Durability.SYNCED,
     clock: Callable[[], datetime] = utc_now,
 ) -> Library:
-    """A library over the store that the URL names. Nothing is created or written until a session is."""
+    """Open the store that the URL names, or the user's own. Nothing is created until the first session is.
+
+    The user's own store is the one of the `segue` command: `SEGUE_STORE`, else a journal in the user's state folder.
+    """
+    url = default_store_url() if url is None else url
     scheme, colon, path = url.partition(":")
     if path.startswith("~"):
         url = f"{scheme}{colon}{Path(path).expanduser()}"
-    return Library(open_store(url, clock=clock, durability=durability), clock=clock)
+    store = open_store(url, clock=clock, durability=durability)
+    return Library(store, clock=clock, index_folder=cache_folder)
 
 
 class Cleaned(Struct, frozen=True, kw_only=True):
-    """What cleaning did, or would do."""
+    """The result of a cleaning, or of its dry run."""
 
     removed: tuple[Head, ...]
     kept: tuple[tuple[Head, str], ...]
-    """Sessions that are old enough and stay all the same, each with the reason."""
+    """Sessions that are old enough but were not removed, each with the reason."""
+
+
+class SearchResult(Struct, frozen=True, kw_only=True):
+    """A session that matches a search, with its best match."""
+
+    session_id: str
+    title: str
+    kind: Literal["title", "summary", "turn", "decision", "learning"]
+    """What the match is in."""
+    snippet: str
+    """The text around the match, shortened."""
+    turn: Turn | None
+    """The turn of the match, where it is in one."""
+    matches: int
+    """The number of matches in the session."""
 
 
 class StreamedSession(Struct, frozen=True):
-    """A session that was found sound, and whose turns are read as they are asked for: it may be larger than memory."""
+    """An undamaged session whose turns are read one by one: it may be larger than memory."""
 
     overview: Overview
     unknown: tuple[Unknown, ...]
     _read: Callable[[], Iterator[Event]]
 
     def path(self, branch: str) -> Iterator[Turn]:
-        """As `Session.path`; what was recorded since is left out."""
+        """Like `Session.path`; turns that were recorded since then are left out."""
         wanted = own_turn_ranges(self.overview, branch)
         return self._turns({name: high for name, (_, high) in wanted.items()})
 
     @property
     def own_turns(self) -> dict[str, Iterator[Turn]]:
-        """As `Session.own_turns`. Each branch is one reading of the whole; where there are many, memory is cheaper."""
+        """Like `Session.own_turns`. The session is read once per branch, or at once if there are many branches."""
         own = {name: one.own for name, one in self.overview.branches.items() if one.own}
-        if len(own) <= _READINGS:
+        if len(own) <= _STREAMED_BRANCHES:
             return {name: self._turns({name: count}) for name, count in own.items()}
         found: dict[str, list[Turn]] = {name: [] for name in own}
         for turn in self._turns(own):
@@ -97,11 +122,35 @@ class StreamedSession(Struct, frozen=True):
                 yield event
 
 
-class Library:
-    """The sessions of one store. Ids may be shortened to any unique prefix, except where something is deleted.
+class Follower:
+    """Reads the events that other processes have added to a session since the last poll. It never waits."""
 
-    `forget` is called with this library and an id before a session is deleted for good, and removes what else the
-    machine remembers of it.
+    def __init__(self, store: Store, session_id: str, after: int | None) -> None:
+        self._store = store
+        self._session_id = session_id
+        self._after = store.overview(session_id).seq if after is None else after
+        self._revision = ""
+
+    def poll(self) -> list[Event] | None:
+        """The events recorded since the last poll, in order; None once the session is gone."""
+        try:
+            revision = self._store.revision(self._session_id)
+            if revision == self._revision:
+                return []
+            events = list(self._store.read(self._session_id, after=self._after))
+        except NotFoundError:
+            return None
+        self._revision = revision
+        if events:
+            self._after = events[-1].seq
+        return events
+
+
+class Library:
+    """The sessions of one store. Ids may be shortened to any unique prefix, except to delete a session.
+
+    `forget` is called with this library and an id before a session is deleted for good; it removes the session's
+    traces outside the store. `index_folder` gives the folder in which `search` looks for an index.
     """
 
     def __init__(
@@ -110,10 +159,12 @@ class Library:
         *,
         clock: Callable[[], datetime] = utc_now,
         forget: Callable[[Library, str], None] = lambda _library, _id: None,
+        index_folder: Callable[[], Folder | None] = lambda: None,
     ) -> None:
         self.store = store
         self._clock = clock
         self._forget = forget
+        self._index_folder = index_folder
 
     def __repr__(self) -> str:
         return f"<Library {self.store.url}>"
@@ -127,12 +178,12 @@ class Library:
         id: str | None = None,
         extra: JsonObject | None = None,
     ) -> LiveSession:
-        """A new, active session, and its writer. Without an `id` the store makes one, mostly of the agent's name.
+        """Create an active session and become its writer. Without an `id` the store makes one from the agent's name.
 
-        `extra` are fields of the caller's own, kept beside those that every session has.
+        `extra` holds the caller's own fields; they are stored with those that every session has.
         """
         now = self._clock()
-        for _ in range(_TRIES):
+        for _ in range(_ID_ATTEMPTS):
             session_id = check_id(id) if id is not None else self.store.new_id(agent or title, now, os.urandom(16))
             metadata = Metadata(
                 session_id=session_id,
@@ -152,39 +203,40 @@ class Library:
                     raise
                 continue
             return self._live(writer, created=True)
-        raise ConflictError(f"could not find a free id for {agent or title or 'a session'}", hint="give one")
+        raise ConflictError(f"could not find a free id for {agent or title or 'a session'}", hint="choose one")
 
     def open(self, id: str, *, timeout_seconds: float = WAIT_SECONDS) -> LiveSession:
-        """Become the writer of a session as it is; its status stays."""
+        """Become the writer of a session. Its status does not change."""
         writer = self.store.open(self.resolve(id), timeout_seconds=timeout_seconds)
         return self._live(writer)
 
-    def resume(self, id: str, *, override: bool = False, timeout_seconds: float = WAIT_SECONDS) -> LiveSession:
-        """Become the writer of a session and make it active. A completed one only with `override`."""
+    def resume(self, id: str, *, force: bool = False, timeout_seconds: float = WAIT_SECONDS) -> LiveSession:
+        """Become the writer of a session and make it active. A completed session needs `force`."""
         session = self.open(id, timeout_seconds=timeout_seconds)
         try:
-            session.resume(override=override)
+            session.resume(force=force)
         except BaseException:
             session.release()
             raise
         return session
 
     def load(self, id: str) -> Session:
-        """The whole session, read only; takes no lock and never waits."""
+        """The whole session, read only. It takes no lock and never waits."""
         return self.store.load(self.resolve(id))
 
     def stream(self, id: str) -> StreamedSession:
-        """As `load`, without the turns. All of it is read once, so that DamagedError comes before anything is told."""
+        """Like `load`, but the turns are read later. The session is read once first, to raise DamagedError early."""
         name = self.resolve(id)
         overview = self.store.overview(name)
         unknown = tuple(event for event in self.store.read(name) if isinstance(event, Unknown))
         return StreamedSession(overview, unknown, lambda: self.store.read(name))
 
     def overview(self, id: str) -> Overview:
-        """Everything but the turns, read only, however long the conversation is."""
+        """Everything but the turns, read only, at a cost that does not grow with the conversation."""
         return self.store.overview(self.resolve(id))
 
     def tail(self, id: str, count: int, *, branch: str | None = None) -> tuple[Turn, ...]:
+        """The last turns of a branch, or of the active one, oldest first."""
         return self.store.tail(self.resolve(id), count, branch=branch)
 
     def list(
@@ -196,9 +248,9 @@ class Library:
         since: datetime | None = None,
         limit: int | None = None,
     ) -> list[Head]:
-        """What matches every filter, the last active first.
+        """The sessions that match every filter, the last active first.
 
-        Unreadable sessions match as long as no filter asks what they hold.
+        A session that cannot be read matches unless a filter needs its content.
         """
         chosen: Iterable[Head] = self.store.heads()
         if agent is not None:
@@ -212,8 +264,34 @@ class Library:
         ordered = sorted(chosen, key=lambda head: head.updated_at.timestamp(), reverse=True)
         return ordered if limit is None else ordered[:limit]
 
+    def search(
+        self,
+        text: str,
+        *,
+        agent: str | None = None,
+        status: Status | None = None,
+        tag: str | None = None,
+        since: datetime | None = None,
+        branch: str | None = None,
+        limit: int | None = 20,
+    ) -> tuple[SearchResult, ...]:
+        """The sessions in which all words occur in the same turn, title, summary, decision or learning; best first.
+
+        Quote a phrase to match it exactly; `word*` matches a prefix. Where the `segue` command has made its index,
+        the search uses and updates it; otherwise it reads all sessions into memory and creates no file.
+        """
+        from segue.index import Filters, Index, StoreSource, has_index
+
+        folder = self._index_folder() if self.store.capabilities.shared else None
+        source = StoreSource(self.store)
+        filters = Filters(sources=(source.name,), agent=agent, status=status, tag=tag, since=since, branch=branch)
+        with Index(folder if folder is not None and has_index(folder) else None) as index:
+            for _, error in index.refresh([source]).failed:
+                raise error
+            return tuple(self._search_result(hit) for hit in index.search(text, filters, limit=limit))
+
     def resolve(self, id: str) -> str:
-        """The one session that this id, or this beginning of an id, names."""
+        """The id of the one session that this id, or this prefix of an id, names."""
         check_id(id)
         with suppress(NotFoundError):
             self.store.revision(id)
@@ -225,29 +303,30 @@ class Library:
         if matches:
             raise AmbiguousIdError(id, matches)
         near = difflib.get_close_matches(id, ids, n=3, cutoff=0.6)
-        raise NotFoundError(
-            f"there is no session {id} in {self.store.url}", near=near, hint="" if near else "segue list shows all"
-        )
+        raise SessionNotFoundError(id, self.store.url, near=near)
 
     def follow(self, id: str, *, after: int | None = None, poll_seconds: float = 0.1) -> Iterator[Event]:
-        """Every event beyond `after` (beyond those there are now), as others record them, while the session exists."""
+        """Yield the events after `after` (by default: the new ones) as other processes record them.
+
+        It ends when the session is deleted.
+        """
         follower = self.follower(id, after=after)
         while (events := follower.poll()) is not None:
             yield from events
             time.sleep(poll_seconds)
 
     def follower(self, id: str, *, after: int | None = None) -> Follower:
-        """What `follow` waits with, for callers that wait in their own way."""
+        """Like `follow`, for callers that wait between polls in their own way."""
         return Follower(self.store, self.resolve(id), after)
 
     def discard(self, id: str, *, revision: str | None = None) -> str:
-        """Move exactly the session with this id to the trash, never one in use; what it is called there."""
+        """Move the session with exactly this id to the trash, unless it is in use; its key in the trash."""
         return self._trash.put(check_id(id), revision=revision)
 
     def delete(self, id: str, *, revision: str | None = None) -> None:
-        """Remove exactly the session with this id for good, never one that merely begins so, never one in use.
+        """Delete the session with exactly this id for good, unless it is in use.
 
-        What is in the trash stays there. Where a crash cut it short, calling it again removes the rest.
+        The trash is not touched. If a crash interrupts the deletion, calling it again removes the rest.
         """
         owner = self.store.owner(check_id(id))
         if owner is not None:
@@ -256,16 +335,16 @@ class Library:
         self.store.delete(id, revision=revision)
 
     def has_remains(self, id: str) -> bool:
-        """Whether there is anything of exactly this session, and be it only what a cut-off deletion left."""
+        """Whether there is anything left of exactly this session, even after an interrupted deletion."""
         return self.store.has_remains(check_id(id))
 
     def trashed(self) -> tuple[Trashed, ...]:
-        """What is in the trash, the last deleted first; nothing where the store has none."""
+        """The sessions in the trash, the last deleted first; none where the store has no trash."""
         found = self.store.trash.entries() if self.store.trash is not None else ()
         return tuple(sorted(found, key=lambda entry: (entry.deleted_at, entry.key), reverse=True))
 
     def find_trashed(self, id: str) -> Trashed:
-        """What a key, an id or the beginning of an id names in the trash; of several with one id the last deleted."""
+        """The session in the trash with this key, id or prefix; of several with one id, the last deleted."""
         entries = self.trashed()
         chosen = [entry for entry in entries if entry.key == id] or [entry for entry in entries if entry.head.id == id]
         if chosen:
@@ -275,15 +354,15 @@ class Library:
         if len(names) > 1:
             raise AmbiguousIdError(id, names)
         if not begun:
-            raise NotFoundError(f"{id} is not in the trash of {self.store.url}", hint="segue trash list shows what is")
+            raise NotInTrashError(id, self.store.url)
         return begun[0]
 
     def restore(self, id: str) -> str:
-        """Put a session back from the trash, as it was; its id. SessionExistsError if there is another one by now."""
+        """Restore a session from the trash; its id. SessionExistsError if the id has been taken since."""
         return self._trash.restore(self.find_trashed(id).key)
 
     def erase(self, entry: Trashed) -> None:
-        """Delete what is in the trash for good."""
+        """Delete a session in the trash for good."""
         if not self._exists(entry.head.id):
             self._forget(self, entry.head.id)
         self._trash.erase(entry.key)
@@ -296,9 +375,9 @@ class Library:
         for_good: bool = False,
         dry_run: bool = False,
     ) -> Cleaned:
-        """Move to the trash what has seen no activity for that long; where the store has none, delete it for good.
+        """Move sessions without activity for that long to the trash; if the store has none, delete them for good.
 
-        Never what is in use, pinned, or cannot be read; and none but those in `only`, if that is given.
+        Sessions that are in use, pinned or unreadable stay. With `only`, all others stay as well.
         """
         if older_than <= timedelta(0):
             raise UsageError("cleaning needs an age", hint="as in 30d")
@@ -316,7 +395,7 @@ class Library:
                     else:
                         self.discard(head.id, revision=revision)
             except NotFoundError:
-                continue  # somebody else removed it
+                continue  # another process removed it
             except SegueError as error:
                 reason = str(error)
             if reason:
@@ -329,11 +408,11 @@ class Library:
         return Cleaned(removed=tuple(removed), kept=tuple(kept))
 
     def verify(self, id: str) -> Examination:
-        """Read every byte of a session: what can be read, and every damage with its place."""
+        """Read every byte of a session and report what can be read, and every damage with its place."""
         return self.store.examine(self.resolve(id))
 
     def recover(self, id: str) -> Recovery:
-        """Salvage a damaged session; the original is kept beside it."""
+        """Salvage a damaged session; the original is saved next to it."""
         return self.store.recover(self.resolve(id))
 
     def close(self) -> None:
@@ -347,8 +426,22 @@ class Library:
     ) -> None:
         self.close()
 
+    def _search_result(self, hit: SearchHit) -> SearchResult:
+        turn = None
+        if hit.kind == "turn":
+            with suppress(SegueError):  # deleted or damaged since
+                turn = next(iter(self.store.read(hit.entry.id, after=hit.seq - 1)), None)
+        return SearchResult(
+            session_id=hit.entry.id,
+            title=hit.entry.title,
+            kind=hit.kind,
+            snippet="".join(text for text, _ in hit.snippet),
+            turn=turn if isinstance(turn, Turn) else None,
+            matches=hit.matches,
+        )
+
     def _live(self, writer: Writer, *, created: bool = False) -> LiveSession:
-        """The object people hold; a tool whose sessions do more gives one of its own kind."""
+        """Wrap a writer; a dialect returns its own subclass here."""
         return LiveSession(self.store, writer, self._clock, created=created)
 
     @property
@@ -365,7 +458,7 @@ class Library:
         return True
 
     def _why_kept(self, head: Head, limit: datetime) -> tuple[str, str]:
-        """Why an old session must stay, empty if nothing speaks against it; and the revision of which that is true."""
+        """The reason why an old session must stay, or an empty text; and the revision for which that is true."""
         if head.damage:
             return f"it cannot be read ({head.damage})", ""
         if PINNED in head.tags:

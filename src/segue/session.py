@@ -1,4 +1,4 @@
-"""One session, open for writing: the object people hold."""
+"""One session, open for writing."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from segue.model import (
     TitleChanged,
     Turn,
     check_transition,
+    own_turn_ranges,
 )
 from segue.store import Receipt
 
@@ -44,7 +45,7 @@ class _Stamp(TypedDict):
 
 
 class LiveSession:
-    """The one writer of a session, until it is closed. Whatever a method records is durable when the method returns."""
+    """The one writer of a session, until it is closed. What a method records is durable when the method returns."""
 
     def __init__(self, store: Store, writer: Writer, clock: Callable[[], datetime], *, created: bool = False) -> None:
         self._store = store
@@ -52,9 +53,9 @@ class LiveSession:
         self._clock = clock
         self._whole: Session | None = None  # as of the seq it carries
         self._open = True
-        self._prefix = os.urandom(6).hex()  # of the ids made here: unique as a whole, and cheap one by one
+        self._prefix = os.urandom(6).hex()  # of the ids made here: unique, and cheap to extend by a number
         self._numbers = count(1)
-        # Nobody but a writer that died leaves an active session without an owner. It is recorded with our first event.
+        # Only a writer that died leaves an active session without an owner. It is recorded with our first event.
         self._was_interrupted = not created and writer.overview.status == "active"
 
     def __repr__(self) -> str:
@@ -62,7 +63,7 @@ class LiveSession:
 
     @property
     def store(self) -> Store:
-        """Where it is kept."""
+        """The store of the session."""
         return self._store
 
     @property
@@ -92,7 +93,7 @@ class LiveSession:
 
     @property
     def turns(self) -> tuple[Turn, ...]:
-        """The active branch from its first turn on. For long conversations `tail` is enough, and costs less."""
+        """All turns of the active branch. In a long conversation, `tail` costs less."""
         if self._whole is None or self._whole.seq != self.overview.seq:
             self._whole = self._store.load(self.id)
         return self._whole.turns
@@ -102,9 +103,9 @@ class LiveSession:
         return self._store.tail(self.id, count, branch=self.branch)
 
     def first(self, count: int) -> tuple[Turn, ...]:
-        """The first turns of the active branch, at the cost of reading up to the last of them."""
+        """The first turns of the active branch. Reading stops after the last of them."""
         overview = self.overview
-        wanted = _own_limits(overview)
+        wanted = {name: high for name, (_, high) in own_turn_ranges(overview, overview.branch).items()}
         found: list[Turn] = []
         for event in self._store.read(self.id) if count > 0 else ():
             if isinstance(event, Turn) and wanted.get(event.branch, 0) > 0:
@@ -119,7 +120,7 @@ class LiveSession:
         return self._store.get_blob(self.id, name)
 
     def put_blob(self, data: bytes) -> str:
-        """Keep bytes beside the session, once; the `sha256:…` name by which an event can refer to them."""
+        """Store bytes with the session, once; the `sha256:…` name by which an event can refer to them."""
         return self._writer.put_blob(data)
 
     def add(
@@ -136,7 +137,7 @@ class LiveSession:
         id: str | None = None,
         timestamp: datetime | None = None,
     ) -> Receipt:
-        """Record a turn on the active branch. With an `id` of your own, doing it again is doing it once."""
+        """Record a turn on the active branch. With an `id` of your own, a repeated call records nothing more."""
         turn = Turn(
             role=role,
             content=content if not isinstance(content, str) or content.isascii() else _joined(content),
@@ -153,7 +154,7 @@ class LiveSession:
         return self._append(turn, ids_are_new=id is None)
 
     def record(self, *events: Event) -> Receipt:
-        """Record events made elsewhere: all or none; those whose ids are recorded already count as done."""
+        """Record events made elsewhere, all or none. Events whose ids are already recorded are not recorded again."""
         return self._append(*events, ids_are_new=False)
 
     def rename(self, title: str) -> Receipt:
@@ -177,7 +178,7 @@ class LiveSession:
         return self._record(Pattern(name=name, description=description, **self._stamp()))
 
     def attach(self, path: str, data: bytes) -> Receipt:
-        """Keep a file that the user gave as context: its bytes as a blob, its path and hash as an event."""
+        """Store a file that the user gave as context: its bytes as a blob, its path and hash as an event."""
         name = self._writer.put_blob(data)
         return self._record(Attachment(path=path, hash=name, size_bytes=len(data), **self._stamp()))
 
@@ -187,15 +188,15 @@ class LiveSession:
     def use_preset(self, name: str, *, hash: str = "") -> Receipt:
         return self._record(PresetChosen(name=name, hash=hash, **self._stamp()))
 
-    def override(self, values: Mapping[str, object]) -> Receipt:
-        """Say which settings differ from the preset from now on: these and no others."""
+    def set_overrides(self, values: Mapping[str, object]) -> Receipt:
+        """Set which settings differ from the preset from now on. They replace all earlier ones."""
         return self._record(OverridesChanged(values=dict(values), **self._stamp()))
 
     def finish_task(self, task_id: str, *, story_id: str | None = None) -> Receipt:
         return self._record(TaskDone(task_id=task_id, story_id=story_id, **self._stamp()))
 
     def fork(self, *, at: int | None = None, name: str | None = None, switch: bool = True) -> str:
-        """Begin a branch that shares the first `at` turns of the active one (or all), and go on in it; its name."""
+        """Create a branch that shares the first `at` turns of the active one (or all) and switch to it; its name."""
         overview = self.overview
         at = overview.turn_count if at is None else at
         if not isinstance(at, int) or at < 0:
@@ -205,7 +206,7 @@ class LiveSession:
         return name
 
     def switch(self, branch: str) -> None:
-        """Go on in another branch."""
+        """Continue in another branch."""
         self.overview.get_branch(branch)
         if branch != self.branch:
             self._record(BranchSwitched(branch=branch, **self._stamp()))
@@ -216,12 +217,12 @@ class LiveSession:
     def complete(self) -> None:
         self._become("completed")
 
-    def resume(self, *, override: bool = False) -> None:
-        """Make it active. A completed session only when told so by `override`."""
-        self._become("active", override=override)
+    def resume(self, *, force: bool = False) -> None:
+        """Make it active. A completed session needs `force`."""
+        self._become("active", force=force)
 
     def close(self) -> None:
-        """Leave cleanly: an active session becomes paused, and the lock is released. Closing twice is closing once."""
+        """Pause the session if it is active, and release its lock. A second call does nothing."""
         if self._open:
             self._open = False
             try:
@@ -231,7 +232,7 @@ class LiveSession:
                 self._writer.close()
 
     def release(self) -> None:
-        """Let go of the session without a word: no status is recorded."""
+        """Release the lock without recording a status."""
         self._open = False
         self._writer.close()
 
@@ -244,10 +245,10 @@ class LiveSession:
         if kind is None:
             self.close()
         else:
-            self.release()  # whoever reads it next will see that it was interrupted
+            self.release()  # the session reads as interrupted from now on
 
-    def _become(self, status: Status, *, override: bool = False) -> None:
-        check_transition(self.id, self.status, status, override=override)
+    def _become(self, status: Status, *, force: bool = False) -> None:
+        check_transition(self.id, self.status, status, force=force)
         if status != self.status:
             self._record(StatusChanged(status=status, **self._stamp()))
 
@@ -271,24 +272,12 @@ class LiveSession:
 
 
 def _joined(text: str) -> str:
-    """Halves of a character that arrived apart, put together: that is how every reader of JSON will see them."""
+    """Join surrogate halves that arrived apart, as every reader of JSON does."""
     try:
         text.encode()
     except UnicodeEncodeError:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
-    return text  # no halves in it
-
-
-def _own_limits(overview: Overview) -> dict[str, int]:
-    """How many of the turns that each branch added lie on the way to the end of the active one."""
-    limits: dict[str, int] = {}
-    branch, upto = overview.branches[overview.branch], overview.turn_count
-    while True:
-        limits[branch.name] = max(0, upto - branch.at)
-        if branch.parent not in overview.branches:
-            return limits
-        upto = min(upto, branch.at)
-        branch = overview.branches[branch.parent]
+    return text  # it has none
 
 
 def _free_name(overview: Overview) -> str:

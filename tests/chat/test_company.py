@@ -39,7 +39,7 @@ def session(*, preset: str = "", **overrides: str) -> LiveSession:
     live = segue.open("memory:").create()
     if preset:
         live.use_preset(preset)
-    live.override(overrides)
+    live.set_overrides(overrides)
     return live
 
 

@@ -98,7 +98,7 @@ def test_the_preset_is_sent_and_the_session_says_which_one_it_was(library: Libra
 
 
 def test_a_setting_of_the_session_wins_over_that_of_the_preset(session: LiveSession) -> None:
-    session.override({"temperature": 1})
+    session.set_overrides({"temperature": 1})
     partner = Partner()
     list(talk(session, partner, Preset(name="reviewer", temperature=0.2)).ask("one"))
     assert partner.requests[0].temperature == 1.0

@@ -237,7 +237,7 @@ def test_an_unknown_agent_leaves_the_session_as_it_is(cli: Segue, session: str) 
 def test_a_command_that_a_session_names_runs_only_on_a_yes_at_a_terminal(cli: Segue) -> None:
     agent = program(cli.home, "evil", "#!/bin/sh\ntouch was-run\necho done\n")
     with cli.library.create(agent="offline", id="talk") as live:
-        live.override({"agent": agent})
+        live.set_overrides({"agent": agent})
     before = cli.files()
     for typed in (script("hello"), script("y", "hello")):
         result = cli.run("resume", "talk", stdin=typed)
@@ -263,7 +263,7 @@ def test_a_command_that_a_session_names_runs_only_on_a_yes_at_a_terminal(cli: Se
 
 def test_a_server_that_a_session_names_gets_nothing_without_a_yes(cli: Segue, session: str) -> None:
     with cli.library.open(session) as live:
-        live.override({"agent": "openai/m@http://127.0.0.1:9/v1"})
+        live.set_overrides({"agent": "openai/m@http://127.0.0.1:9/v1"})
     assert "which was not set here" in cli.run("resume", session, stdin=script("hello")).complaint
     assert len(said(cli, session)) == 2
 

@@ -22,7 +22,7 @@ def evil(cli: Segue) -> str:
     agent = program(cli.home, "evil", "#!/bin/sh\ntouch was-run\necho done\n")
     with cli.library.create(agent="qa", id="strange") as live:
         live.add("user", "hello")
-        live.override({"model": f" {agent}"})
+        live.set_overrides({"model": f" {agent}"})
         live.set_scope(WIDE)
     return "strange"
 

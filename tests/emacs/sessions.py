@@ -117,7 +117,7 @@ def _written(library: segue.Library, root: Path, case: Case) -> JsonObject:
         if case.preset:
             live.use_preset(case.preset)
         if case.overrides:
-            live.override(case.overrides)
+            live.set_overrides(case.overrides)
         live.record(*[_turn(at, role, text) for at, (role, text) in enumerate(case.said)])
         if case.fork:
             live.fork(at=1, name=case.fork, switch=False)

@@ -265,7 +265,7 @@ def hand_over(library: Library, id: str, home: Path, *, origin: str) -> Integrat
 
 def claim(library: Library, id: str, **more: str) -> None:
     with library.open(id) as session:
-        session.override({"tool": "claude", "tool_session": OWN, **more})
+        session.set_overrides({"tool": "claude", "tool_session": OWN, **more})
 
 
 @pytest.mark.parametrize("origin", ["ours", ""])
@@ -290,7 +290,7 @@ def test_a_stranger_who_says_so_hides_nothing(library: Library, folder: Folder, 
     for id, target in (("one", "mine"), ("two", OWN)):
         say(stranger, id, "zebra")
         with stranger.open(id) as session:
-            session.override({"tool": "claude", "tool_session": target})
+            session.set_overrides({"tool": "claude", "tool_session": target})
     say(library, "mine", "zebra")
     say(library, "ours", "zebra")
     tool = hand_over(library, "ours", tmp_path, origin="ours")

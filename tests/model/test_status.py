@@ -29,9 +29,9 @@ def test_only_the_transitions_of_the_table_are_allowed(current: Status, wanted: 
 
 
 def test_a_completed_session_becomes_active_only_on_purpose() -> None:
-    check_transition("s", "completed", "active", override=True)
+    check_transition("s", "completed", "active", force=True)
     with pytest.raises(TransitionError):
-        check_transition("s", "completed", "paused", override=True)
+        check_transition("s", "completed", "paused", force=True)
 
 
 def test_a_status_that_does_not_exist_is_a_mistake_of_the_call() -> None:

@@ -76,7 +76,7 @@ class World:
                 session.decide("Refresh early", tags=["auth"])
                 session.fork(name="other-idea", at=1)
                 session.add("assistant", "The clock is wrong.", native={"k": [1, {"deep": None}]})
-                session.override({"model": "small", "temperature": 0.5})
+                session.set_overrides({"model": "small", "temperature": 0.5})
                 session.add("user", "é 🙂")
             session.pause()
             return session.id

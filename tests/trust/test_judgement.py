@@ -32,7 +32,7 @@ WIDE = {"paths": {"read": ["/**"]}}
 
 def live(**overrides: object) -> LiveSession:
     session = segue.open("memory:").create(id="one")
-    session.override(overrides)
+    session.set_overrides(overrides)
     return session
 
 
@@ -150,17 +150,17 @@ def test_what_a_session_says_is_asked_once_and_again_when_it_changes(
         resolver(tmp_path).recall(session)
     resolver(tmp_path, confirm=lambda _: True).recall(session)
     resolver(tmp_path, confirm=never).recall(session)
-    session.override({"agent": "command:cat other"})
+    session.set_overrides({"agent": "command:cat other"})
     with pytest.raises(UsageError, match="which was not set here"):
         resolver(tmp_path).recall(session)
-    session.override(overrides)
+    session.set_overrides(overrides)
     resolver(tmp_path, confirm=never).recall(session)
 
 
 def test_a_copy_elsewhere_is_asked_about_again(tmp_path: Path) -> None:
     for name in ("one", "two"):
         with segue.open(f"journal:{tmp_path / name}").create(id="same") as session:
-            session.override({"agent": "command:cat"})
+            session.set_overrides({"agent": "command:cat"})
     first, second = (segue.open(f"journal:{tmp_path / name}").open("same") for name in ("one", "two"))
     resolver(tmp_path, confirm=lambda _: True).recall(first)
     with pytest.raises(UsageError):
@@ -185,7 +185,7 @@ def test_where_a_server_passes_words_on_the_model_is_asked_about(tmp_path: Path)
 def test_whoever_is_named_now_is_not_asked_about_nor_when_one_comes_back(tmp_path: Path) -> None:
     session = live(agent="command:evil")
     attach(resolver(tmp_path, confirm=never), session, "command:cat")
-    session.override({"agent": "command:cat"})
+    session.set_overrides({"agent": "command:cat"})
     assert resolver(tmp_path, confirm=never).recall(session).spec.argv == ("cat",)
     assert resolver(tmp_path, confirm=never).recall(live(agent="command:evil"), "offline").spec.kind == "offline"
 

@@ -174,7 +174,7 @@ def make(library: Library, rng: random.Random, port: int, *, id: str | None = No
         live.add("assistant", "hello")
         if rng.random() < 0.4:
             live.use_preset("executor")
-        live.override(overrides(rng, port))
+        live.set_overrides(overrides(rng, port))
         if rng.random() < 0.5:
             live.set_scope({"paths": {"read": ["/**", "~/**"], "write": ["/**"]}, "shell_commands": {"allow": ["*"]}})
         return live.id

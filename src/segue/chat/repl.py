@@ -159,7 +159,7 @@ class Chat:
         values = {name: value for name, value in recorded.overrides.items() if name not in said}
         values |= {name: value for name, value in said.items() if value}
         if values != recorded.overrides:
-            self.session.override(values)
+            self.session.set_overrides(values)
         changed.said = {name: str(values[name]) for name in ("agent", "model") if name in values}
         self.conversation = changed
 

@@ -61,7 +61,7 @@ def start(
 
 
 def resume(
-    library: Library, resolver: AgentResolver, id: str, *, agent: str = "", model: str = "", override: bool = False
+    library: Library, resolver: AgentResolver, id: str, *, agent: str = "", model: str = "", force: bool = False
 ) -> Conversation:
     """The conversation of a session that exists, made active: a completed one only with `override`.
 
@@ -71,7 +71,7 @@ def resume(
     session = library.open(id, timeout_seconds=_PATIENCE_SECONDS)
     try:
         resolved = resolver.recall(session, agent, model=model)
-        session.resume(override=override)
+        session.resume(force=force)
     except BaseException:
         session.release()
         raise
@@ -207,7 +207,7 @@ def _record(session: LiveSession, resolved: ResolvedAgent) -> None:
         session.use_preset(preset.name, hash=preset.hash)
     others = {name: value for name, value in about.overrides.items() if name not in {"agent", "model"}}
     if about.overrides != others | resolved.said:
-        session.override(others | resolved.said)
+        session.set_overrides(others | resolved.said)
 
 
 def _show(turn: Turn, terminal: Terminal) -> None:

@@ -138,8 +138,8 @@ def _is_said() -> bool:
 
 def open_index(places: Sources, *, words: bool) -> Index:
     """The index, brought up to date; sources that cannot be looked at are named, unless there is no other."""
-    from segue.console.paths import cache_folder
     from segue.index import Index
+    from segue.user_folders import cache_folder
 
     catalog = Index(cache_folder(), notify=_tell_rebuilt)
     try:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from segue.trust import Marks
 
 
-def resume_in_tool(library: Library, id: str, name: str, *, model: str, printed: bool, override: bool) -> int:
+def resume_in_tool(library: Library, id: str, name: str, *, model: str, printed: bool, force: bool) -> int:
     """Hand the session over, let the tool run, and take back what was said; or print the command that would."""
     from segue.integrations import INTEGRATIONS, run
 
@@ -40,7 +40,7 @@ def resume_in_tool(library: Library, id: str, name: str, *, model: str, printed:
     try:
         _catch_up(library, session)
         handover = _prepared(session, tool, name, how)
-        session.resume(override=override)
+        session.resume(force=force)
         session.pause()  # for as long as the tool has it, nobody here does
     finally:
         session.release()

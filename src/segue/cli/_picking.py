@@ -20,7 +20,7 @@ def pick(places: Sources, filters: Filters, words: str = "") -> int:
         raise UsageError("the picker needs a terminal", hint="leave --pick out, or say --json")
     from segue.cli.app import invoke
     from segue.cli.picker import Picker, PickerModel
-    from segue.console.paths import cache_folder
+    from segue.user_folders import cache_folder
 
     desk = PickerModel(cache_folder(), places.sources, places.libraries, filters=filters)
     try:

@@ -37,8 +37,8 @@ def welcome() -> int:
 
 def _is_known(places: Sources) -> bool:
     """Whether the index can be shown at once, and brought up to date behind that."""
-    from segue.console.paths import cache_folder
     from segue.index import Index
+    from segue.user_folders import cache_folder
 
     with Index(cache_folder()) as catalog:
         return bool(catalog.entries(wanted(places, {}), limit=1))

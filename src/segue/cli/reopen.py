@@ -20,6 +20,6 @@ def command(*, library: Library, id: str, as_json: bool) -> None:
         name = live.id
         if live.status != "completed":
             raise UsageError(f"session {name} is {live.status}, not completed", hint="there is nothing to take back")
-        live.resume(override=True)
+        live.resume(force=True)
         live.pause()  # nobody is at it, after all
     report(library, name, f"{name} is paused and can go on", as_json=as_json)

@@ -110,9 +110,9 @@ def command(
         output.warn(f"session {name} stays as it is")
         return Exit.DECLINED
     if tool:
-        return resume_in_tool(library, name, tool, model=model, printed=printed, override=is_over)
+        return resume_in_tool(library, name, tool, model=model, printed=printed, force=is_over)
     catch_up(library, name)
-    conversation = resume(library, resolver, name, agent=agent, model=model, override=is_over)
+    conversation = resume(library, resolver, name, agent=agent, model=model, force=is_over)
     try:
         show_recap(conversation.session, terminal, when=ago(before.updated_at, datetime.now(UTC)), was=before.status)
         if changed := find_drift(conversation):

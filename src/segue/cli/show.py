@@ -93,7 +93,7 @@ def _show_damaged(
     if last is None:
         _show_all(overview_of(session), session.unknown, turns, branch, markdown=markdown, as_json=as_json)
     else:
-        _show_some(session, session.tail(last, branch), branch, markdown=markdown, as_json=as_json)
+        _show_some(session, session.tail(last, branch=branch), branch, markdown=markdown, as_json=as_json)
     return _report(name, examination.damages)
 
 

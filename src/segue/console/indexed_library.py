@@ -5,9 +5,9 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from segue.console.paths import cache_folder
 from segue.errors import SegueError
 from segue.library import Library
+from segue.user_folders import cache_folder
 
 if TYPE_CHECKING:
     from segue.session import LiveSession

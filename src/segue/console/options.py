@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
@@ -158,18 +157,13 @@ def _library(ctx: click.Context) -> Library | None:
     return ctx.params.get("library")
 
 
-def default_store() -> str:
-    from platformdirs import user_state_path
-
-    return f"journal:{user_state_path('segue') / 'sessions'}"
-
-
 def open_library(url: str | None = None) -> Library:
     from segue.console.indexed_library import IndexedLibrary
     from segue.console.traces import forget
     from segue.library import open as open_url
+    from segue.user_folders import cache_folder
 
-    return IndexedLibrary(open_url(url or os.environ.get("SEGUE_STORE") or default_store()).store, forget=forget)
+    return IndexedLibrary(open_url(url or None).store, forget=forget, index_folder=cache_folder)
 
 
 def _open(ctx: click.Context, param: click.Parameter, value: str | None) -> Library:  # noqa: ARG001 - click's signature

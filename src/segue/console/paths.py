@@ -8,13 +8,6 @@ from pathlib import Path
 from segue.durable.folder import Folder
 
 
-def cache_folder() -> Folder:
-    """Where the index is, as long as nobody deletes it."""
-    from platformdirs import user_cache_path
-
-    return Folder(os.path.realpath(user_cache_path("segue")))
-
-
 def trust_folder() -> Folder:
     """Where it is kept what this user set, or agreed to, on this machine."""
     from platformdirs import user_state_path

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from segue.console.paths import cache_folder, conversation_folders
+from segue.console.paths import conversation_folders
 from segue.errors import SegueError
+from segue.user_folders import cache_folder
 
 if TYPE_CHECKING:
     from segue.library import Library

@@ -75,7 +75,7 @@ def resume_conversation(
     owner = library.store.owner(before.id)
     if owner is not None:  # a person is told at once who has it, and need not wait for that
         raise SessionLockedError(before.id, pid=owner.pid, host=owner.host, since=owner.since)
-    conversation = resume(library, resolver, id, agent=agent, override=True)
+    conversation = resume(library, resolver, id, agent=agent, force=True)
     try:
         show_recap(conversation.session, terminal, when=ago(before.updated_at, datetime.now(UTC)), was=before.status)
         if changed := find_drift(conversation):

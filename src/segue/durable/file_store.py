@@ -21,7 +21,14 @@ from segue.durable.kernel import KERNEL, storage_error
 from segue.durable.lock import WriterLock, find_owner
 from segue.durable.quarantine import QUARANTINE, parse_fragment_name
 from segue.durable.trash import FileTrash
-from segue.errors import ConflictError, NotFoundError, SegueError, SessionExistsError, SessionLockedError, UsageError
+from segue.errors import (
+    ConflictError,
+    SegueError,
+    SessionExistsError,
+    SessionLockedError,
+    SessionNotFoundError,
+    UsageError,
+)
 from segue.ids import check_id, is_id, new_session_id
 from segue.store import Capabilities, Durability, Owner
 
@@ -354,8 +361,8 @@ class FileStore:
         is_dead = known.status == "active" and self.owner(known.id) is None
         return replace(known, status="interrupted") if is_dead else known
 
-    def _not_found(self, session_id: str) -> NotFoundError:
-        return NotFoundError(f"there is no session {session_id} in {self.url}")
+    def _not_found(self, session_id: str) -> SessionNotFoundError:
+        return SessionNotFoundError(session_id, self.url)
 
 
 @contextmanager

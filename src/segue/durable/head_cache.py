@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from segue.clock import datetime_at
 from segue.durable.kernel import storage_error
-from segue.errors import NotFoundError, SegueError
+from segue.errors import NotFoundError, SegueError, SessionNotFoundError
 from segue.ids import is_id
 from segue.model import Head, last_activity
 
@@ -126,7 +126,7 @@ class HeadCache(ABC):
         try:
             found = os.lstat(path)
         except FileNotFoundError:
-            raise NotFoundError(f"there is no session {session_id} in {self._folder.path}") from None
+            raise SessionNotFoundError(session_id, self._folder.path) from None
         except OSError as worse:
             return 0, 0, 0, _unreadable(session_id, str(storage_error(worse, path, "look at")), 0)
         signature = found.st_ino, found.st_size, found.st_mtime_ns

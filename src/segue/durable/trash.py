@@ -14,7 +14,7 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from segue.errors import NotFoundError, SegueError, SessionExistsError, StorageError
+from segue.errors import NotInTrashError, SegueError, SessionExistsError, StorageError
 from segue.ids import is_id
 from segue.model import Head
 from segue.store import Trashed
@@ -150,7 +150,7 @@ class FileTrash:
         """The session of an entry. NotFoundError if there is no such entry."""
         session_id, _ = self._parse(key)
         if not session_id or not self._folder.sub(key).exists():
-            raise NotFoundError(f"{key} is not in the trash of {self._store.url}")
+            raise NotInTrashError(key, self._store.url)
         return session_id
 
     def _settled(self, key: str) -> str:
@@ -160,7 +160,7 @@ class FileTrash:
             return key
         keys = sorted(entry.name for entry in self._folder.scan() if self._parse(entry.name)[0] == session_id)
         if not keys:
-            raise NotFoundError(f"{key} is not in the trash of {self._store.url}")
+            raise NotInTrashError(key, self._store.url)
         return keys[-1]
 
     def _head(self, session_id: str, folder: Folder, moment: datetime) -> Head:

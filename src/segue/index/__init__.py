@@ -5,6 +5,7 @@ Read `source` (what can be indexed), then `catalog` (the index), `words` (what p
 
 from __future__ import annotations
 
+from segue.index.database import has_index
 from segue.index.entry import Filters, IndexEntry, SearchHit
 from segue.index.index import Index, Refreshed
 from segue.index.source import IndexedSession, IndexedText, ReadPosition, SessionRef, Source
@@ -22,4 +23,5 @@ __all__ = [
     "SessionRef",
     "Source",
     "StoreSource",
+    "has_index",
 ]

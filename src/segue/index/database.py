@@ -134,6 +134,11 @@ class Database:
         return True
 
 
+def has_index(folder: Folder) -> bool:
+    """Whether the folder has an index file."""
+    return Path(folder.path_of(NAME)).exists()
+
+
 def is_busy(error: Exception) -> bool:
     return _name(error).startswith("SQLITE_BUSY")
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from segue.index.source import Kind
 from segue.model import Status
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class SearchHit(Struct, frozen=True, kw_only=True):
     """The best place in a session where the words were found."""
 
     entry: IndexEntry
-    kind: str
+    kind: Kind
     seq: int
     branch: str
     role: str

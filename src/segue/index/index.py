@@ -131,7 +131,7 @@ class Index:
         return self._answer(lambda: [entry_of(row) for row in self._ask(statement, values | {"limit": most})])
 
     def search(
-        self, text: str, filters: Filters | None = None, *, limit: int = 20, unfinished: bool = False
+        self, text: str, filters: Filters | None = None, *, limit: int | None = 20, unfinished: bool = False
     ) -> list[SearchHit]:
         """The best first; each session once, with the place that matches best.
 
@@ -140,7 +140,7 @@ class Index:
         words = expression(text, unfinished=unfinished)
         condition, values = conditions(filters or Filters(), pieces=True)
         statement = query("matches").format(filters=condition)
-        values |= {"words": words, "limit": min(limit, _LARGEST)}
+        values |= {"words": words, "limit": _LARGEST if limit is None else min(limit, _LARGEST)}
         return self._answer(lambda: self._hits(statement, values))
 
     def said(self, entry: IndexEntry, *, first: int = 0, branch: str = "", limit: int = 6) -> list[IndexedText]:

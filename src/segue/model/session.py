@@ -112,7 +112,7 @@ class Session(Overview, frozen=True, kw_only=True, omit_defaults=True):
         """The active branch from its first turn on."""
         return self.path(self.branch)
 
-    def tail(self, count: int, branch: str | None = None) -> tuple[Turn, ...]:
+    def tail(self, count: int, *, branch: str | None = None) -> tuple[Turn, ...]:
         """The last turns of a branch (by default of the active one), oldest first. UsageError for a negative count."""
         _check_count(count)
         path = self.path(branch or self.branch)

@@ -15,19 +15,15 @@ ALLOWED: dict[Status, tuple[Status, ...]] = {
     "interrupted": ("active", "completed"),
     "completed": (),
 }
-"""Completed may become active as well, but only when a person overrides the warning."""
+"""A completed session may become active as well, but only by force."""
 
 
-def check_transition(session_id: str, current: Status, wanted: Status, *, override: bool = False) -> None:
+def check_transition(session_id: str, current: Status, wanted: Status, *, force: bool = False) -> None:
     """Raise TransitionError unless `wanted` may follow `current`; staying is always allowed."""
     if wanted not in STATUSES:
         raise UsageError(f"unknown status {wanted!r}", hint=f"one of {', '.join(STATUSES)}")
     if wanted == current or wanted in ALLOWED[current]:
         return
-    if current == "completed":
-        if wanted == "active" and override:
-            return
-        raise TransitionError(session_id, current, wanted, hint="resume it with an explicit override")
-    raise TransitionError(
-        session_id, current, wanted, hint=f"from {current} it can become {', '.join(ALLOWED[current])}"
-    )
+    if current == "completed" and wanted == "active" and force:
+        return
+    raise TransitionError(session_id, current, wanted, allowed=ALLOWED[current])

@@ -20,6 +20,7 @@ from segue.errors import (
     ReadOnlyError,
     SessionExistsError,
     SessionLockedError,
+    SessionNotFoundError,
     UsageError,
     WriterStoppedError,
 )
@@ -159,7 +160,7 @@ class MemoryStore:
         return overview_of(self.load(session_id))
 
     def tail(self, session_id: str, count: int, *, branch: str | None = None) -> tuple[Turn, ...]:
-        return self.load(session_id).tail(count, branch)
+        return self.load(session_id).tail(count, branch=branch)
 
     def read(self, session_id: str, *, after: int = 0) -> Iterator[Event]:
         with self._mutex:
@@ -241,7 +242,7 @@ class MemoryStore:
         try:
             return self._entries[session_id]
         except KeyError:
-            raise NotFoundError(f"there is no session {session_id} in {self.url}") from None
+            raise SessionNotFoundError(session_id, self.url) from None
 
     def _writer(self, entry: _Entry) -> MemoryWriter:
         entry.owner = Owner(pid=os.getpid(), host=socket.gethostname(), since=self._clock())

@@ -149,7 +149,7 @@ def record_handover(session: LiveSession, tool: str, native_id: str, marks: Mark
     values |= {"tool": tool, "tool_session": native_id, "tool_branch": session.branch}
     values["tool_sessions"] = {**(others if isinstance(others, dict) else {}), tool: native_id}
     if values != known:
-        session.override(values)
+        session.set_overrides(values)
     Link(tool, native_id).vouch(marks)
 
 

@@ -330,7 +330,7 @@ def test_a_branch_that_becomes_current_brings_its_settings_along(sessions: Sessi
     library = segue.open(f"gptel:{sessions.root}")
     assert library.overview(parted.session_id).overrides == wanted
     with library.open(parted.session_id) as live:
-        live.override({"temperature": 0.1})
+        live.set_overrides({"temperature": 0.1})
     assert settings(sessions, parted) == {"temperature": 0.1}
 
 
@@ -338,7 +338,7 @@ def test_a_switch_in_the_middle_of_writing_brings_them_along_at_once(sessions: S
     with segue.open(f"gptel:{sessions.root}").open(parted.session_id) as live:
         live.switch("main")
         assert live.overview.overrides == {"temperature": 0.3, "model": "gpt-5"}
-        live.override({"temperature": 0.1})
+        live.set_overrides({"temperature": 0.1})
     assert settings(sessions, parted) == {"temperature": 0.1}
 
 

@@ -96,7 +96,7 @@ def resume(chat: Chat, library: Library, id: str, called: str) -> LiveSession | 
     except TransitionError:
         if not chat.terminal.ask(f"{called} is completed. Go on with it?", default=False):
             return None
-        return library.resume(id, override=True, timeout_seconds=_PATIENCE_SECONDS)
+        return library.resume(id, force=True, timeout_seconds=_PATIENCE_SECONDS)
 
 
 def _turns(count: int) -> str:

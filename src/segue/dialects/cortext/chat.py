@@ -52,8 +52,8 @@ class CortextChat:
             raise
         return self._hold(conversation)
 
-    def come_back(self, card: ConversationSummary, *, agent: str, model: str, override: bool) -> int:
-        conversation = resume(self._desk.library, self._resolver, card.id, agent=agent, model=model, override=override)
+    def come_back(self, card: ConversationSummary, *, agent: str, model: str, force: bool) -> int:
+        conversation = resume(self._desk.library, self._resolver, card.id, agent=agent, model=model, force=force)
         session = conversation.session
         try:
             self.terminal.say(resuming(session.title))

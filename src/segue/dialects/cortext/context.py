@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from segue.chat.summary import summarize
 from segue.console import output
-from segue.console.paths import cache_folder, trust_folder
+from segue.console.paths import trust_folder
 from segue.dialects.cortext.opening import open_conversations
 from segue.dialects.cortext.workspace import find_workspace
 from segue.dialects.resuming import DialectLibrary, here
 from segue.errors import NotFoundError
 from segue.library import open as open_library
 from segue.trust import Trust
+from segue.user_folders import cache_folder
 
 if TYPE_CHECKING:
     from types import TracebackType

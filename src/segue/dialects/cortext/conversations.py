@@ -176,7 +176,7 @@ class Conversations:
         said = {"tool_session": tool_session, "tool_since": since, "agent": agent, "model": model}
         values |= {name: text for name, text in said.items() if text}
         if values != known:
-            session.override(values)
+            session.set_overrides(values)
 
     def stop(self, session: LiveSession, *, summary: str = "") -> Stopped:
         """Pause it, and bring document and repository up to date. Doing it again is doing it once."""

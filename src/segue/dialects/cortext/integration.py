@@ -96,7 +96,9 @@ def part(session: LiveSession) -> None:
     """Where the conversation was only a part of a session of the tool, that session goes on without it."""
     known = session.overview.overrides
     if "tool_since" in known:
-        session.override({name: value for name, value in known.items() if name not in {"tool_session", "tool_since"}})
+        session.set_overrides(
+            {name: value for name, value in known.items() if name not in {"tool_session", "tool_since"}}
+        )
 
 
 def _take_over(

@@ -62,12 +62,12 @@ def resume(
     recorded = _catch_up(desk, card)
     name = tool or _tool_here(desk, (card.id, recorded))
     if as_json:
-        return _hand_over(desk, desk.library.resume(card.id, override=is_over), name, model=model)
+        return _hand_over(desk, desk.library.resume(card.id, force=is_over), name, model=model)
     if name == CHAT:
-        return talk.come_back(card, agent=agent, model=model, override=is_over)
+        return talk.come_back(card, agent=agent, model=model, force=is_over)
     there = find_tool(name, desk.environ)
     output.line(resuming(card.title))
-    report(hold(desk, desk.library.resume(card.id, override=is_over), there, model=model))
+    report(hold(desk, desk.library.resume(card.id, force=is_over), there, model=model))
     return Exit.DONE
 
 

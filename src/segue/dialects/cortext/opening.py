@@ -63,9 +63,10 @@ def find_conversations(cwd: Path, *, notify: Callable[[str], None]) -> Conversat
     from pathlib import Path
 
     from segue.chat.summary import summarize
-    from segue.console.paths import cache_folder, trust_folder
+    from segue.console.paths import trust_folder
     from segue.library import open as open_library
     from segue.trust import Trust
+    from segue.user_folders import cache_folder
 
     workspace = find_workspace(cwd)
     if workspace is None:

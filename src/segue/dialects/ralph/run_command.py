@@ -41,7 +41,7 @@ def run(options: dict[str, str]) -> int:
         takeover="--takeover" in options,
     )
     cwd = here()
-    with _stopping() as signals, open_library(options.get("--store") or _usual_store()) as library:
+    with _stopping() as signals, open_library(options.get("--store") or None) as library:
         orchestrator = Orchestrator(
             order,
             environ=os.environ,
@@ -113,15 +113,6 @@ def _own_command() -> str:
     if found is not None:
         return "ralphtool"
     return f"{shlex.quote(sys.executable)} -m segue.dialects.ralph"
-
-
-def _usual_store() -> str:
-    """The one of segue, so that it can list and resume what was said."""
-    if store := os.environ.get("SEGUE_STORE"):
-        return store
-    from platformdirs import user_state_path
-
-    return f"journal:{user_state_path('segue') / 'sessions'}"
 
 
 def _sandbox(project: str, library: Library) -> Confined:

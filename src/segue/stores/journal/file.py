@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from segue.errors import DamagedError, NotFoundError
+from segue.errors import DamagedError, SessionNotFoundError
 from segue.ids import check_id
 from segue.model import Metadata, apply, fold, head_of, overview_of
 from segue.stores.journal.parser import Parser
@@ -51,7 +51,7 @@ class JournalFile:
         try:
             self._fd = folder.open(self._name)
         except FileNotFoundError:
-            raise NotFoundError(f"there is no session {session_id} in {folder.path}") from None
+            raise SessionNotFoundError(session_id, folder.path) from None
         self.size = os.fstat(self._fd).st_size
 
     def parse(self) -> Parser:
@@ -81,7 +81,7 @@ class JournalFile:
         parser = self.parse()
         session = fold(parser.named())
         self._check(parser)
-        return session.tail(count, branch)
+        return session.tail(count, branch=branch)
 
     def events(self, after: int) -> list[Event]:
         if after:

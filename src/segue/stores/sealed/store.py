@@ -78,7 +78,7 @@ class SealedStore(FileStore, Generic[Written]):
         return self._with_liveness(self._document(session_id).overview)
 
     def tail(self, session_id: str, count: int, *, branch: str | None = None) -> tuple[Turn, ...]:
-        return self.load(session_id).tail(count, branch)
+        return self.load(session_id).tail(count, branch=branch)
 
     def read(self, session_id: str, *, after: int = 0) -> Iterator[Event]:
         return (event for event in self._document(session_id).events if event.seq > after)

@@ -85,7 +85,7 @@ class History:
         live.fork(at=self.random.randint(0, len(live.turns)), switch=self.random.random() < 0.5)
 
     def _settle(self, live: segue.LiveSession) -> None:
-        live.override({"temperature": self.random.choice([0.1, 0.2, 0.3])})
+        live.set_overrides({"temperature": self.random.choice([0.1, 0.2, 0.3])})
 
     def _type_in_emacs(self) -> None:
         """A question, or an answer with bounds that moved along, saved before the footer."""

@@ -323,7 +323,7 @@ def test_without_our_events_the_settings_and_the_scope_are_those_of_the_files(st
     talk(store, *FIRST)
     with Library(store).open(ID) as live:
         live.use_preset("executor")
-        live.override({"temperature": 0.3})
+        live.set_overrides({"temperature": 0.3})
         live.set_scope({"paths": {"read": ["/a"]}})
     shutil.rmtree(main.parent.parent / ".segue")
     session = store.load(ID)

@@ -24,7 +24,7 @@ from segue.dialects.cortext.format import (
     split_id,
 )
 from segue.durable.snapshot import read_signature
-from segue.errors import DamagedError, NotFoundError
+from segue.errors import DamagedError, SessionNotFoundError
 from segue.formats.file_tail import read_last_turns
 from segue.formats.records import BadRecordError, parse_json
 from segue.formats.sealed.seal import is_sealed
@@ -106,7 +106,7 @@ class ConversationFiles:
                 return found
         session = (end.reading or self.sound()).session
         assert session is not None  # noqa: S101 - or it were damaged
-        return session.tail(count, branch)
+        return session.tail(count, branch=branch)
 
     def head(self) -> Head | str:
         """As the files have it, or why they cannot be read."""
@@ -130,7 +130,7 @@ class ConversationFiles:
         try:
             self.data = self.folder.read(SESSION)
         except FileNotFoundError:
-            raise NotFoundError(f"there is no session {self.session_id} in {self.folder.path}") from None
+            raise SessionNotFoundError(self.session_id, self.folder.path) from None
 
     def _quick(self) -> ConversationEnd | None:
         """The end, if session.json is as we wrote it, and messages.jsonl ends as it says or with more of our lines."""

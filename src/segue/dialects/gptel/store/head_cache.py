@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from segue.dialects.gptel.store.tree import Tree
 from segue.durable.head_cache import HeadCache, is_settled
-from segue.errors import NotFoundError, SegueError
+from segue.errors import NotFoundError, SegueError, SessionNotFoundError
 from segue.ids import is_id
 from segue.model import EPOCH, Head, Metadata, fold, head_of
 
@@ -64,7 +64,7 @@ class GptelHeadCache(HeadCache):
         tree = Tree(self._folder, session_id)
         reading = tree.read(session_id)
         if not tree.exists():
-            raise NotFoundError(f"there is no session {session_id} in {self._folder.path}")
+            raise SessionNotFoundError(session_id, self._folder.path)
         if not reading.events or not isinstance(reading.events[0], Metadata):
             return str(reading.damages[0])
         head = head_of(fold(reading.events))

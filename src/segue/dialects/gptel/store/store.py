@@ -102,7 +102,7 @@ class GptelStore(FileStore):
         return overview_of(self.load(session_id))
 
     def tail(self, session_id: str, count: int, *, branch: str | None = None) -> tuple[Turn, ...]:
-        return self.load(session_id).tail(count, branch)
+        return self.load(session_id).tail(count, branch=branch)
 
     def read(self, session_id: str, *, after: int = 0) -> Iterator[Event]:
         return (event for event in _sound(session_id, self._read(session_id)).events if event.seq > after)

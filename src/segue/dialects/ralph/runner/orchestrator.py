@@ -140,7 +140,7 @@ class Orchestrator:
             finally:
                 take_over_notes(session, self._desk(session.id).overview)
                 if self._commits is not None:
-                    session.override({**session.overview.overrides, _LEFT: self._commits.left()})
+                    session.set_overrides({**session.overview.overrides, _LEFT: self._commits.left()})
             if how is RunResult.COMPLETE:
                 end(self._desk(session.id))
                 session.complete()
@@ -154,7 +154,7 @@ class Orchestrator:
         change, takeover = self._order.change, self._order.takeover
         claim = self._claims.find(change)
         if claim is not None and self._is_ours(claim):
-            session = self._library.resume(claim.session, override=True, timeout_seconds=0.0)
+            session = self._library.resume(claim.session, force=True, timeout_seconds=0.0)
             is_new = False
             restore_backup(self._desk(session.id).store.folder, self.project, session.id)
         else:
@@ -270,7 +270,7 @@ class Orchestrator:
         title = f"{self._order.change} {story.id}: {story.title}"
         errand = self._worker.prepare(prompt, title=title, cwd=self.project, environ=environ)
         doing = {"tool": self._worker.name, "tool_session": errand.native_id, "story": story.id}
-        session.override(doing if self._commits is None else {**doing, _LEFT: self._commits.left()})
+        session.set_overrides(doing if self._commits is None else {**doing, _LEFT: self._commits.left()})
         Link(self._worker.name, errand.native_id).vouch(self._marks_of(session))
         session.add("user", prompt)
         try:
