@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from segue.chat.commands.table import Command
 from segue.chat.conversation import Conversation
+from segue.errors import SegueError
 from segue.model import Status
 
 
@@ -38,6 +39,8 @@ class Dialect(Struct, frozen=True, kw_only=True):
     """Commands of its own; one of a known name takes its place."""
     hidden: tuple[str, ...] = ()
     """Names of commands it does without."""
+    hint_for: Callable[[SegueError], str] = lambda error: error.hint
+    """What to do after an error, in terms of its commands."""
 
 
 SEGUE = Dialect(name="segue")

@@ -264,7 +264,7 @@ class Chat:
         try:
             return call()
         except SegueError as error:
-            self._fail(str(error), error.hint)
+            self._fail(str(error), self.dialect.hint_for(error))
             return None
 
     def _answer(self, ask: Callable[[], Generator[str, None, None]]) -> None:
@@ -280,7 +280,7 @@ class Chat:
                 if not self.terminal.is_interactive:
                     raise
             except AgentError as error:
-                self.terminal.error(str(error), error.hint)
+                self.terminal.error(str(error), self.dialect.hint_for(error))
                 if self.terminal.ask("Try again?", default=error.can_retry):
                     ask = self.conversation.retry
                     continue

@@ -74,12 +74,14 @@ def dialect(library: Library, resolver: AgentResolver) -> Dialect:
     from msgspec.structs import replace
 
     from segue.chat.dialect import SEGUE
+    from segue.console.error_messages import SEGUE_HINTS
     from segue.console.settings import here
     from segue.dialects.cortext.opening import find_conversations
     from segue.dialects.cortext.slash_commands import workspace_commands
 
     found = replace(
         SEGUE,
+        hint_for=SEGUE_HINTS.hint_for,
         idle_seconds=resolver.settings.idle_minutes * 60,
         extra=workspace_commands(lambda: find_conversations(here(), notify=resolver.notify)),
     )

@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING
 
 from segue.cli._change import report, writing
 from segue.console import options
-from segue.errors import TransitionError
 
 if TYPE_CHECKING:
     from segue.library import Library
@@ -21,11 +20,7 @@ def command(*, library: Library, id: str, as_json: bool) -> None:
     """
     with writing(library, id) as live:
         name = live.id
-        try:
-            if live.status == "interrupted":
-                live.resume()  # only what is active can pause
-            live.pause()
-        except TransitionError as error:
-            error.hint = f"segue reopen {name} takes that back"
-            raise
+        if live.status == "interrupted":
+            live.resume()  # only what is active can pause
+        live.pause()
     report(library, name, f"{name} is paused", as_json=as_json)

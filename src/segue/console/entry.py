@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     import click
 
+    from segue.console.error_messages import ErrorHints
+
 
 def enter(name: str, run: Callable[[list[str]], int]) -> NoReturn:
     """Do what the shell asks, and end the process. `run` imports the rest of the command when it is called."""
@@ -37,7 +39,7 @@ def absolute_path(path: str) -> str:
     return os.pathsep.join(folder for folder in path.split(os.pathsep) if folder.startswith(os.sep))
 
 
-def perform(app: click.Command, name: str, words: Sequence[str]) -> int:
+def perform(app: click.Command, name: str, words: Sequence[str], *, hints: ErrorHints) -> int:
     """Let a command answer, and give the code to end with; no exception escapes."""
     from segue.console import exit_codes, output
 
@@ -49,7 +51,7 @@ def perform(app: click.Command, name: str, words: Sequence[str]) -> int:
             code = app.invoke(ctx)
         return code if isinstance(code, int) else exit_codes.Exit.DONE
     except BaseException as error:  # noqa: BLE001 - the last stop of every error
-        return exit_codes.report(error, as_json=as_json)
+        return exit_codes.report(error, as_json=as_json, hints=hints)
 
 
 def _answer(name: str, run: Callable[[list[str]], int], args: list[str]) -> int:

@@ -1,4 +1,4 @@
-"""How the command ends: the one place where errors become exit codes and words."""
+"""How a command ends: the one place where errors become exit codes and messages."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from enum import IntEnum
 import click
 
 from segue.console import output
+from segue.console.error_messages import SEGUE_HINTS, ErrorHints
 from segue.durable.kernel import storage_error
 from segue.errors import (
     ConflictError,
@@ -22,7 +23,7 @@ from segue.errors import (
 
 
 class Exit(IntEnum):
-    """What a script can tell from the way the command ended."""
+    """The exit codes, the same for every command."""
 
     DONE = 0
     DECLINED = 1
@@ -40,17 +41,17 @@ class Exit(IntEnum):
 
 MEANINGS = {
     Exit.DONE: "done",
-    Exit.DECLINED: "you were asked and said no; a line of a conversation came to nothing; a scope denies it",
-    Exit.USAGE: "the call is wrong: fix it",
+    Exit.DECLINED: "declined, denied by the scope, or a scripted line failed",
+    Exit.USAGE: "usage error: fix the call",
     Exit.NOT_FOUND: "there is no such session or agent, or several match",
     Exit.CONFLICT: "in use or taken: try again, or choose another name",
     Exit.DAMAGED: "a session is damaged: see segue verify and segue recover",
-    Exit.STORAGE: "the machine would not: disk, permissions, output",
-    Exit.MISSING_EXTRA: "an optional part is not installed",
-    Exit.NO_ANSWER: "no answer came: try again, or another agent",
-    Exit.UNEXPECTED: "a mistake in Segue itself",
+    Exit.STORAGE: "storage error (disk, permissions, output)",
+    Exit.MISSING_EXTRA: "an optional package is not installed",
+    Exit.NO_ANSWER: "the agent gave no answer: try again, or use another agent",
+    Exit.UNEXPECTED: "a bug in Segue",
     Exit.INTERRUPTED: "Ctrl-C",
-    Exit.BROKEN_PIPE: "whoever read the output has gone",
+    Exit.BROKEN_PIPE: "the reader of the output has closed it",
 }
 
 _FAMILIES: tuple[tuple[type[SegueError], Exit], ...] = (
@@ -64,17 +65,17 @@ _FAMILIES: tuple[tuple[type[SegueError], Exit], ...] = (
 
 
 def exit_code_of(error: SegueError) -> Exit:
-    from segue.chat.agent import AgentError  # most calls end well, and ask nobody
+    from segue.chat.agent import AgentError  # imported when something has failed
 
     families: tuple[tuple[type[SegueError], Exit], ...] = (*_FAMILIES, (AgentError, Exit.NO_ANSWER))
     return next((code for family, code in families if isinstance(error, family)), Exit.UNEXPECTED)
 
 
-def report(error: BaseException, *, as_json: bool) -> int:
-    """Say what went wrong, once, and give the code to end with."""
+def report(error: BaseException, *, as_json: bool, hints: ErrorHints = SEGUE_HINTS) -> int:
+    """Print what went wrong and what to do about it; the exit code."""
     match error:
         case SegueError():
-            code, message, hint = exit_code_of(error), str(error), error.hint
+            code, message, hint = exit_code_of(error), str(error), hints.hint_for(error)
         case click.exceptions.Exit():
             return error.exit_code
         case SystemExit(code=int(code)):  # ended by a signal
@@ -84,16 +85,16 @@ def report(error: BaseException, *, as_json: bool) -> int:
         case click.NoSuchOption(option_name=name, possibilities=[*near]) if near:
             code, message, hint = Exit.USAGE, f"there is no option {name}", f"did you mean {' or '.join(near)}?"
         case click.ClickException():
-            code, message, hint = Exit.USAGE, _lower(error.format_message()), _where_help_is(error)
+            code, message, hint = Exit.USAGE, _lower(error.format_message()), _help_hint(error)
         case BrokenPipeError():
             return Exit.BROKEN_PIPE
-        case OSError():  # stores let none through, so that it comes of a stream
+        case OSError():  # stores raise StorageError, so this comes from a stream
             return report(storage_error(error, "the output", "write"), as_json=as_json)
         case _:
             if os.environ.get("SEGUE_DEBUG"):
                 output.write_stderr(traceback.format_exc())
             code, message = Exit.UNEXPECTED, f"unexpected: {type(error).__name__}: {error}"
-            hint = "this is a mistake in Segue; SEGUE_DEBUG=1 shows where it happened"
+            hint = "this is a bug in Segue; SEGUE_DEBUG=1 shows where it happened"
     if as_json:
         output.error_data({"error": {"code": code.name.lower(), "message": message, "hint": hint}})
     else:
@@ -105,6 +106,6 @@ def _lower(message: str) -> str:
     return message[:1].lower() + message[1:].rstrip(".")
 
 
-def _where_help_is(error: click.ClickException) -> str:
+def _help_hint(error: click.ClickException) -> str:
     context = error.ctx if isinstance(error, click.UsageError) else None
     return f"{context.command_path if context else 'segue'} --help shows how"

@@ -1,4 +1,4 @@
-"""What the dialects share: a library that speaks their words, the way back into a session, what to ask of damage."""
+"""What the dialects share: resuming a conversation, and recovering a damaged session."""
 
 from __future__ import annotations
 
@@ -7,57 +7,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from segue.chat.start import find_drift, resume, show_recap
-from segue.clock import utc_now
 from segue.console.durations import ago
 from segue.console.exit_codes import Exit
-from segue.console.traces import forget
 from segue.durable.kernel import storage_error
-from segue.errors import DamagedError, NotFoundError, SegueError, SessionExistsError, SessionLockedError
-from segue.library import Library
-from segue.store import WAIT_SECONDS
+from segue.errors import DamagedError, SessionLockedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from segue.chat.agents.resolver import AgentResolver
     from segue.chat.conversation import Conversation
     from segue.chat.terminal.contract import Terminal
     from segue.errors import Damage
-    from segue.session import LiveSession
-    from segue.store import Store
-
-
-class DialectLibrary(Library):
-    """The sessions of a tool: errors say how to go on with its own commands, also in the middle of a conversation."""
-
-    def __init__(self, store: Store, *, lists: str, resumes: str, clock: Callable[[], datetime] = utc_now) -> None:
-        super().__init__(store, clock=clock, forget=forget)
-        self.clock = clock
-        self._lists = lists
-        self._resumes = resumes
-
-    def resolve(self, id: str) -> str:
-        try:
-            return super().resolve(id)
-        except NotFoundError as error:
-            raise self.reworded(error) from None
-
-    def open(self, id: str, *, timeout_seconds: float = WAIT_SECONDS) -> LiveSession:
-        try:
-            return super().open(id, timeout_seconds=timeout_seconds)
-        except SegueError as error:
-            raise self.reworded(error) from None
-
-    def reworded(self, error: SegueError) -> SegueError:
-        """The same error, with the commands of the tool in its hint."""
-        match error:
-            case DamagedError():
-                error.hint = f"{self._resumes} {error.session_id} asks whether to recover or to delete it"
-            case SessionExistsError():
-                error.hint = f"choose another id, or come back with {self._resumes} {error.session_id}"
-            case NotFoundError() if error.hint.startswith("segue list"):
-                error.hint = f"{self._lists} shows all"
-        return error
+    from segue.library import Library
 
 
 def here() -> Path:

@@ -135,7 +135,7 @@ _MEANING = {
         "make room and try again: nothing that was saved is lost",
     ),
     errno.EFBIG: (DiskFullError, "the file would grow beyond what is allowed", "raise the file size limit"),
-    errno.EROFS: (ReadOnlyError, "the file system is read-only", "use another --store, or mount it writable"),
+    errno.EROFS: (ReadOnlyError, "the file system is read-only", "use a store elsewhere, or mount it writable"),
     errno.EACCES: (ReadOnlyError, "permission denied", "check who owns it and its mode"),
     errno.EPERM: (ReadOnlyError, "the operation is not permitted", "check who owns it and its mode"),
     errno.ELOOP: (

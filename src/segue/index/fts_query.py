@@ -21,7 +21,7 @@ def expression(text: str, *, unfinished: bool = False) -> str:
     terms = [_term(quoted or bare, star or "*" * (at == last)) for at, (quoted, star, bare) in enumerate(parts, 1)]
     found = [term for term in terms if term]
     if not found:
-        raise UsageError(f"there is no word in {text!r}", hint='as in: segue search "login token"')
+        raise UsageError(f"there is no word in {text!r}", hint="search for at least one letter or digit")
     return " ".join(found)
 
 

@@ -82,7 +82,7 @@ def find_external(history: History, id: str, home: Path, environ: Mapping[str, s
     if not found:
         raise NotFoundError(
             f"{history.name} has no session {id!r:.80}",
-            hint=f"segue import {history.name} --all takes all that are in {history.root(home, environ)}",
+            hint=f"its sessions are in {history.root(home, environ)}",
         )
     return next(iter(found.values()))
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from segue.clock import utc_now
 from segue.durable.folder import Folder
 from segue.durable.lock import WriterLock
-from segue.errors import ConflictError, UsageError
+from segue.errors import ConflictError, UntrustedError, UsageError
 from segue.model import ScopeChanged as ScopeSet
 from segue.permissions.grants import Grants
 from segue.permissions.guard import Guard, Verdict
@@ -257,9 +257,10 @@ class Permissions:
 
     def _refuse_strange(self, found: Resolved) -> None:
         if not self.is_believed(found):
-            raise UsageError(
+            raise UntrustedError(
                 f"session {self.session_id} has a scope that was not set here, so it does not hold",
-                hint=f"segue trust {self.session_id} shows it and asks; segue scope set replaces it",
+                session_id=self.session_id,
+                store=self._store.url,
             )
 
     @contextmanager

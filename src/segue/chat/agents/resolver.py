@@ -17,7 +17,7 @@ from segue.chat.agents.demand import agent_demand
 from segue.chat.agents.offline import OfflineAgent
 from segue.chat.agents.selection import GRAMMAR, PROGRAMS, AgentChoice, Why, find_spec
 from segue.chat.conversation import MAX_TOKENS
-from segue.errors import MissingExtraError, NotFoundError, StorageError, UsageError
+from segue.errors import MissingExtraError, NotFoundError, StorageError, UntrustedError, UsageError
 from segue.presets import Preset, Presets, load_presets
 from segue.programs import find_program
 from segue.tools.demands import AGENT, REACH, SCOPE, Demand, shown, tools_demand
@@ -172,10 +172,11 @@ class AgentResolver:
             self._agree(session, [*missing, *([agent_demand(resolved.spec, chosen_model=True)] if names_agent else [])])
             return resolved
         if names_agent:
-            raise UsageError(
+            raise UntrustedError(
                 f"this session asks for {missing[0].words}, which was not set here",
-                hint=f"say --agent {shlex.quote(str(resolved.spec))}, or name another; "
-                f"{shlex.join(['segue', 'trust', session.id, '--store', session.store.url])} shows all of it and asks",
+                session_id=session.id,
+                store=session.store.url,
+                agent=str(resolved.spec),
             )
         self.notify(f"what this session asks for is left out ({', '.join(one.part for one in missing)})")
         own = self._own_tools(resolved.preset, agent)

@@ -18,6 +18,7 @@ from textual.worker import get_current_worker
 from segue.cli.picker import rendering
 from segue.cli.picker.dialogs import ConfirmDialog, TextDialog
 from segue.cli.picker.picker_model import SHOWN, merged
+from segue.console.error_messages import SEGUE_HINTS
 from segue.errors import SegueError
 from segue.formats.terminal import one_line
 
@@ -282,7 +283,7 @@ class PickerScreen(Screen[None]):
             try:
                 how = "Move {} to the trash?" if self._desk.has_trash(found.entry) else "Delete {} for good?"
             except SegueError as error:  # a tool keeps it
-                self.notify(one_line(f"{error}; {error.hint}"), severity="error", markup=False)
+                self.notify(one_line(SEGUE_HINTS.describe(error)), severity="error", markup=False)
                 return
             if await self.app.push_screen_wait(ConfirmDialog(how.format(name))):
                 self._change(lambda: self._desk.delete(found.entry))
@@ -291,8 +292,7 @@ class PickerScreen(Screen[None]):
         try:
             self.notify(one_line(change()), markup=False)
         except SegueError as error:
-            hint = f"; {error.hint}" if error.hint else ""
-            self.notify(one_line(f"{error}{hint}"), severity="error", markup=False)
+            self.notify(one_line(SEGUE_HINTS.describe(error)), severity="error", markup=False)
         self._find()
 
 

@@ -19,5 +19,6 @@ def main() -> NoReturn:
 def _run(args: list[str]) -> int:
     from segue.console.entry import perform
     from segue.dialects.aurora.cli import app
+    from segue.dialects.aurora.hints import HINTS
 
-    return perform(app, "aur", args)
+    return perform(app, "aur", args, hints=HINTS)

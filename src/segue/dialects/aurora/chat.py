@@ -14,6 +14,7 @@ from segue.console import output
 from segue.console.exit_codes import Exit
 from segue.console.paths import trust_folder
 from segue.dialects.aurora.expiry import Expiry
+from segue.dialects.aurora.hints import HINTS
 from segue.dialects.aurora.sessions import find, show_table
 from segue.dialects.resuming import here, offer_recovery, resume_conversation
 from segue.errors import AmbiguousIdError, NotFoundError
@@ -72,7 +73,7 @@ class AuroraChat:
 
     def _show_what_is_there(self, error: NotFoundError) -> int:
         heads = self._library.list()
-        output.error(str(error), error.hint if error.near else "")
+        output.error(str(error), error.hint)
         if heads:
             show_table(heads)
         else:
@@ -98,7 +99,8 @@ def dialect_of(sessions: Path) -> Dialect:
     return Dialect(
         name="aur",
         prompt="@{agent}> ",
-        resume="aur spawn --resume {id}",
+        resume=HINTS.resume,
+        hint_for=HINTS.hint_for,
         farewell=f"Session saved: {folder}/{{id}}.jsonl\nCome back with: {{resume}}",
         exit_status="completed",
         idle_seconds=0,

@@ -12,7 +12,7 @@ from msgspec import Struct
 from segue.console import exit_codes, output
 from segue.dialects.aurora.config import load_config
 from segue.dialects.aurora.paths import AuroraPaths
-from segue.errors import SegueError, UsageError
+from segue.errors import UsageError
 from segue.model import STATUSES, Status
 
 if TYPE_CHECKING:
@@ -126,7 +126,8 @@ def spawn(**options: object) -> int | None:
     """
     asked = msgspec.convert(options, Asked)
     action = asked.action()
-    from segue.dialects.resuming import DialectLibrary
+    from segue.console.traces import forget
+    from segue.library import Library
     from segue.library import open as open_library
 
     places = AuroraPaths(Path.home())
@@ -134,18 +135,15 @@ def spawn(**options: object) -> int | None:
     for warning in warnings:
         output.warn(warning)
     store = open_library(f"journal:{places.sessions}").store
-    with DialectLibrary(store, lists="aur spawn --list-sessions", resumes="aur spawn --resume") as library:
-        try:
-            if action in {"--interactive", "--resume"}:
-                from segue.dialects.aurora.chat import AuroraChat
+    with Library(store, forget=forget) as library:
+        if action in {"--interactive", "--resume"}:
+            from segue.dialects.aurora.chat import AuroraChat
 
-                talk = AuroraChat(library, places, settings)
-                if asked.resume is not None:
-                    return talk.come_back(asked.resume, asked.agent or "")
-                return talk.begin(asked.agent or "", asked.session)
-            return _look_after(library, asked, settings)
-        except SegueError as error:
-            raise library.reworded(error) from error
+            talk = AuroraChat(library, places, settings)
+            if asked.resume is not None:
+                return talk.come_back(asked.resume, asked.agent or "")
+            return talk.begin(asked.agent or "", asked.session)
+        return _look_after(library, asked, settings)
 
 
 def _look_after(library: Library, asked: Asked, settings: AuroraConfig) -> int | None:

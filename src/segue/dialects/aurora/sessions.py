@@ -10,7 +10,7 @@ from segue.clock import local
 from segue.console import output
 from segue.console.columns import fit
 from segue.console.exit_codes import Exit
-from segue.errors import AmbiguousIdError, NotFoundError, UsageError
+from segue.errors import AmbiguousIdError, NotFoundError, SessionNotFoundError, UsageError
 from segue.formats.transcript import iso
 
 if TYPE_CHECKING:
@@ -98,7 +98,8 @@ def find(library: Library, id: str) -> str:
     except AmbiguousIdError:
         raise  # several begin so, and it says which
     except NotFoundError as error:
-        raise NotFoundError(f"Session not found: {id}", hint=error.hint, near=error.near) from None
+        message = f"Session not found: {id}"
+        raise SessionNotFoundError(id, library.store.url, near=error.near, message=message) from None
 
 
 def _plain(head: Head) -> dict[str, object]:

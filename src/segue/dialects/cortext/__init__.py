@@ -19,5 +19,6 @@ def main() -> NoReturn:
 def _run(args: list[str]) -> int:
     from segue.console.entry import perform
     from segue.dialects.cortext.cli import app
+    from segue.dialects.cortext.hints import HINTS
 
-    return perform(app, "cortext", args)
+    return perform(app, "cortext", args, hints=HINTS)

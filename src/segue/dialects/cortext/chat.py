@@ -12,6 +12,7 @@ from segue.chat.start import attach, resume, run, show_recap
 from segue.console import output
 from segue.console.paths import trust_folder
 from segue.dialects.cortext.conversations import CHAT
+from segue.dialects.cortext.hints import HINTS
 from segue.dialects.cortext.messages import resuming, since
 from segue.dialects.cortext.slash_commands import RESUME, settle, workspace_commands
 from segue.dialects.cortext.workspace import BUILT_IN
@@ -73,6 +74,7 @@ class CortextChat:
             name="cortext",
             greeting="conversation {id} · /help lists the commands, /workspace.stop-conversation saves and leaves",
             resume=RESUME,
+            hint_for=HINTS.hint_for,
             farewell="come back with: {resume}",
             settle=partial(settle, self._conversations, self.terminal),
             idle_seconds=desk.workspace.config.idle_minutes * 60,

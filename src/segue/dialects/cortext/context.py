@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 from segue.chat.summary import summarize
 from segue.console import output
 from segue.console.paths import trust_folder
+from segue.console.traces import forget
 from segue.dialects.cortext.opening import open_conversations
 from segue.dialects.cortext.workspace import find_workspace
-from segue.dialects.resuming import DialectLibrary, here
+from segue.dialects.resuming import here
 from segue.errors import NotFoundError
+from segue.library import Library
 from segue.library import open as open_library
 from segue.trust import Trust
 from segue.user_folders import cache_folder
@@ -39,9 +41,7 @@ class WorkspaceContext:
         self.home = Path.home()
         self.environ = os.environ
         self.workspace = _workspace(self.cwd)
-        self.library = DialectLibrary(
-            open_library(self.workspace.url).store, lists="cortext list", resumes="cortext resume"
-        )
+        self.library = Library(open_library(self.workspace.url).store, forget=forget)
         self.conversations = open_conversations(
             self.workspace,
             self.library,

@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from segue.clock import utc_now
+from segue.console.error_messages import SEGUE_HINTS
 from segue.dialects.gptel.branch_files import find_about
 from segue.dialects.gptel.fork_point import cut_at, turn_at
 from segue.dialects.gptel.format.footer import read_mark, read_variables, read_whole
@@ -243,7 +244,7 @@ class Sessions:
                 turns = "turn" if count == 1 else "turns"
                 yield f"{SESSION} does not show the last {count} {turns}, as a process died; segue gptel save shows all"
         except SegueError as error:
-            yield f"{error}; {error.hint}"
+            yield SEGUE_HINTS.describe(error)
 
     def _differences(self, overview: Overview, wanted: str | None, changes: Mapping[str, object]) -> list[Event]:
         """What is to be recorded so that the session says no more than what differs."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
+from segue.console.error_messages import SEGUE_HINTS
 from segue.dialects.gptel.bounds import Bounds, find_bounds
 from segue.dialects.gptel.branch_files import find_about, find_legacy, find_planned_scope
 from segue.dialects.gptel.format.fields import moment_field, text_field
@@ -182,7 +183,7 @@ class _Opening:
                 return fields_of(planned)
             return fields_of(scope_for(preset, self._profiles).scope)
         except (UsageError, NotFoundError) as error:
-            self._warnings.append(f"{error}; {error.hint}" if error.hint else str(error))
+            self._warnings.append(SEGUE_HINTS.describe(error))
             return None
 
     def _keep(self, scope: Scope) -> None:

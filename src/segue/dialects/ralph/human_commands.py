@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from segue.console import exit_codes, output
+from segue.console.error_messages import PLAIN_HINTS
 from segue.dialects.ralph.arguments import read
 
 if TYPE_CHECKING:
@@ -24,4 +25,4 @@ def serve(args: Sequence[str]) -> int:
 
         return run(said.options)
     except BaseException as error:  # noqa: BLE001 - the last stop of every error
-        return exit_codes.report(error, as_json=False)
+        return exit_codes.report(error, as_json=False, hints=PLAIN_HINTS)

@@ -18,5 +18,6 @@ def main() -> NoReturn:
 def _run(args: list[str]) -> int:
     from segue.console.entry import perform
     from segue.dialects.soleur.cli import app
+    from segue.dialects.soleur.hints import HINTS
 
-    return perform(app, "soleur", args)
+    return perform(app, "soleur", args, hints=HINTS)

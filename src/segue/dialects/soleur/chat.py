@@ -15,6 +15,7 @@ from segue.console import output
 from segue.console.durations import ago
 from segue.console.paths import trust_folder
 from segue.dialects.resuming import here, offer_recovery, resume_conversation
+from segue.dialects.soleur.hints import HINTS
 from segue.dialects.soleur.ledger import Ledger
 from segue.dialects.soleur.ledger_session import LedgerLibrary
 from segue.dialects.soleur.paths import project_of
@@ -120,7 +121,8 @@ class SoleurChat:
             greeting=f"session {{id}} · project {project}\n/help lists the commands, /quit leaves",
             idle_seconds=0,
             keeps_blank=True,
-            resume="soleur load {id}",
+            resume=HINTS.resume,
+            hint_for=HINTS.hint_for,
             farewell=f"Session saved: {folder}/{{id}}.json\nCome back with: {{resume}}",
             autorecord=True,
             offers=("README.md",),

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from segue.clock import utc_now
-from segue.dialects.resuming import DialectLibrary
+from segue.console.traces import forget
 from segue.dialects.soleur.ledger import LedgerEntry
 from segue.errors import SegueError
+from segue.library import Library
 from segue.session import LiveSession
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class LedgerSession(LiveSession):
             self._published.update(entry.id for entry in new)
 
 
-class LedgerLibrary(DialectLibrary):
+class LedgerLibrary(Library):
     """A library whose sessions are of this kind."""
 
     def __init__(
@@ -64,7 +65,8 @@ class LedgerLibrary(DialectLibrary):
         complain: Callable[[str], None],
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
-        super().__init__(store, lists="soleur sessions", resumes="soleur load", clock=clock)
+        super().__init__(store, clock=clock, forget=forget)
+        self.clock = clock
         self.ledger = ledger
         self.project = project
         self.complain = complain
