@@ -88,7 +88,7 @@ def test_a_mistyped_option_is_no_tag(cli: Segue, session: str) -> None:
 def test_completed_can_be_taken_back(cli: Segue, session: str) -> None:
     cli.ok("complete", session)
     assert status(cli, session) == "completed"
-    assert "segue reopen login takes that back" in cli.refuses(2, "pause", session)
+    assert "segue reopen login makes it paused again" in cli.refuses(2, "pause", session)
     cli.ok("reopen", session)
     assert status(cli, session) == "paused"
     assert "not completed" in cli.refuses(2, "reopen", session)

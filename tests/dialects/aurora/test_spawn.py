@@ -158,7 +158,7 @@ def test_an_id_that_is_taken_is_not_begun_again(machine: Machine) -> None:
     file = machine.journal("taken", *TURNS)
     before = file.read_bytes()
     told = machine.run("aur spawn -i --session taken", "Hello", code=4).complaint
-    assert "session taken exists already; choose another id, or come back with aur spawn --resume taken" in told
+    assert "session taken exists already; choose another id, or resume it with aur spawn --resume taken" in told
     assert file.read_bytes() == before
 
 

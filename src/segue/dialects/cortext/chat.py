@@ -14,7 +14,7 @@ from segue.console.paths import trust_folder
 from segue.dialects.cortext.conversations import CHAT
 from segue.dialects.cortext.hints import HINTS
 from segue.dialects.cortext.messages import resuming, since
-from segue.dialects.cortext.slash_commands import RESUME, settle, workspace_commands
+from segue.dialects.cortext.slash_commands import settle, workspace_commands
 from segue.dialects.cortext.workspace import BUILT_IN
 from segue.tools.approval import trust_prompt
 from segue.trust import Trust
@@ -73,7 +73,7 @@ class CortextChat:
         dialect = Dialect(
             name="cortext",
             greeting="conversation {id} · /help lists the commands, /workspace.stop-conversation saves and leaves",
-            resume=RESUME,
+            resume=HINTS.resume,
             hint_for=HINTS.hint_for,
             farewell="come back with: {resume}",
             settle=partial(settle, self._conversations, self.terminal),

@@ -14,6 +14,7 @@ from segue.chat.commands.branches import resume
 from segue.chat.commands.table import Command, Leave
 from segue.chat.model_summary import LOOKED_AT, is_model, summarise_with
 from segue.chat.start import show_recap as show_last_turns
+from segue.dialects.cortext.hints import HINTS
 from segue.errors import NotFoundError, SegueError, UsageError
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from segue.presets import Preset
     from segue.session import LiveSession
 
-RESUME = "cortext resume {id}"
 _OFFERED = 10
 
 
@@ -234,7 +234,7 @@ class _WorkspaceCommands:
             library=chat.library if is_there else conversations.library,
             dialect=replace(
                 chat.dialect,
-                resume=chat.dialect.resume if is_there else RESUME,
+                resume=chat.dialect.resume if is_there else HINTS.resume,
                 settle=partial(settle, conversations, chat.terminal),
             ),
             look_back=look_back,

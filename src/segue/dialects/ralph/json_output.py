@@ -79,7 +79,7 @@ def failure(error: Exception) -> tuple[bytes, int]:
     if isinstance(error, OSError):  # stores let none through, so that it comes of a stream
         error = storage_error(error, "the output", "write")
     if not isinstance(error, SegueError):
-        error = SegueError(f"unexpected: {type(error).__name__}: {error}", hint="this is a mistake in Segue")
+        error = SegueError(f"unexpected: {type(error).__name__}: {error}", hint="this is a bug in Segue")
     code, number = next((code, number) for family, code, number in codes() if isinstance(error, family))
     if isinstance(error, NeedsError):
         code = error.code
