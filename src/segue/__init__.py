@@ -1,10 +1,12 @@
 """Segue: the session layer for AI agents.
 
-Start a conversation in any tool, stop it anywhere, resume it anywhere. `segue.open(url)` gives a library of sessions:
+Start a conversation in any tool, stop it anywhere, resume it anywhere. `segue.open()` gives a library of sessions:
 
     lib = segue.open("journal:~/notes")
     with lib.create(agent="qa-test", title="Login bug") as session:
         session.add("user", "Why does login fail?")
+
+The public API is what `dir(segue)`, `dir(segue.aio)` and `dir(segue.testing)` list.
 """
 
 from __future__ import annotations
@@ -23,20 +25,58 @@ if TYPE_CHECKING:
         InvalidIdError,
         MissingExtraError,
         NotFoundError,
+        NotInTrashError,
         ReadOnlyError,
         SegueError,
         SessionExistsError,
         SessionLockedError,
+        SessionNotFoundError,
         StorageError,
         TooLargeError,
         TransitionError,
+        UntrustedError,
         UsageError,
         WriterStoppedError,
     )
-    from segue.library import Library, open  # noqa: A004 - the public name is segue.open
-    from segue.model import Branch, Head, Overview, Session, Turn, fold
+    from segue.library import Cleaned, Follower, Library, SearchResult, StreamedSession, open  # noqa: A004 - segue.open
+    from segue.model import (
+        Attachment,
+        Branch,
+        BranchCreated,
+        BranchSwitched,
+        Decision,
+        Event,
+        Head,
+        Learning,
+        Metadata,
+        OverridesChanged,
+        Overview,
+        Pattern,
+        PresetChosen,
+        ScopeChanged,
+        Session,
+        StatusChanged,
+        SummaryWritten,
+        TagsChanged,
+        TaskDone,
+        TitleChanged,
+        Turn,
+        Unknown,
+        fold,
+    )
     from segue.session import LiveSession
-    from segue.store import Durability, Receipt, Store, Writer
+    from segue.store import (
+        Capabilities,
+        Durability,
+        Examination,
+        Owner,
+        Receipt,
+        Recovery,
+        Store,
+        Trash,
+        Trashed,
+        Writer,
+    )
 
 _HOMES = {
     "segue._version": ("__version__",),
@@ -49,49 +89,118 @@ _HOMES = {
         "InvalidIdError",
         "MissingExtraError",
         "NotFoundError",
+        "NotInTrashError",
         "ReadOnlyError",
         "SegueError",
         "SessionExistsError",
         "SessionLockedError",
+        "SessionNotFoundError",
         "StorageError",
         "TooLargeError",
         "TransitionError",
+        "UntrustedError",
         "UsageError",
         "WriterStoppedError",
     ),
-    "segue.library": ("Library", "open"),
-    "segue.model": ("Branch", "Head", "Overview", "Session", "Turn", "fold"),
+    "segue.library": ("Cleaned", "Follower", "Library", "SearchResult", "StreamedSession", "open"),
+    "segue.model": (
+        "Attachment",
+        "Branch",
+        "BranchCreated",
+        "BranchSwitched",
+        "Decision",
+        "Event",
+        "Head",
+        "Learning",
+        "Metadata",
+        "OverridesChanged",
+        "Overview",
+        "Pattern",
+        "PresetChosen",
+        "ScopeChanged",
+        "Session",
+        "StatusChanged",
+        "SummaryWritten",
+        "TagsChanged",
+        "TaskDone",
+        "TitleChanged",
+        "Turn",
+        "Unknown",
+        "fold",
+    ),
     "segue.session": ("LiveSession",),
-    "segue.store": ("Durability", "Receipt", "Store", "Writer"),
+    "segue.store": (
+        "Capabilities",
+        "Durability",
+        "Examination",
+        "Owner",
+        "Receipt",
+        "Recovery",
+        "Store",
+        "Trash",
+        "Trashed",
+        "Writer",
+    ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_SUBMODULES = ("aio", "testing")
 
 __all__ = [
     "AmbiguousIdError",
+    "Attachment",
     "Branch",
+    "BranchCreated",
+    "BranchSwitched",
+    "Capabilities",
+    "Cleaned",
     "ConflictError",
     "Damage",
     "DamagedError",
+    "Decision",
     "DiskFullError",
     "Durability",
+    "Event",
+    "Examination",
+    "Follower",
     "Head",
     "InvalidIdError",
+    "Learning",
     "Library",
     "LiveSession",
+    "Metadata",
     "MissingExtraError",
     "NotFoundError",
+    "NotInTrashError",
+    "OverridesChanged",
     "Overview",
+    "Owner",
+    "Pattern",
+    "PresetChosen",
     "ReadOnlyError",
     "Receipt",
+    "Recovery",
+    "ScopeChanged",
+    "SearchResult",
     "SegueError",
     "Session",
     "SessionExistsError",
     "SessionLockedError",
+    "SessionNotFoundError",
+    "StatusChanged",
     "StorageError",
     "Store",
+    "StreamedSession",
+    "SummaryWritten",
+    "TagsChanged",
+    "TaskDone",
+    "TitleChanged",
     "TooLargeError",
     "TransitionError",
+    "Trash",
+    "Trashed",
     "Turn",
+    "Unknown",
+    "UntrustedError",
     "UsageError",
     "Writer",
     "WriterStoppedError",
@@ -103,8 +212,14 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """Import a public name when it is first used: `segue --version` should not wait for the library."""
+    if name in _SUBMODULES:
+        return import_module(f"segue.{name}")
     if name not in _HOME_OF:
         raise AttributeError(f"module 'segue' has no attribute {name!r}")
     value: object = getattr(import_module(_HOME_OF[name]), name)
     globals()[name] = value
     return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, *_SUBMODULES]

@@ -74,6 +74,8 @@ class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown
 
 
 class StatusChanged(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="status"):
+    """The status that the session has from now on."""
+
     status: Status
     timestamp: Moment
     id: str
@@ -82,6 +84,8 @@ class StatusChanged(Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
 
 
 class TitleChanged(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="title"):
+    """The title that the session has from now on."""
+
     title: str
     timestamp: Moment
     id: str
@@ -100,6 +104,8 @@ class TagsChanged(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_
 
 
 class SummaryWritten(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="summary"):
+    """The summary that the session has from now on."""
+
     content: str
     timestamp: Moment
     id: str
@@ -108,6 +114,8 @@ class SummaryWritten(Struct, frozen=True, kw_only=True, omit_defaults=True, forb
 
 
 class Decision(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="decision"):
+    """A decision that was made in the conversation."""
+
     content: str
     timestamp: Moment
     tags: tuple[str, ...] = ()
@@ -119,6 +127,8 @@ class Decision(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unk
 
 
 class Learning(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="learning"):
+    """Something that was learned in the conversation."""
+
     description: str
     timestamp: Moment
     task_id: str | None = None
@@ -129,6 +139,8 @@ class Learning(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unk
 
 
 class Pattern(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="pattern"):
+    """A practice with a name, to be used again."""
+
     name: str
     description: str
     timestamp: Moment
@@ -197,6 +209,8 @@ class BranchCreated(Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
 
 
 class BranchSwitched(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="switch"):
+    """The branch that is active from now on."""
+
     branch: str
     timestamp: Moment
     id: str
@@ -205,6 +219,8 @@ class BranchSwitched(Struct, frozen=True, kw_only=True, omit_defaults=True, forb
 
 
 class TaskDone(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="task"):
+    """A task of a plan that is finished."""
+
     task_id: str
     timestamp: Moment
     story_id: str | None = None
