@@ -30,7 +30,7 @@ def test_the_async_face_has_every_method() -> None:
 def test_a_session_can_be_held_by_async_code(tmp_path: Path) -> None:
     async def main() -> None:
         async with aio.open(f"journal:{tmp_path}") as lib:
-            async with await lib.create(id="x") as session:
+            async with lib.create(id="x") as session:
                 await session.add("user", "one")
                 await session.fork(at=1, name="b")
                 assert session.branch == "b"
@@ -38,9 +38,15 @@ def test_a_session_can_be_held_by_async_code(tmp_path: Path) -> None:
             async with await lib.resume("x") as session:
                 assert session.status == "active"
             assert [head.status for head in await lib.list()] == ["paused"]
+            async with lib.resume("x") as session, session:
+                assert session.status == "active"
             assert (await lib.load("x")).turn_count == 1
+            assert [found.session_id for found in await lib.search("one")] == ["x"]
             with pytest.raises(NotFoundError):
                 await lib.open("y")
+            with pytest.raises(NotFoundError):
+                async with lib.open("y"):
+                    pass
 
     asyncio.run(main())
 
@@ -49,9 +55,54 @@ def test_an_exception_in_the_block_leaves_it_interrupted(tmp_path: Path) -> None
     async def main() -> None:
         lib = aio.open(f"journal:{tmp_path}")
         with pytest.raises(ZeroDivisionError):
-            async with await lib.create(id="x"):
+            async with lib.create(id="x"):
                 _ = 1 / 0
         assert (await lib.load("x")).status == "interrupted"
+
+    asyncio.run(main())
+
+
+def test_a_session_can_be_awaited_and_closed_by_hand(tmp_path: Path) -> None:
+    async def main() -> None:
+        lib = aio.open(f"journal:{tmp_path}")
+        opening = lib.create(id="x")
+        session = await opening
+        assert isinstance(session, AsyncSession)
+        with pytest.raises(RuntimeError):
+            await opening  # a session is opened once
+        await session.close()
+        async with await lib.resume("x", timeout_seconds=0) as session:
+            assert session.status == "active"
+
+    asyncio.run(main())
+
+
+def test_a_cancelled_opening_releases_the_session(tmp_path: Path) -> None:
+    async def main() -> None:
+        lib = aio.open(f"journal:{tmp_path}")
+        await (await lib.create(id="x")).close()
+        begun, go = threading.Event(), threading.Event()
+        real = lib.sync.store.open
+
+        def slow(*args: object, **options: object) -> object:
+            begun.set()
+            go.wait()
+            return real(*args, **options)  # type: ignore[arg-type]
+
+        lib.sync.store.open = slow  # type: ignore[method-assign, assignment]
+
+        async def hold() -> None:
+            async with lib.open("x"):
+                pytest.fail("it was cancelled before")
+
+        task = asyncio.create_task(hold())
+        await asyncio.to_thread(begun.wait)
+        task.cancel()
+        await asyncio.sleep(0)
+        go.set()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert lib.sync.store.owner("x") is None
 
     asyncio.run(main())
 

@@ -8,15 +8,20 @@ from typing import TYPE_CHECKING
 import pytest
 
 import segue
+from segue.console.options import open_library
 from segue.errors import (
     AmbiguousIdError,
     InvalidIdError,
     NotFoundError,
+    NotInTrashError,
     SessionExistsError,
     SessionLockedError,
+    SessionNotFoundError,
     UsageError,
 )
+from segue.index import Index
 from segue.model import Turn
+from segue.user_folders import cache_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,6 +76,88 @@ def test_a_url_that_names_no_store_is_refused(url: str) -> None:
     with pytest.raises(UsageError) as caught:
         segue.open(url)
     assert caught.value.hint
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folders of a user for whom nothing is set."""
+    for name in ("SEGUE_STORE", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return tmp_path
+
+
+def test_without_a_url_it_is_the_store_of_the_command(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with segue.open() as own, open_library() as of_the_command:
+        assert own.store.url == of_the_command.store.url
+        assert own.store.url.startswith(f"journal:{home}/")
+    monkeypatch.setenv("SEGUE_STORE", f"journal:{home}/elsewhere")
+    with segue.open() as own, open_library() as of_the_command:
+        assert own.store.url == of_the_command.store.url == f"journal:{home}/elsewhere"
+    assert not list(home.iterdir())
+
+
+def test_a_search_finds_the_session_and_the_turn(lib: Library) -> None:
+    with lib.create(id="x", title="Login bug", agent="qa", tags=["auth"]) as session:
+        session.add("user", "Why does login fail?")
+        session.add("assistant", "The token expires.")
+        session.decide("Refresh early")
+    with lib.create(id="y", title="Other") as session:
+        session.add("user", "What is a token?")
+    (found,) = lib.search('"token expires"')
+    assert (found.session_id, found.title, found.kind, found.matches) == ("x", "Login bug", "turn", 1)
+    assert found.snippet == "The token expires."
+    assert found.turn is not None
+    assert found.turn == lib.load("x").turns[1]
+    assert {one.session_id for one in lib.search("tok*")} == {"x", "y"}
+    assert len(lib.search("tok*", limit=1)) == 1
+    assert [one.session_id for one in lib.search("token", agent="qa", tag="auth", status="paused", limit=None)] == ["x"]
+    assert [(one.kind, one.turn) for one in lib.search("refresh")] == [("decision", None)]
+    assert lib.search("nothing") == ()
+    with pytest.raises(UsageError):
+        lib.search("?!")
+
+
+def test_a_search_sees_what_was_recorded_since(lib: Library) -> None:
+    with lib.create(id="x") as session:
+        assert lib.search("hello") == ()
+        session.add("user", "Hello")
+        assert [one.session_id for one in lib.search("hello")] == ["x"]
+    lib.delete("x")
+    assert lib.search("hello") == ()
+
+
+def test_a_search_creates_no_index_and_uses_the_one_that_is_there(home: Path) -> None:
+    lib = segue.open()
+    with lib.create(id="x") as session:
+        session.add("user", "Hello")
+    before = sorted(home.rglob("*"))
+    assert [one.session_id for one in lib.search("hello")] == ["x"]
+    assert sorted(home.rglob("*")) == before
+    with Index(cache_folder()):
+        pass
+    assert [one.session_id for one in lib.search("hello")] == ["x"]
+    with Index(cache_folder()) as index:
+        assert [hit.entry.id for hit in index.search("hello")] == ["x"]
+
+
+def test_a_search_of_a_damaged_session_gives_what_can_be_read(tmp_path: Path) -> None:
+    lib = segue.open(f"journal:{tmp_path}")
+    with lib.create(id="x") as session:
+        session.add("user", "Hello")
+        session.add("user", "Goodbye")
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(path.read_bytes().replace(b"Goodbye", b"goodbye"))
+    assert [(one.session_id, one.kind, one.turn) for one in lib.search("hello")] == [("x", "turn", None)]
+
+
+def test_what_is_not_found_is_named_in_fields(lib: Library) -> None:
+    with pytest.raises(SessionNotFoundError) as caught:
+        lib.load("missing")
+    assert (caught.value.session_id, caught.value.place) == ("missing", lib.store.url)
+    with pytest.raises(NotInTrashError) as not_in_trash:
+        lib.find_trashed("missing")
+    assert (not_in_trash.value.session_id, not_in_trash.value.store) == ("missing", lib.store.url)
 
 
 def test_a_unique_prefix_is_enough(lib: Library) -> None:

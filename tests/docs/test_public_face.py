@@ -120,7 +120,7 @@ def test_the_pages_name_no_internal_module(page: Path) -> None:
 def test_completion_offers_the_public_names_alone() -> None:
     importlib.import_module("segue.library")  # which makes `library` an attribute of the package
     completer = rlcompleter.Completer({"segue": segue})
-    offered = []
+    offered: list[str] = []
     while (text := completer.complete("segue.", len(offered))) is not None:
         offered.append(re.sub(r"\W*$", "", text.removeprefix("segue.")))
     assert sorted(offered) == sorted(name for name in dir(segue) if not name.startswith("_"))
