@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from importlib.util import find_spec
 from statistics import median, quantiles
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from openai.types.chat import ChatCompletionMessageParam
 
     from bench.workload import Workplace
-    from segue.chat.terminal.contract import Idle, Suggestion
+    from segue.surface import Idle, Suggestion
 
 TURNS, LONG, SHORT = 1_000, 10_000, 10
 ALLOWED_NS, GROWTH = 20e6, 1.5
@@ -88,10 +89,8 @@ class _Talk:
     def __init__(self, place: Workplace, url: str) -> None:
         from openai import OpenAI
 
-        from segue.chat.agents.resolver import AgentResolver
-
         self._library = segue.open(_session(place, TURNS))
-        self._company = AgentResolver(environ={"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "k"})
+        self._environ = {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "k"}
         self._cwd = place.folder
         self._client = OpenAI(base_url=url, api_key="k", max_retries=0, default_headers={"Connection": "close"})
         turns = self._library.load("s").turns
@@ -99,12 +98,16 @@ class _Talk:
         self._messages.append({"role": "user", "content": QUESTION})
 
     def first_characters(self, rounds: int) -> tuple[list[int], list[int]]:
+        from segue.chat.agents.resolver import AgentResolver
         from segue.chat.dialect import SEGUE
-        from segue.chat.start import resume, run
+        from segue.chat.lifecycle import resume, run
+        from segue.console.surface import open_surface
 
         terminal = _Typist(rounds, self._ask_bare)
-        conversation = resume(self._library, self._company, "s", agent="openai/m")
-        run(self._library, conversation, self._company, dialect=SEGUE, terminal=terminal, cwd=self._cwd)
+        surface = replace(open_surface(terminal=terminal), cwd=self._cwd, environ=self._environ)
+        resolver = AgentResolver(surface)
+        conversation = resume(self._library, resolver, "s", agent="openai/m")
+        run(self._library, conversation, resolver, dialect=SEGUE)
         assert len(terminal.times) == len(terminal.bare_times) == rounds
         return terminal.times, terminal.bare_times
 

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 import segue
-from segue.chat.agents.resolver import AgentResolver, ChatSettings, preset_folders
+from segue.chat.agents.resolver import AgentResolver, ChatSettings
 from segue.errors import NotFoundError, UsageError
+from segue.presets import PresetSources, project_folders
+from tests.support.surface import make_surface
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,7 +34,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def resolver(folder: Path, *, keys: bool = True, settings: ChatSettings | None = None) -> AgentResolver:
-    return AgentResolver(environ=KEYS if keys else {"PATH": ""}, folders=[folder], settings=settings)
+    surface = make_surface(folder, environ=KEYS if keys else {"PATH": ""})
+    return AgentResolver(surface, sources=PresetSources(folders=(folder,)), settings=settings)
 
 
 def session(*, preset: str = "", **overrides: str) -> LiveSession:
@@ -120,14 +123,17 @@ def test_an_unknown_name_lists_presets_and_agents(folder: Path) -> None:
     assert "the presets backed, house, opus-reviewer, plain; the agents offline" in caught.value.hint
 
 
-def test_a_recorded_command_needs_a_yes() -> None:
+def test_a_recorded_command_needs_a_yes(tmp_path: Path) -> None:
     about = session(agent="command:cat")
     here = {"PATH": "/usr/bin:/bin"}
     with pytest.raises(UsageError, match="which was not set here"):
-        AgentResolver(environ=here).recall(about)
-    trusting = AgentResolver(environ=here, confirm=lambda shown: "agent  the command cat" in shown)
+        AgentResolver(make_surface(tmp_path, environ=here)).recall(about)
+    trusting = AgentResolver(
+        make_surface(tmp_path, environ=here, confirm=lambda shown: "agent  the command cat" in shown)
+    )
     assert trusting.recall(about).agent.name == "cat"
 
 
 def test_without_a_repository_only_the_folder_at_hand_is_looked_at(tmp_path: Path) -> None:
-    assert preset_folders(tmp_path, ["agents"]) == [tmp_path / "agents"]
+    names = (".segue/agents", ".claude/agents", "agents")
+    assert project_folders("segue", tmp_path) == tuple(tmp_path / name for name in names)

@@ -9,9 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 import segue
-from segue.chat.conversation import Conversation
 from segue.chat.dialect import SEGUE
-from segue.chat.repl import Chat
 from segue.chat.terminal.script import ScriptTerminal
 from segue.errors import StorageError
 from segue.model import StatusChanged
@@ -21,7 +19,7 @@ from tests.support.conversation import Desk
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from segue.chat.terminal.contract import Idle
+    from segue.surface import Idle
 
 LEFT = "\x1b[D"
 
@@ -42,14 +40,7 @@ def doze(desk: Desk, *lines: str, seconds: float = 300) -> list[str]:
     """What a person was told at each prompt."""
     library = desk.library
     terminal = Dozing(desk, *lines)
-    Chat(
-        library,
-        Conversation(library.create(id="talk"), desk.agent),
-        dialect=replace(SEGUE, idle_seconds=seconds),
-        terminal=terminal,
-        converse=desk.resolved,
-        cwd=desk.root,
-    ).run()
+    desk.chat(library, library.create(id="talk"), terminal, replace(SEGUE, idle_seconds=seconds)).run()
     return terminal.told
 
 
@@ -95,14 +86,7 @@ def test_a_pause_that_cannot_be_recorded_is_told_and_costs_nothing(desk: Desk) -
     library = desk.library
     session = library.create(id="talk")
     terminal = Full(desk, "/stats")
-    chat = Chat(
-        library,
-        Conversation(session, desk.agent),
-        dialect=SEGUE,
-        terminal=terminal,
-        converse=desk.resolved,
-        cwd=desk.root,
-    )
+    chat = desk.chat(library, session, terminal)
     with pytest.raises(StorageError):
         chat.run()
     assert terminal.told[0].startswith("idle, but that cannot be recorded: ")

@@ -11,9 +11,7 @@ import pytest
 
 from segue.chat.agent import AgentError
 from segue.chat.commands.completion import suggestions
-from segue.chat.conversation import Conversation
-from segue.chat.dialect import SEGUE, Dialect
-from segue.chat.repl import Chat
+from segue.chat.dialect import Dialect
 from segue.chat.terminal.script import ScriptTerminal
 from segue.errors import WriterStoppedError
 from segue.library import Library
@@ -68,14 +66,8 @@ def test_every_answer_is_on_disk_before_the_next_line_is_read(desk: Desk) -> Non
             return super().readline(size)
 
     library = desk.library
-    chat = Chat(
-        library,
-        Conversation(library.create(id="talk"), desk.agent),
-        dialect=SEGUE,
-        terminal=ScriptTerminal(Watching(b"one\ntwo\n"), desk.stream(), desk.stream()),
-        converse=desk.resolved,
-        cwd=desk.root,
-    )
+    terminal = ScriptTerminal(Watching(b"one\ntwo\n"), desk.stream(), desk.stream())
+    chat = desk.chat(library, library.create(id="talk"), terminal)
     assert chat.run() == 0
     assert seen == [0, 2, 4]
 
@@ -158,14 +150,8 @@ def test_whatever_breaks_the_conversation_leaves_the_session_interrupted(desk: D
             raise OSError(5, "Input/output error", size)
 
     library = desk.library
-    chat = Chat(
-        library,
-        Conversation(library.create(id="talk"), desk.agent),
-        dialect=SEGUE,
-        terminal=ScriptTerminal(Gone(), desk.stream(), desk.stream()),
-        converse=desk.resolved,
-        cwd=desk.root,
-    )
+    terminal = ScriptTerminal(Gone(), desk.stream(), desk.stream())
+    chat = desk.chat(library, library.create(id="talk"), terminal)
     with pytest.raises(OSError, match="Input/output"):
         chat.run()
     assert desk.session.status == "interrupted"
@@ -266,15 +252,6 @@ def test_commands_ids_and_paths_are_completed(desk: Desk, line: str, found: list
     library.create(id="other").close()
     with library.create(id="talk") as session:
         session.fork()
-        chat = Chat(
-            library,
-            Conversation(session, desk.agent),
-            dialect=SEGUE,
-            terminal=ScriptTerminal(BytesIO(), desk.stream(), desk.stream()),
-            converse=desk.resolved,
-            agent_names=lambda: ("owl", "parrot"),
-            cwd=desk.root,
-            home=desk.root / "home",
-        )
+        chat = desk.chat(library, session, ScriptTerminal(BytesIO(), desk.stream(), desk.stream()))
         assert [one.text for one in suggestions(chat, line)] == found
         assert all(line.endswith(one.text[: one.replaces]) for one in suggestions(chat, line))

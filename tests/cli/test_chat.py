@@ -239,7 +239,7 @@ def test_the_configuration_can_name_a_preset(cli: Segue) -> None:
         ("idle_minutes = false\n", "line 1: idle_minutes must be a number of minutes"),
         ("[openai]\nbase_url = 7\n", "line 2: openai.base_url must be a text"),
         ("[openai]\nkey = 'x'\n", "line 2: there is no setting 'openai.key'"),
-        ("openai = 'x'\n", "line 1: there is no setting 'openai'"),
+        ("openai = 'x'\n", "line 1: openai must be a table"),
     ],
 )
 def test_a_wrong_configuration_is_named_by_its_line(cli: Segue, text: str, place: str) -> None:

@@ -16,13 +16,17 @@ from segue.chat.conversation import Conversation
 from segue.chat.dialect import SEGUE
 from segue.chat.drafts import Drafts
 from segue.chat.repl import Chat
-from segue.chat.terminal.contract import open_terminal
+from segue.chat.terminal import open_terminal
+from segue.durable.folder import Folder
+from segue.trust import Trust
+from tests.support.surface import make_surface
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from segue.chat.agent import Piece, Request
     from segue.session import LiveSession
+    from segue.trust import Marks
 
 MARKDOWN = """# A title
 
@@ -67,10 +71,24 @@ class Actor:
                 yield TextDelta(f"You said: {asked!r}.")
 
 
-def main(root: Path) -> int:
-    def converse(session: LiveSession, _spec: str, _model: str) -> Conversation:
-        return Conversation(session, Actor(), drafts=Drafts(root / "drafts"))
+class Actors:
+    """The only agent there is."""
 
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def names(self) -> tuple[str, ...]:
+        return (Actor.name,)
+
+    def marks_of(self, session: LiveSession) -> Marks:
+        return Trust(Folder(str(self._root / "trust"))).of(session.store.url, session.id)
+
+    def attach(self, session: LiveSession, agent: str = "", model: str = "") -> Conversation:
+        del agent, model
+        return Conversation(session, Actor(), drafts=Drafts(self._root / "drafts"))
+
+
+def main(root: Path) -> int:
     library = segue.open(f"journal:{root / 'sessions'}")
     known = "talk" in library.store.ids()
     session = library.resume("talk") if known else library.create(id="talk")
@@ -78,9 +96,9 @@ def main(root: Path) -> int:
         sys.stdin, sys.stdout, sys.stderr, environ=os.environ, history=root / "state" / "history.jsonl"
     )
     dialect = replace(SEGUE, idle_seconds=float(os.environ.get("IDLE_SECONDS", SEGUE.idle_seconds)))
-    return Chat(
-        library, converse(session, "", ""), dialect=dialect, terminal=terminal, converse=converse, cwd=root
-    ).run()
+    agents = Actors(root)
+    surface = make_surface(root, terminal=terminal)
+    return Chat(library, agents.attach(session), surface=surface, agents=agents, dialect=dialect).run()
 
 
 if __name__ == "__main__":

@@ -12,8 +12,11 @@ from segue.chat.conversation import Conversation
 from segue.chat.dialect import SEGUE
 from segue.chat.repl import Chat
 from segue.chat.terminal.script import ScriptTerminal
+from segue.durable.folder import Folder
 from segue.errors import NotFoundError
 from segue.presets import Preset
+from segue.trust import Trust
+from tests.support.surface import make_surface
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
     from segue.library import Library
     from segue.model import Session
     from segue.session import LiveSession
+    from segue.surface import Terminal
+    from segue.trust import Marks
 
 
 class Parrot:
@@ -86,26 +91,34 @@ class Desk:
     def converse(self, library: Library, session: LiveSession, typed: bytes) -> str:
         out, err = StringIO(), StringIO()
         try:
-            self.code = Chat(
-                library,
-                Conversation(session, self.agent),
-                dialect=self.dialect,
-                terminal=ScriptTerminal(BytesIO(typed), out, err),
-                converse=self.resolved,
-                agent_names=lambda: ("owl", "parrot"),
-                cwd=self.root,
-                home=self.root / "home",
-            ).run()
+            self.code = self.chat(library, session, ScriptTerminal(BytesIO(typed), out, err)).run()
         finally:
             self.out, self.err = out.getvalue(), err.getvalue()
         return self.out
+
+    def chat(self, library: Library, session: LiveSession, terminal: Terminal, dialect: Dialect | None = None) -> Chat:
+        return Chat(
+            library,
+            Conversation(session, self.agent),
+            surface=make_surface(self.root, terminal=terminal),
+            agents=self,
+            dialect=dialect or self.dialect,
+        )
 
     @staticmethod
     def stream() -> StringIO:
         return StringIO()
 
-    def resolved(self, session: LiveSession, spec: str, model: str) -> Conversation:
-        match spec or str(session.overview.overrides.get("agent", "parrot")):
+    # As an AgentResolver does:
+
+    def names(self) -> tuple[str, ...]:
+        return "owl", "parrot"
+
+    def marks_of(self, session: LiveSession) -> Marks:
+        return Trust(Folder(str(self.root / "trust"))).of(session.store.url, session.id)
+
+    def attach(self, session: LiveSession, agent: str, model: str) -> Conversation:
+        match agent or str(session.overview.overrides.get("agent", "parrot")):
             case "parrot":
                 return Conversation(session, self.agent)
             case "crow":

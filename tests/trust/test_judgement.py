@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 import segue
 from segue.chat.agents import AgentSpec, parse_spec
 from segue.chat.agents.resolver import AgentResolver, ChatSettings
-from segue.chat.start import attach
 from segue.durable.folder import Folder
 from segue.errors import SegueError, UsageError
 from segue.formats.terminal import one_line, printable
 from segue.permissions import Permissions
 from segue.trust import Trust
+from tests.support.surface import make_surface
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,8 +39,7 @@ def live(**overrides: object) -> LiveSession:
 def resolver(
     tmp_path: Path, *, confirm: Callable[[str], bool] = lambda _: False, agent: str = "anthropic"
 ) -> AgentResolver:
-    trust = Trust(Folder(str(tmp_path / "trust")))
-    return AgentResolver(environ=KEYS, settings=ChatSettings(agent=agent), confirm=confirm, trust=trust)
+    return AgentResolver(make_surface(tmp_path, environ=KEYS, confirm=confirm), settings=ChatSettings(agent=agent))
 
 
 def never(_shown: str) -> bool:
@@ -176,7 +175,7 @@ def test_another_model_of_the_usual_house_needs_no_question(tmp_path: Path) -> N
 
 def test_where_a_server_passes_words_on_the_model_is_asked_about(tmp_path: Path) -> None:
     settings = ChatSettings(agent="openai/mine", openai_base_url="http://router.example/v1")
-    here = AgentResolver(environ=KEYS, settings=settings, trust=Trust(Folder(str(tmp_path / "trust"))))
+    here = AgentResolver(make_surface(tmp_path, environ=KEYS), settings=settings)
     assert here.recall(live(model="mine")).spec.model == "mine"
     with pytest.raises(UsageError, match="openai/theirs"):
         here.recall(live(model="theirs"))
@@ -184,7 +183,7 @@ def test_where_a_server_passes_words_on_the_model_is_asked_about(tmp_path: Path)
 
 def test_whoever_is_named_now_is_not_asked_about_nor_when_one_comes_back(tmp_path: Path) -> None:
     session = live(agent="command:evil")
-    attach(resolver(tmp_path, confirm=never), session, "command:cat")
+    resolver(tmp_path, confirm=never).attach(session, "command:cat")
     session.set_overrides({"agent": "command:cat"})
     assert resolver(tmp_path, confirm=never).recall(session).spec.argv == ("cat",)
     assert resolver(tmp_path, confirm=never).recall(live(agent="command:evil"), "offline").spec.kind == "offline"
@@ -202,7 +201,7 @@ def test_another_model_lets_no_strangers_agent_in(tmp_path: Path) -> None:
 
 
 def permissions(session: LiveSession, tmp_path: Path) -> Permissions:
-    marks = Trust(Folder(str(tmp_path / "trust"))).of(session.store.url, session.id)
+    marks = Trust(Folder(str(tmp_path / "state" / "trust"))).of(session.store.url, session.id)
     return Permissions(
         session.store,
         session.id,

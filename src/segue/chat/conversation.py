@@ -19,6 +19,7 @@ from segue.chat.agent import AgentError, Request, TextDelta, Usage
 from segue.chat.context.request import RequestBuilder
 from segue.chat.decisions import find_decisions
 from segue.chat.drafts import Drafts
+from segue.chat.summary import shortened
 from segue.chat.usage import Spending, Stats
 from segue.errors import SegueError, UsageError
 from segue.model import JsonObject, Turn
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from segue.tools.executor import ToolExecutor
 
 MAX_TOKENS = 100_000
+TITLE_LENGTH = 60
 ROUNDS = 25
 """So often an answer may have something done; then it has to end in words."""
 
@@ -72,6 +74,7 @@ class Conversation:
         changed: Collection[str] = (),
         drafts: Drafts | None = None,
         executor: ToolExecutor | None = None,
+        titles: bool = False,
     ) -> None:
         if max_tokens < 1:
             raise UsageError(f"max_tokens is a number of tokens, not {max_tokens}")
@@ -94,6 +97,7 @@ class Conversation:
         self._unsaved: _Said | None = None
         self._drafts = drafts or Drafts()
         self._executor = executor
+        self._titles = titles
         self._calls: tuple[ToolCall, ...] = ()
         self._calls_place = ("", 0)
         self._rounds = 0
@@ -165,7 +169,10 @@ class Conversation:
         self._record_preset()
         if not is_recorded:
             self.session.add("user", text, tokens=self._counter.count(text), tokens_by=self._counter.kind)
-        return self._answer(request)
+        pieces = self._answer(request)
+        if self._titles and not self.session.title and self.session.overview.turn_count == 1:
+            self.session.rename(title=shortened(text, TITLE_LENGTH))
+        return pieces
 
     def retry(self) -> Generator[str, None, None]:
         """Ask again what is pending, without recording it again; an unsaved answer is saved instead."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from segue.chat.agent import AgentError
 from segue.chat.commands import Called, Leave, TypedLine, UnknownCommand, table_of
@@ -13,10 +13,10 @@ from segue.chat.commands.attachments import attach, changes
 from segue.chat.commands.completion import suggestions
 from segue.chat.commands.session import preview
 from segue.chat.stopping import stopping_only
-from segue.chat.terminal.contract import Idle
 from segue.chat.tool_loop import carry_out
 from segue.clock import utc_now
 from segue.errors import SegueError
+from segue.surface import Idle
 from segue.tools.call import CUT_OFF
 from segue.tools.records import line_of
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
     from segue.chat.conversation import Conversation
     from segue.chat.dialect import Dialect
-    from segue.chat.terminal.contract import Suggestion, Terminal
     from segue.library import Library
     from segue.model import Attachment, Status
     from segue.session import LiveSession
+    from segue.surface import Suggestion, Surface
     from segue.trust import Marks
 
 _INTERRUPTED = 130
@@ -37,39 +37,42 @@ _FILE = "file"
 """What a mark is called that lets an attached file be looked at again."""
 
 
-class Chat:
-    """Holds one conversation at a time, and its session until it leaves.
+class Agents(Protocol):
+    """The agents that a chat can switch to."""
 
-    `converse` makes a conversation: it is told the session, who is to answer (a preset, or whoever the surface knows;
-    empty for whoever the session says) and the model (empty for theirs), and raises a SegueError that says what exists.
-    `marks` say what was set here; without them, all that a session says was.
-    """
+    def names(self) -> Sequence[str]: ...
+
+    def attach(self, session: LiveSession, agent: str, model: str) -> Conversation:
+        """A conversation with the named agent or preset; empty names mean those of the session.
+
+        A SegueError says which agents exist.
+        """
+
+    def marks_of(self, session: LiveSession) -> Marks:
+        """What this user has set on this machine about a session."""
+
+
+class Chat:
+    """Runs one conversation at a time, and is the writer of its session until the user leaves."""
 
     def __init__(
         self,
         library: Library,
         conversation: Conversation,
         *,
+        surface: Surface,
+        agents: Agents,
         dialect: Dialect,
-        terminal: Terminal,
-        converse: Callable[[LiveSession, str, str], Conversation],
-        agent_names: Callable[[], Sequence[str]] = tuple,
-        cwd: Path,
-        home: Path | None = None,
-        marks: Callable[[LiveSession], Marks] | None = None,
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
         self.library = library
         self.conversation = conversation
+        self.surface = surface
+        self.terminal = surface.terminal
+        self.agents = agents
         self.dialect = dialect
-        self.terminal = terminal
-        self.agent_names = agent_names
-        self.cwd = cwd
-        self.home = home
         self.clock = clock
         self.table = table_of(dialect)
-        self._converse = converse
-        self._marks = marks
         self._failures = 0
         conversation.autorecord = conversation.autorecord or dialect.autorecord
         if dialect.keeps_blank:
@@ -119,7 +122,7 @@ class Chat:
         """
         try:
             self.conversation.save()
-            conversation = self._converse(session, agent, model)
+            conversation = self.agents.attach(session, agent, model)
         except BaseException:
             session.close()  # nothing came of it
             raise
@@ -144,7 +147,7 @@ class Chat:
 
     def _change(self, spec: str, model: str) -> None:
         self.conversation.save()  # an answer that is not recorded yet would go with whoever gave it
-        changed = self._converse(self.session, spec, model)
+        changed = self.agents.attach(self.session, spec, model)
         changed.autorecord = self.conversation.autorecord
         changed.changed = self.conversation.changed
         changed.began = self.conversation.began
@@ -189,25 +192,24 @@ class Chat:
 
     def _offer_files(self) -> None:
         for name in self.dialect.offers:
-            path = self.cwd / name
+            path = self.surface.cwd / name
             if path.is_file() and self.terminal.ask(f"There is a {name} here. Use it as context?", default=True):
                 self._try(partial(self.attach, path))
 
     def attach(self, path: Path) -> None:
         """Use a file as context, and remember that it was chosen here."""
         self.terminal.note(attach(self.session, path))
-        if self._marks is not None:
-            name = os.path.realpath(path)
-            self._marks(self.session).put(_FILE, name, where=name)
+        name = os.path.realpath(path)
+        self.agents.marks_of(self.session).put(_FILE, name, where=name)
 
     def changes(self) -> list[tuple[Attachment, str]]:
         """What has become of the attached files: those that were chosen here, or lie where one is."""
         return changes(self.session.overview, self._may_look)
 
     def _may_look(self, path: Path) -> bool:
-        if self._marks is None or self._marks(self.session).has(_FILE, str(path), where=str(path)):
+        if self.agents.marks_of(self.session).has(_FILE, str(path), where=str(path)):
             return True
-        return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.cwd))
+        return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.surface.cwd))
 
     def _look_at_what_is_there(self) -> None:
         """Say what has changed since, and offer to ask what a crash left unanswered."""

@@ -12,7 +12,7 @@ import click
 
 from segue.console import output
 from segue.console.exit_codes import Exit
-from segue.console.settings import here
+from segue.console.surface import here
 from segue.errors import NotFoundError, SegueError, UsageError
 
 if TYPE_CHECKING:

@@ -3,10 +3,12 @@ from __future__ import annotations
 import os
 import select
 import sys
+from io import BytesIO
 from typing import TYPE_CHECKING
 
 import click
 
+from segue.chat.terminal.script import ScriptTerminal
 from segue.console import options, output
 from segue.errors import UsageError
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 
     from segue.chat.conversation import Conversation
     from segue.library import Library
+    from segue.surface import Terminal
 
 _STDIN = "standard input"
 _PIECE = 1 << 16
@@ -49,26 +52,26 @@ def command(
     Standard input that is no terminal is attached as context; without QUESTION it is the question. The question and the
     answer are recorded, so that segue resume can go on from there.
     """
-    from segue.chat.start import resume, start
-    from segue.console.settings import here, open_agents
+    from segue.chat.lifecycle import resume, start
+    from segue.console.surface import open_agents, open_surface
     from segue.dialects.cortext.slash_commands import preset_by_type
     from segue.project import origin_of
-    from segue.tools.approval import TerminalApprover, trust_prompt
+    from segue.tools.approval import TerminalApprover
 
     given = _read_stdin()
     if question is None:
         question, given = given.strip(), ""
     if not question.strip():
         raise UsageError("there is no question", hint="give QUESTION, or standard input")
+    surface = open_surface(terminal=_AnswerTerminal(quiet=as_json), notify=output.warn)
     resolver = open_agents(
-        brings=preset_by_type(here),
-        confirm=trust_prompt(_Beside()),
-        notify=output.warn,
-        approver=TerminalApprover(_Beside(), yes=yes),
+        surface,
+        approver=TerminalApprover(surface.terminal, yes=yes),
+        preset_for=preset_by_type(surface.cwd),
     )
     if id is None:
         conversation = start(
-            library, resolver, resolver.choose(agent, model=model), extra=origin_of(here(), os.environ)
+            library, resolver, resolver.choose(agent, model=model), extra=origin_of(surface.cwd, surface.environ)
         )
     else:
         conversation = resume(library, resolver, library.resolve(id), agent=agent, model=model)
@@ -77,22 +80,33 @@ def command(
     try:
         if given:
             session.attach(_STDIN, given.encode())
+        _take(conversation, question, surface.terminal)
         if as_json:
-            _take(conversation, question)
             output.data(_facts(conversation))
-        else:
-            _take(conversation, question, show=True)
     finally:
         session.close()
         resolver.close()
 
 
-class _Beside:
-    """Where a person is asked while the answer goes to standard output."""
+class _AnswerTerminal(ScriptTerminal):
+    """Writes the answer exactly as it is to standard output, and everything else to standard error."""
 
-    @property
-    def is_interactive(self) -> bool:
-        return output.stdin_is_tty()
+    def __init__(self, *, quiet: bool) -> None:
+        super().__init__(BytesIO(), sys.stdout, sys.stderr)
+        self.is_interactive = output.stdin_is_tty()
+        self._quiet = quiet
+
+    def show(self, pieces: Iterable[str], *, waiting: str = "") -> None:
+        del waiting
+        ended = True
+        try:
+            for piece in pieces:
+                if not self._quiet:
+                    output.write_raw(piece)
+                    ended = piece.endswith("\n")
+        finally:
+            if not ended:
+                output.write_raw("\n")
 
     def note(self, text: str) -> None:
         output.write_stderr(text)
@@ -100,30 +114,19 @@ class _Beside:
     def answer(self, question: str) -> str | None:
         return output.question_now(f"{question} ")
 
-    def ask(self, question: str, *, default: bool) -> bool:
-        del default  # whatever is not a clear yes is a no
+    def ask(self, question: str, *, default: bool, safe: bool = False) -> bool:
+        del default, safe  # only a clear yes is one
         return output.confirm(question, yes=False)
 
 
-def _take(conversation: Conversation, question: str, *, show: bool = False) -> None:
-    """The whole answer; Ctrl-C keeps what had come of it."""
+def _take(conversation: Conversation, question: str, terminal: Terminal) -> None:
+    """The whole answer; after Ctrl-C, the part that had arrived is recorded."""
     from segue.chat.hangup import ending_in_order
     from segue.chat.stopping import stopping_only
     from segue.chat.tool_loop import carry_out
 
-    def take(pieces: Iterable[str]) -> None:
-        ended = True
-        try:
-            for piece in pieces:
-                if show:
-                    output.write_raw(piece)
-                    ended = piece.endswith("\n")
-        finally:
-            if not ended:
-                output.write_raw("\n")
-
     with ending_in_order(), stopping_only(lambda: conversation.is_streaming):
-        carry_out(conversation, conversation.ask(question), show=take, notify=output.warn)
+        carry_out(conversation, conversation.ask(question), show=terminal.show, notify=output.warn)
 
 
 def _facts(conversation: Conversation) -> dict[str, object]:

@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-import os
 import shlex
 from typing import TYPE_CHECKING
 
 import click
 
-from segue.console import options, output
+from segue.console import options
 
 if TYPE_CHECKING:
     from segue.chat.agents.resolver import AgentResolver
@@ -50,23 +49,22 @@ def command(
 
     Without a terminal, lines are read as if typed, answers go to standard output and everything else to standard error.
     """
-    from segue.chat.start import run, start
-    from segue.console.settings import here, history_path, open_agents
+    from segue.chat.lifecycle import run, start
+    from segue.console.surface import open_agents, open_surface
     from segue.dialects.cortext.slash_commands import preset_by_type
     from segue.project import origin_of
-    from segue.tools.approval import TerminalApprover, trust_prompt
+    from segue.tools.approval import TerminalApprover
 
-    terminal = output.conversation(history_path())
+    surface = open_surface()
     resolver = open_agents(
-        brings=preset_by_type(here),
-        confirm=trust_prompt(terminal),
-        notify=terminal.note,
-        approver=TerminalApprover(terminal, yes=yes),
+        surface,
+        approver=TerminalApprover(surface.terminal, yes=yes),
+        preset_for=preset_by_type(surface.cwd),
     )
     resolved = resolver.choose(agent, preset=preset, model=model)
-    began = origin_of(here(), os.environ)
+    began = origin_of(surface.cwd, surface.environ)
     conversation = start(library, resolver, resolved, title=title, tags=tags, id=id, extra=began)
-    return run(library, conversation, resolver, dialect=dialect(library, resolver), terminal=terminal, cwd=here())
+    return run(library, conversation, resolver, dialect=dialect(library, resolver))
 
 
 def dialect(library: Library, resolver: AgentResolver) -> Dialect:
@@ -75,7 +73,6 @@ def dialect(library: Library, resolver: AgentResolver) -> Dialect:
 
     from segue.chat.dialect import SEGUE
     from segue.console.error_messages import SEGUE_HINTS
-    from segue.console.settings import here
     from segue.dialects.cortext.opening import find_conversations
     from segue.dialects.cortext.slash_commands import workspace_commands
 
@@ -83,7 +80,7 @@ def dialect(library: Library, resolver: AgentResolver) -> Dialect:
         SEGUE,
         hint_for=SEGUE_HINTS.hint_for,
         idle_seconds=resolver.settings.idle_minutes * 60,
-        extra=workspace_commands(lambda: find_conversations(here(), notify=resolver.notify)),
+        extra=workspace_commands(lambda: find_conversations(resolver.surface.cwd, notify=resolver.surface.notify)),
     )
     context = click.get_current_context()
     if context.get_parameter_source("library") is not click.core.ParameterSource.COMMANDLINE:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @options.as_json
 def command(*, library: Library, agent: str, title: str, tags: tuple[str, ...], id: str | None, as_json: bool) -> None:
     """Start a session and print its id."""
-    from segue.console.settings import here
+    from segue.console.surface import here
     from segue.project import origin_of
 
     began = origin_of(here(), os.environ)

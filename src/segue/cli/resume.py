@@ -73,15 +73,15 @@ def command(
     any other command, which is told in words. What could not be carried is said. What is said there comes back when the
     tool ends, or with the next resume.
     """
-    from segue.chat.start import find_drift, resume, run, show_recap
+    from segue.chat.lifecycle import find_drift, resume, run, show_recap
     from segue.cli._external import bring_in
     from segue.cli._handover import catch_up, import_from_tool, resume_in_tool, resume_native
     from segue.cli.chat import dialect
     from segue.console.durations import ago
-    from segue.console.settings import here, history_path, open_agents
+    from segue.console.surface import open_agents, open_surface
     from segue.dialects.cortext.slash_commands import preset_by_type
     from segue.integrations import INTEGRATIONS
-    from segue.tools.approval import TerminalApprover, trust_prompt
+    from segue.tools.approval import TerminalApprover
 
     _refuse_clashes(last=last, words=words, ways=(tool, back, agent))
     kept = None if back else _kept(library, words)
@@ -95,12 +95,12 @@ def command(
     if back:
         import_from_tool(library, name, back)
         return Exit.DONE
-    terminal = output.conversation(history_path())
+    surface = open_surface()
+    terminal = surface.terminal
     resolver = open_agents(
-        brings=preset_by_type(here),
-        confirm=trust_prompt(terminal),
-        notify=terminal.note,
+        surface,
         approver=TerminalApprover(terminal, yes=yes),
+        preset_for=preset_by_type(surface.cwd),
     )
     if (owner := library.store.owner(name)) is not None:  # before anybody is asked anything
         raise SessionLockedError(name, pid=owner.pid, host=owner.host, since=owner.since)
@@ -120,7 +120,7 @@ def command(
     except BaseException:
         conversation.session.release()
         raise
-    return run(library, conversation, resolver, dialect=dialect(library, resolver), terminal=terminal, cwd=here())
+    return run(library, conversation, resolver, dialect=dialect(library, resolver))
 
 
 def _refuse_clashes(*, last: bool, words: Sequence[str], ways: Sequence[str]) -> None:

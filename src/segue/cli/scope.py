@@ -202,7 +202,8 @@ def _permissions(library: Library, id: str, project: Path | None, profile: str, 
     from platformdirs import user_state_path
 
     from segue.console.paths import trust_folder
-    from segue.console.settings import config_path, own_presets, project_root, protected_places
+    from segue.console.settings import config_path
+    from segue.console.surface import project_root, protected_places, segue_presets
     from segue.permissions import DENY_ALL, Permissions, own_scope, resolve_scope
     from segue.trust import Trust
 
@@ -210,19 +211,16 @@ def _permissions(library: Library, id: str, project: Path | None, profile: str, 
     root = Path(project).absolute() if project is not None else project_root(Path(_here()))
 
     def fallback() -> Resolved:
-        from segue.chat.agents.resolver import preset_folders
-        from segue.presets import load_presets
-
         folders = [config_path().parent / "scopes"]
         used = library.overview(name).preset
         if used is None or profile:
             return resolve_scope(profile=profile, folders=folders)
-        own = own_presets()
-        presets = load_presets([*own, *preset_folders(root)], trusted=own)
+        sources = segue_presets(root)
+        presets = sources.load()
         preset = presets.find(used.name)
         if preset is None:
             return DENY_ALL
-        if not trusts and not presets.is_from(preset, own):
+        if not trusts and not presets.is_from(preset, sources.trusted):
             output.warn(
                 f"the scope of {preset.name} is not used, since it comes with the project; --trust-project does"
             )
@@ -250,7 +248,7 @@ def _tell_of_strange(permissions: Permissions) -> None:
 
 
 def _here() -> str:
-    from segue.console.settings import here
+    from segue.console.surface import here
 
     return str(here())
 

@@ -29,11 +29,11 @@ def command(*, library: Library, id: str, yes: bool) -> int:
     Who answers, with which tools and in which scope: what you set on this machine holds, and all else that a session
     says holds only when you have agreed to it. It is asked for again if it changes, or if the session lies elsewhere.
     """
-    from segue.console.settings import here, open_agents
+    from segue.console.surface import here, open_agents, open_surface
     from segue.dialects.cortext.slash_commands import preset_by_type
     from segue.tools.demands import shown
 
-    resolver = open_agents(brings=preset_by_type(here), confirm=lambda _: False, notify=output.warn)
+    resolver = open_agents(open_surface(notify=output.warn), preset_for=preset_by_type(here()))
     name = library.resolve(id)
     session = _Read(library.store, name, library.overview(name))
     missing = resolver.demands(session)

@@ -108,10 +108,10 @@ def model(function: F) -> F:
 
 
 def complete_answerers(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001 - click's signature
-    from segue.console.settings import open_agents
+    from segue.console.surface import open_agents, open_surface
 
     try:
-        names = open_agents(confirm=lambda _: False, notify=lambda _: None).names()
+        names = open_agents(open_surface()).names()
     except SegueError:
         return []
     return [name for name in names if name.startswith(incomplete)]

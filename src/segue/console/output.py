@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from segue.chat.terminal.contract import Terminal
+    from segue.surface import Terminal
 
 Span = str | tuple[str, str]
 """Text, or a style and text; the style is a word of `_STYLES`."""
@@ -161,7 +161,7 @@ def question_now(text: str) -> str:
 
 def conversation(history: Path | None = None) -> Terminal:
     """Where a conversation is held: at a person's terminal, or line by line in plain text."""
-    from segue.chat.terminal.contract import open_terminal
+    from segue.chat.terminal import open_terminal
 
     if sys.stdout is None or sys.stderr is None:
         raise StorageError("cannot write the output: it is closed", hint="redirect it to a file, or to /dev/null")

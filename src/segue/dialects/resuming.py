@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from segue.chat.start import find_drift, resume, show_recap
+from segue.chat.lifecycle import find_drift, resume, show_recap
 from segue.console.durations import ago
 from segue.console.exit_codes import Exit
 from segue.durable.kernel import storage_error
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from segue.chat.agents.resolver import AgentResolver
     from segue.chat.conversation import Conversation
-    from segue.chat.terminal.contract import Terminal
     from segue.errors import Damage
     from segue.library import Library
+    from segue.surface import Terminal
 
 
 def here() -> Path:

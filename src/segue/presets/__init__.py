@@ -7,7 +7,16 @@ preset takes over from others), then `settings` (what a session does otherwise t
 from __future__ import annotations
 
 from segue.presets.drift import drift, hash_prompt
-from segue.presets.folder import DEFAULT, SHIPPED, Presets, Problem, load_presets
+from segue.presets.folder import (
+    DEFAULT,
+    SHIPPED,
+    Presets,
+    PresetSources,
+    Problem,
+    load_presets,
+    preset_sources,
+    project_folders,
+)
 from segue.presets.preset import Preset
 from segue.presets.settings import SETTINGS, applied, differences, settings_of
 
@@ -16,6 +25,7 @@ __all__ = [
     "SETTINGS",
     "SHIPPED",
     "Preset",
+    "PresetSources",
     "Presets",
     "Problem",
     "applied",
@@ -23,5 +33,7 @@ __all__ = [
     "drift",
     "hash_prompt",
     "load_presets",
+    "preset_sources",
+    "project_folders",
     "settings_of",
 ]

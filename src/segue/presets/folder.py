@@ -7,6 +7,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import Struct
+
 from segue.durable.small_file import UnusableFileError, read_small_file
 from segue.errors import NotFoundError, SegueError
 from segue.presets.frontmatter import InvalidFrontMatterError, read_document
@@ -104,6 +106,31 @@ class Presets:
         broken = [problem for problem in self.problems if os.path.basename(problem.path) == f"{name}{SUFFIX}"]  # noqa: PTH119
         because = f"; {broken[0]}" if broken else ""
         return NotFoundError(f"there is no {what} {name!r}{because}", hint=f"{meant}{there}", near=near)
+
+
+class PresetSources(Struct, frozen=True, kw_only=True):
+    """The folders that presets are read from, the first one wins; `trusted` are those that no project can write to."""
+
+    folders: tuple[Path, ...] = ()
+    trusted: tuple[Path, ...] = ()
+
+    def load(self) -> Presets:
+        return load_presets(self.folders, trusted=self.trusted)
+
+
+def preset_sources(tool: str, *, user: Path, home: Path, cwd: Path, shipped: Path | None = SHIPPED) -> PresetSources:
+    """The presets of one of our commands: of the user (trusted), those it ships (trusted), then of the project."""
+    own = (user, home / ".claude" / "agents", *((shipped,) if shipped is not None else ()))
+    return PresetSources(folders=(*own, *project_folders(tool, cwd)), trusted=own)
+
+
+def project_folders(tool: str, cwd: Path) -> tuple[Path, ...]:
+    """Where a project keeps presets: in the current folder, and in all above up to the root of the repository."""
+    above = (cwd, *cwd.parents)
+    root = next((at for at, folder in enumerate(above) if (folder / ".git").exists()), 0)
+    return tuple(
+        folder / name for folder in above[: root + 1] for name in (f".{tool}/agents", ".claude/agents", "agents")
+    )
 
 
 def load_presets(folders: Sequence[Path | str], *, trusted: Collection[Path | str] = ()) -> Presets:

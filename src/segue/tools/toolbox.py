@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from segue.permissions import Permissions, Protected, Resolved
     from segue.presets import Preset
     from segue.session import LiveSession
+    from segue.surface import Surface
     from segue.tools.demands import SessionInfo
     from segue.tools.executor import Approver, Confirm, ToolExecutor
     from segue.tools.mcp import McpServer, McpServers
@@ -26,36 +27,23 @@ _CONFIRM: dict[object, Confirm] = {True: "always", False: "never"}
 
 
 class Toolbox:
-    """What a surface knows of this machine that tools need.
-
-    `root` is that of the project, `profiles` are folders of scopes with a name, `state` is for what is allowed once.
-    """
+    """The tools of this machine. `root` is that of the project, `servers` are the configured MCP servers."""
 
     def __init__(
         self,
+        surface: Surface,
         *,
-        cwd: Path,
         root: Path,
-        home: Path,
-        state: Path,
-        profiles: Sequence[Path],
         protected: Protected,
-        environ: Mapping[str, str],
         servers: Mapping[str, McpServer],
         approver: Approver,
-        notify: Callable[[str], None],
     ) -> None:
-        self._cwd = cwd
+        self._surface = surface
         self._root = root
-        self._home = home
-        self._state = state
-        self._profiles = profiles
         self._protected = protected
-        self._environ = environ
         self._configured = servers
         self._servers: McpServers | None = None
         self._approver = approver
-        self._notify = notify
 
     def executor(
         self,
@@ -82,10 +70,10 @@ class Toolbox:
             permissions=self._permissions(session, preset if trusted else None, marks=marks, record=session.set_scope),
             approver=self._approver,
             confirm="changes" if confirm == "never" and not trusted else confirm,
-            cwd=str(self._cwd),
+            cwd=str(self._surface.cwd),
             root=str(self._root),
-            home=str(self._home),
-            environ=self._environ,
+            home=str(self._surface.home),
+            environ=self._surface.environ,
             limit=min(OUTPUT_CHARACTERS, budget // 2),
             wanted=None if trusted else (asks, lambda: self._scope_of(preset)),
         )
@@ -117,8 +105,8 @@ class Toolbox:
             session.store,
             session.id,
             project_root=str(self._root),
-            home=str(self._home),
-            state=str(self._state),
+            home=str(self._surface.home),
+            state=str(self._surface.paths.state / "scope"),
             fallback=lambda: self._scope_of(preset) if preset is not None else DENY_ALL,
             record=record,
             marks=marks,
@@ -136,7 +124,7 @@ class Toolbox:
         from segue.permissions import own_scope, resolve_scope
 
         own = own_scope(preset.extra, preset.path)
-        return resolve_scope(profile=preset.scope_profile, folders=self._profiles, own=own)
+        return resolve_scope(profile=preset.scope_profile, folders=[self._surface.paths.scope_profiles], own=own)
 
     def close(self) -> None:
         if self._servers is not None:
@@ -150,9 +138,9 @@ class Toolbox:
             return
         from segue.tools.mcp import McpServers
 
-        self._servers = self._servers or McpServers(self._configured, cwd=str(self._cwd))
+        self._servers = self._servers or McpServers(self._configured, cwd=str(self._surface.cwd))
         for found in self._servers.abilities(names):
             if isinstance(found, str):
-                self._notify(found)
+                self._surface.notify(found)
             else:
                 yield found

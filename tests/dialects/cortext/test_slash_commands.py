@@ -10,9 +10,7 @@ from msgspec.structs import replace
 
 import segue
 from segue.chat.commands.completion import suggestions
-from segue.chat.conversation import Conversation
 from segue.chat.dialect import SEGUE
-from segue.chat.repl import Chat
 from segue.chat.summary import summarize
 from segue.chat.terminal.script import ScriptTerminal
 from segue.dialects.cortext.conversations import Conversations
@@ -62,14 +60,7 @@ class Office(Desk):
         """What a line may go on with."""
         library = self.library
         with library.create() as session:
-            chat = Chat(
-                library,
-                Conversation(session, self.agent),
-                dialect=self.dialect,
-                terminal=ScriptTerminal(BytesIO(), self.stream(), self.stream()),
-                converse=self.resolved,
-                cwd=self.root,
-            )
+            chat = self.chat(library, session, ScriptTerminal(BytesIO(), self.stream(), self.stream()))
             return [one.text for one in suggestions(chat, line)]
 
 
@@ -213,7 +204,7 @@ def test_an_unknown_type_is_told_what_there_is(office: Office) -> None:
 
 
 def test_a_conversation_has_the_prompt_of_its_type_as_it_is_now(office: Office, api: str) -> None:
-    brings = preset_by_type(lambda: office.root / "notes" / "conversations")
+    brings = preset_by_type(office.root / "notes" / "conversations")
     own = office.root / "notes" / ".workspace" / "types"
     own.mkdir()
     (own / "brainstorm.md").write_text("---\nname: brainstorm\n---\nBe wild.\n")

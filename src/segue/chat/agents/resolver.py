@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from functools import cached_property
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -16,25 +16,25 @@ from segue.chat.agents.command import CommandAgent
 from segue.chat.agents.demand import agent_demand
 from segue.chat.agents.offline import OfflineAgent
 from segue.chat.agents.selection import GRAMMAR, PROGRAMS, AgentChoice, Why, find_spec
-from segue.chat.conversation import MAX_TOKENS
+from segue.chat.conversation import MAX_TOKENS, Conversation
+from segue.chat.drafts import Drafts
 from segue.errors import MissingExtraError, NotFoundError, StorageError, UntrustedError, UsageError
-from segue.presets import Preset, Presets, load_presets
+from segue.presets import Preset, Presets, PresetSources
+from segue.presets.drift import normalise
 from segue.programs import find_program
 from segue.tools.demands import AGENT, REACH, SCOPE, Demand, shown, tools_demand
-from segue.trust import Trust
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from segue.chat.drafts import Drafts
     from segue.model import Overview
     from segue.session import LiveSession
+    from segue.surface import Surface
     from segue.tools.demands import SessionInfo
     from segue.tools.executor import ToolExecutor
     from segue.tools.toolbox import Toolbox
     from segue.trust import Marks
 
-PROJECT_FOLDERS = (".segue/agents", ".claude/agents", "agents")
 PROVIDERS = ("anthropic", "openai", "google", "ollama")
 
 
@@ -75,50 +75,70 @@ class ResolvedAgent(Struct, frozen=True, kw_only=True):
 
 
 class AgentResolver:
-    """Finds whoever is asked for. Reads no folder before that is needed, and starts nothing.
+    """Finds the agent of a conversation. Reads no folder before that is needed, and starts nothing.
 
-    `trusted` are the user's own among the folders. `confirm` is shown what a session asks for that was not set here,
-    and asked whether it gets it: sessions travel, and whoever made one must not choose what runs here. `trust`
-    remembers the answer, and what is set here. `tell` is told who answers where nobody was named, and which preset of
-    two with one name. `titles` calls a session without a title after its first question, so that
-    people find it again. `brings` is the preset that a session has by what it is, ahead of those of the folders.
-    `drafts` keeps what has come of an answer, in case of a crash. `toolbox` has the tools that presets may name.
+    Sessions travel, and the author of one must not choose what runs here: `surface.confirm` shows what a session asks
+    for that this user has not set on this machine, and `surface.trust` remembers the answer. `preset_for` is the preset
+    of a session by its kind, which precedes those of the folders. `toolbox` has the tools that presets may name. With
+    `titles`, the first question becomes the title of a session that has none.
     """
 
     def __init__(
         self,
+        surface: Surface,
         *,
-        environ: Mapping[str, str],
-        folders: Sequence[Path] = (),
-        trusted: Collection[Path] = (),
+        sources: PresetSources | None = None,
         settings: ChatSettings | None = None,
-        confirm: Callable[[str], bool] = lambda _: False,
-        trust: Trust | None = None,
-        notify: Callable[[str], None] = lambda _: None,
-        titles: bool = False,
-        brings: Callable[[Overview], Preset | None] = lambda _: None,
-        drafts: Drafts | None = None,
         toolbox: Toolbox | None = None,
+        titles: bool = False,
+        preset_for: Callable[[Overview], Preset | None] = lambda _: None,
     ) -> None:
-        self.notify = notify
-        self.titles = titles
-        self.drafts = drafts
-        self._toolbox = toolbox
+        self.surface = surface
         self.settings = settings or ChatSettings()
-        self._environ = dict(environ)
+        self._sources = sources or PresetSources()
+        self._toolbox = toolbox
+        self._titles = titles
+        self._preset_for = preset_for
+        self._trust = surface.trust
+        self._environ = dict(surface.environ)
         if self.settings.openai_base_url:
             self._environ.setdefault("OPENAI_BASE_URL", self.settings.openai_base_url)
-        self._folders = folders
-        self._trusted = trusted
-        self._confirm = confirm
-        self._trust = trust or Trust()
-        self._brings = brings
 
     @cached_property
     def presets(self) -> Presets:
-        return load_presets(self._folders, trusted=self._trusted)
+        return self._sources.load()
 
-    def executor(self, session: LiveSession, resolved: ResolvedAgent) -> ToolExecutor | None:
+    def converse(self, session: LiveSession, resolved: ResolvedAgent) -> Conversation:
+        """A conversation with this agent in a session."""
+        if resolved.note:
+            self.surface.notify(f"{resolved.agent.name} answers: {resolved.note}")
+        preset, recorded = resolved.preset, session.overview.preset
+        if preset is not None and (recorded is None or recorded.hash != preset.hash):
+            # Its name is the hash that the session is going to refer to, so that a later change can be shown.
+            session.put_blob(normalise(preset.system_prompt).encode("utf-8", "surrogatepass"))
+        conversation = Conversation(
+            session,
+            resolved.agent,
+            preset=preset,
+            max_tokens=self.settings.max_tokens,
+            drafts=Drafts(self.surface.paths.drafts),
+            executor=self._executor(session, resolved),
+            titles=self._titles,
+        )
+        conversation.said = resolved.said
+        return conversation
+
+    def attach(self, session: LiveSession, agent: str = "", model: str = "") -> Conversation:
+        """A conversation in an open session, with the named agent, or else with the one that answered there.
+
+        Records nothing in the session. A named agent is the choice of this user, who is not asked about it on resume.
+        """
+        resolved = self.recall(session, agent, model=model)
+        if agent or model:
+            self.vouch(session, resolved)
+        return self.converse(session, resolved)
+
+    def _executor(self, session: LiveSession, resolved: ResolvedAgent) -> ToolExecutor | None:
         """The tools of a conversation; None where there are none, or nobody who could use them."""
         preset = resolved.preset
         if self._toolbox is None or preset is None or not _takes_tools(resolved.agent):
@@ -168,7 +188,7 @@ class AgentResolver:
         if not missing:
             return resolved
         names_agent = any(one.part in {AGENT, REACH} for one in missing)
-        if self._confirm(shown(missing)):
+        if self.surface.confirm(shown(missing)):
             self._agree(session, [*missing, *([agent_demand(resolved.spec, chosen_model=True)] if names_agent else [])])
             return resolved
         if names_agent:
@@ -178,7 +198,7 @@ class AgentResolver:
                 store=session.store.url,
                 agent=str(resolved.spec),
             )
-        self.notify(f"what this session asks for is left out ({', '.join(one.part for one in missing)})")
+        self.surface.notify(f"what this session asks for is left out ({', '.join(one.part for one in missing)})")
         own = self._own_tools(resolved.preset, agent)
         return replace(resolved, tools=tuple(name for name in resolved.tools if name in own))
 
@@ -210,7 +230,7 @@ class AgentResolver:
             for one in demands:
                 one.agree(self.marks_of(session))
         except StorageError as error:
-            self.notify(f"this cannot be remembered, and is asked again: {error}")
+            self.surface.notify(f"this cannot be remembered, and is asked again: {error}")
 
     def _recall(self, about: Overview, agent: str, model: str) -> ResolvedAgent:
         said = agent or _text(about, "agent")
@@ -220,7 +240,7 @@ class AgentResolver:
             return self._resolve("", preset, model, about)
         self._check(said)
         name = about.preset.name if about.preset is not None else about.agent
-        found = self._brings(about) or self._find(name)
+        found = self._preset_for(about) or self._find(name)
         resolved = self._resolve(said, found, model, about)
         if about.preset is not None and found is None:
             lost = f"the preset {name} is not here any more, so its prompt is missing"
@@ -265,7 +285,7 @@ class AgentResolver:
         return resolved.spec == usual if passes_on else resolved.spec.reach == usual.reach
 
     def _is_own(self, preset: Preset) -> bool:
-        return self.presets.is_from(preset, self._trusted)
+        return self.presets.is_from(preset, self._sources.trusted)
 
     def _own_tools(self, preset: Preset | None, agent: str) -> tuple[str, ...]:
         """The tools that need no question: of a preset of the user, or of one that is named now."""
@@ -308,7 +328,7 @@ class AgentResolver:
         """That a project has a preset of the same name as one of the user's."""
         if preset is None or self.presets.find(preset.name) is not preset or not self._is_own(preset):
             return ""
-        own = {str(folder) for folder in self._trusted}
+        own = {str(folder) for folder in self._sources.trusted}
         others = [path for path in self.presets.behind(preset.name) if path.rpartition("/")[0] not in own]
         return (
             f"{preset.name} is the preset in {preset.path}, and not that of the project in {others[0]}"
@@ -347,13 +367,6 @@ class AgentResolver:
                 if choice.why == "preset":
                     return replace(choice, why="flag")
             raise
-
-
-def preset_folders(cwd: Path, names: Sequence[str] = PROJECT_FOLDERS) -> list[Path]:
-    """Where a project keeps its presets: here, and in every folder above up to the root of the repository."""
-    above = [cwd, *cwd.parents]
-    root = next((at for at, folder in enumerate(above) if (folder / ".git").exists()), 0)
-    return [folder / name for folder in above[: root + 1] for name in names]
 
 
 def _model_spec(preset: Preset | None) -> str:

@@ -15,7 +15,7 @@ def _agent(chat: Chat, argument: str) -> None:
         chat.change_agent(argument)
         chat.terminal.note(f"{chat.conversation.agent.name} answers from now on")
         return
-    names = chat.agent_names()
+    names = chat.agents.names()
     lines = [f"{chat.conversation.agent.name} answers", *([f"there are: {', '.join(names)}"] if names else [])]
     chat.terminal.say("\n".join(lines))
 

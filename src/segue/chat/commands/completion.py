@@ -7,8 +7,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from segue.chat.terminal.contract import Suggestion
 from segue.errors import SegueError
+from segue.surface import Suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -66,7 +66,7 @@ def _words(chat: Chat, kind: str) -> Iterable[str]:
         case "branch":
             return [name for name in chat.session.overview.branches if name != chat.session.branch]
         case "agent":
-            return chat.agent_names()
+            return chat.agents.names()
         case "command":
             return chat.table.names
         case "switch":
@@ -76,9 +76,9 @@ def _words(chat: Chat, kind: str) -> Iterable[str]:
 
 def _paths(chat: Chat, argument: str) -> Iterator[Suggestion]:
     head, _, start = argument.rpartition("/")
-    folder = chat.cwd / (f"{head}/" if "/" in argument else "")
-    if chat.home is not None and (head == "~" or head.startswith("~/")):
-        folder = chat.home / head[2:]
+    folder = chat.surface.cwd / (f"{head}/" if "/" in argument else "")
+    if head == "~" or head.startswith("~/"):
+        folder = chat.surface.home / head[2:]
     try:
         with os.scandir(Path(folder)) as entries:
             found = sorted((entry.name, entry.is_dir()) for entry in entries if entry.name.startswith(start))

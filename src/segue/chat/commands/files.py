@@ -27,9 +27,9 @@ def place(chat: Chat, argument: str) -> Path:
     """The path that a person typed, seen from the folder the conversation was started in."""
     if len(argument) > 1 and argument[0] == argument[-1] and argument[0] in "\"'":
         argument = argument[1:-1]
-    if chat.home is not None and (argument == "~" or argument.startswith("~/")):
-        return chat.home / argument[2:]
-    return chat.cwd / argument
+    if argument == "~" or argument.startswith("~/"):
+        return chat.surface.home / argument[2:]
+    return chat.surface.cwd / argument
 
 
 def _save(chat: Chat, argument: str) -> None:
@@ -47,7 +47,7 @@ def _export(chat: Chat, argument: str) -> None:
 def _write_copy(chat: Chat, argument: str, ending: str, *, is_fixed: bool = False) -> None:
     """Write to the file that was named or one named after the session, in the format of its ending or the given one."""
     name = f"{chat.session.id}{ending}"
-    path = place(chat, argument) if argument else chat.cwd / name
+    path = place(chat, argument) if argument else chat.surface.cwd / name
     if path.is_dir():
         path /= name
     content = _render(chat.library.load(chat.session.id), ending if is_fixed else path.suffix.lower() or ending)

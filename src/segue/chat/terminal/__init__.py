@@ -1,4 +1,32 @@
-"""A person's terminal, over prompt_toolkit and rich, which are imported when it is opened.
+"""The two terminals of a conversation: an interactive one, and one that reads lines and writes plain text."""
 
-Read `person` (what a conversation sees of it), `prompt` (how it reads), `drawing` and `markdown` (how it shows).
-"""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+    from typing import TextIO
+
+    from segue.surface import Terminal
+
+
+def open_terminal(
+    stdin: TextIO,
+    stdout: TextIO,
+    stderr: TextIO,
+    *,
+    environ: Mapping[str, str],
+    history: Path | None = None,
+    name: str = "segue",
+) -> Terminal:
+    """An interactive terminal if both ends are one; else one that reads line by line and writes plain text."""
+    if stdin.isatty() and stdout.isatty():
+        from segue.chat.terminal.interactive import InteractiveTerminal
+
+        is_plain = bool(environ.get("NO_COLOR")) or environ.get("TERM", "dumb") in {"", "dumb", "unknown"}
+        return InteractiveTerminal(stdin, stdout, is_plain=is_plain, history=history)
+    from segue.chat.terminal.script import ScriptTerminal
+
+    return ScriptTerminal(stdin.buffer, stdout, stderr, name=name, prompts=stdin.isatty() and stderr.isatty())

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import TextIO
 
-    from segue.chat.terminal.contract import Idle, Suggestion
     from segue.chat.terminal.prompt import Prompt
     from segue.chat.terminal.typeahead import Typeahead
+    from segue.surface import Idle, Suggestion
 
 _BOLD_RED, _DIM, _OFF = "\x1b[1;31m", "\x1b[2m", "\x1b[0m"
 _INPUT, _LOCAL = 0, 3  # where termios keeps these flags

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from prompt_toolkit.document import Document
     from prompt_toolkit.key_binding import KeyPressEvent
 
-    from segue.chat.terminal.contract import Idle, Suggestion
+    from segue.surface import Idle, Suggestion
 
 _STYLE = Style.from_dict({"prompt": "bold", "bottom-toolbar": "noreverse fg:ansibrightblack"})
 _AGAIN = "Ctrl-C once more leaves"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import BinaryIO, TextIO
 
-    from segue.chat.terminal.contract import Idle, Suggestion
+    from segue.surface import Idle, Suggestion
 
 YES, NO = frozenset({"y", "yes"}), frozenset({"n", "no"})
 _BYTE_ORDER_MARK = "\ufeff"
@@ -23,11 +23,10 @@ _BYTE_ORDER_MARK = "\ufeff"
 class ScriptTerminal:
     """Standard input and output that are no terminal, or not both of them."""
 
-    is_interactive = False
-
     def __init__(
         self, stdin: BinaryIO, stdout: TextIO, stderr: TextIO, *, name: str = "segue", prompts: bool = False
     ) -> None:
+        self.is_interactive = False
         self._stdin = stdin
         self._stdout = stdout
         self._stderr = stderr

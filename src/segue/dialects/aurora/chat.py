@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
-from segue.chat.agents.resolver import AgentResolver, preset_folders
-from segue.chat.agents.resolver import ChatSettings as CompanySettings
+from segue.chat.agents.resolver import AgentResolver, ChatSettings
 from segue.chat.dialect import Dialect
-from segue.chat.drafts import Drafts
-from segue.chat.start import run, start
+from segue.chat.lifecycle import run, start
 from segue.console import output
 from segue.console.exit_codes import Exit
-from segue.console.paths import trust_folder
+from segue.console.surface import open_surface
 from segue.dialects.aurora.expiry import Expiry
 from segue.dialects.aurora.hints import HINTS
 from segue.dialects.aurora.sessions import find, show_table
-from segue.dialects.resuming import here, offer_recovery, resume_conversation
+from segue.dialects.resuming import offer_recovery, resume_conversation
 from segue.errors import AmbiguousIdError, NotFoundError
-from segue.tools.approval import trust_prompt
-from segue.trust import Trust
+from segue.presets import preset_sources
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,17 +36,12 @@ class AuroraChat:
         self._library = library
         self._places = places
         self._settings = settings
-        self._cwd = here()
-        self._terminal = output.conversation(places.history)
+        surface = open_surface(history=places.history)
+        self._terminal = surface.terminal
         self._resolver = AgentResolver(
-            environ=os.environ,
-            folders=[*places.agents, *preset_folders(self._cwd, places.project_agents)],
-            trusted=places.agents,
-            settings=CompanySettings(max_tokens=settings.max_tokens),
-            confirm=trust_prompt(self._terminal),
-            trust=Trust(trust_folder()),
-            notify=self._terminal.note,
-            drafts=Drafts(places.history.parent / "drafts"),
+            surface,
+            sources=preset_sources("aurora", user=places.agents, home=surface.home, cwd=surface.cwd, shipped=None),
+            settings=ChatSettings(max_tokens=settings.max_tokens),
         )
 
     def begin(self, agent: str, id: str | None) -> int:
@@ -83,15 +74,7 @@ class AuroraChat:
     def _hold(self, conversation: Conversation) -> int:
         """Until somebody leaves. What has expired is cleaned meanwhile; this session is in use, and so it stays."""
         with Expiry(self._library.store.url, self._settings.session_expiry_days):
-            return run(
-                self._library,
-                conversation,
-                self._resolver,
-                dialect=dialect_of(self._places.sessions),
-                terminal=self._terminal,
-                cwd=self._cwd,
-                home=self._places.home,
-            )
+            return run(self._library, conversation, self._resolver, dialect=dialect_of(self._places.sessions))
 
 
 def dialect_of(sessions: Path) -> Dialect:

@@ -24,11 +24,6 @@ class AuroraPaths(Struct, frozen=True):
         return self.home / ".aurora" / "spawn" / "history.jsonl"
 
     @property
-    def agents(self) -> tuple[Path, ...]:
+    def agents(self) -> Path:
         """The user's own presets."""
-        return self.home / ".aurora" / "agents", self.home / ".claude" / "agents"
-
-    @property
-    def project_agents(self) -> tuple[str, ...]:
-        """Those of a project, seen from its folder."""
-        return ".aurora/agents", ".claude/agents", "agents"
+        return self.home / ".aurora" / "agents"

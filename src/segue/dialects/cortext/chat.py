@@ -5,19 +5,16 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from segue.chat.agents.resolver import AgentResolver, preset_folders
+from segue.chat.agents.resolver import AgentResolver
 from segue.chat.dialect import Dialect
-from segue.chat.drafts import Drafts
-from segue.chat.start import attach, resume, run, show_recap
-from segue.console import output
-from segue.console.paths import trust_folder
+from segue.chat.lifecycle import resume, run, show_recap
+from segue.console.surface import open_surface
 from segue.dialects.cortext.conversations import CHAT
 from segue.dialects.cortext.hints import HINTS
 from segue.dialects.cortext.messages import resuming, since
 from segue.dialects.cortext.slash_commands import settle, workspace_commands
 from segue.dialects.cortext.workspace import BUILT_IN
-from segue.tools.approval import trust_prompt
-from segue.trust import Trust
+from segue.presets import PresetSources, project_folders
 
 if TYPE_CHECKING:
     from segue.chat.conversation import Conversation
@@ -31,23 +28,17 @@ class CortextChat:
     def __init__(self, desk: WorkspaceContext) -> None:
         self._desk = desk
         self._conversations = desk.conversations
-        self.terminal = output.conversation(desk.history)
-        self._resolver = AgentResolver(
-            environ=desk.environ,
-            folders=[*desk.workspace.type_folders, *preset_folders(desk.workspace.root)],
-            trusted=(BUILT_IN,),
-            confirm=trust_prompt(self.terminal),
-            trust=Trust(trust_folder()),
-            notify=self.terminal.note,
-            drafts=Drafts(desk.history.parent / "drafts"),
-        )
+        surface = open_surface(history=desk.history)
+        self.terminal = surface.terminal
+        folders = (*desk.workspace.type_folders, *project_folders("segue", desk.workspace.root))
+        self._resolver = AgentResolver(surface, sources=PresetSources(folders=folders, trusted=(BUILT_IN,)))
 
     def begin(self, type: str, topic: str, *, agent: str, model: str) -> int:
         self._desk.workspace.get_type(type)
         self._resolver.choose(agent, preset=type, model=model)  # whoever cannot answer says so before anything begins
         session = self._conversations.begin(type, topic, tool=CHAT, agent=agent, model=model)
         try:
-            conversation = attach(self._resolver, session, agent, model)
+            conversation = self._resolver.attach(session, agent, model)
         except BaseException:
             session.release()
             raise
@@ -81,12 +72,4 @@ class CortextChat:
             autorecord=True,
             extra=workspace_commands(lambda: self._conversations),
         )
-        return run(
-            desk.library,
-            conversation,
-            self._resolver,
-            dialect=dialect,
-            terminal=self.terminal,
-            cwd=desk.cwd,
-            home=desk.home,
-        )
+        return run(desk.library, conversation, self._resolver, dialect=dialect)

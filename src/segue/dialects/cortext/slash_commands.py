@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from segue.chat.commands.branches import resume
 from segue.chat.commands.table import Command, Leave
+from segue.chat.lifecycle import show_recap as show_last_turns
 from segue.chat.model_summary import LOOKED_AT, is_model, summarise_with
-from segue.chat.start import show_recap as show_last_turns
 from segue.dialects.cortext.hints import HINTS
 from segue.errors import NotFoundError, SegueError, UsageError
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
     from segue.chat.conversation import Conversation
     from segue.chat.repl import Chat
-    from segue.chat.terminal.contract import Terminal
     from segue.dialects.cortext.conversation_list import ConversationSummary
     from segue.dialects.cortext.conversations import Conversations
     from segue.model import Overview, Status
     from segue.presets import Preset
     from segue.session import LiveSession
+    from segue.surface import Terminal
 
 _OFFERED = 10
 
@@ -55,19 +55,19 @@ def workspace_commands(find: Callable[[], Conversations | None]) -> tuple[Comman
     )
 
 
-def preset_by_type(cwd: Callable[[], Path]) -> Callable[[Overview], Preset | None]:
-    """For the `brings` of a company: a conversation of the workspace here has the prompt of its type, as it is now."""
+def preset_by_type(cwd: Path) -> Callable[[Overview], Preset | None]:
+    """For the `preset_for` of a resolver: a conversation of the workspace here has the current prompt of its type."""
 
-    def brings(about: Overview) -> Preset | None:
+    def preset_for(about: Overview) -> Preset | None:
         if not str(about.extra.get("command", "")).startswith("/workspace."):
             return None
         from segue.dialects.cortext.conversations import type_of
         from segue.dialects.cortext.workspace import find_workspace
 
-        workspace = find_workspace(cwd())
+        workspace = find_workspace(cwd)
         return workspace.types().find(type_of(about)) if workspace is not None else None
 
-    return brings
+    return preset_for
 
 
 def settle(conversations: Conversations, terminal: Terminal, conversation: Conversation, status: Status) -> None:

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import os
-import re
-import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
+from msgspec.structs import replace
 
+from segue.console.settings import read_config as read_toml
 from segue.durable.folder import Folder
-from segue.durable.small_file import CONFIG_BYTES, UnusableFileError, read_small_file
 from segue.errors import NotFoundError, UsageError
 from segue.ids import slug
 from segue.presets import load_presets
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from segue.presets import Preset, Presets
 
 MARKER = ".workspace"
@@ -41,7 +38,9 @@ class Config(Struct, frozen=True, kw_only=True):
     tool: str = ""
     """Empty for the built-in chat."""
     commit: bool = True
-    idle_minutes: float = 5
+    idle_minutes: Annotated[
+        float, Meta(ge=0, le=_LONGEST_MINUTES, description="a number of minutes, at most a week")
+    ] = 5
 
 
 class Workspace(Struct, frozen=True):
@@ -98,43 +97,8 @@ def make_workspace(root: Path, *, tool: str = "") -> Workspace:
 
 
 def read_config(path: Path) -> Config:
-    """What the file says; a file that is not there says nothing, and one that is wrong says where."""
-    try:
-        text = read_small_file(str(path), size_bytes=CONFIG_BYTES).decode()
-        found = tomllib.loads(text)
-    except FileNotFoundError:
-        return Config()
-    except UnicodeDecodeError:
-        raise _wrong(path, "it is not UTF-8") from None
-    except UnusableFileError as error:
-        raise _wrong(path, str(error)) from None
-    except tomllib.TOMLDecodeError as error:
-        raise _wrong(path, f"it is not TOML ({error})") from None
-    for name, value in found.items():
-        _check(path, text, name, value)
-    return Config(**{name: "" if value == "segue" else value for name, value in found.items()})  # type: ignore[arg-type]  # each was looked at
-
-
-def _check(path: Path, text: str, name: str, value: object) -> None:
-    lines: Sequence[str] = text.split("\n")
-    line = next((number for number, one in enumerate(lines, 1) if re.match(rf"\s*[\"']?{re.escape(name)}\b", one)), 1)
-    match name, value:
-        case "tool", str() if value.isprintable():
-            return
-        case "commit", bool():
-            return
-        case "idle_minutes", int() | float() if not isinstance(value, bool) and 0 <= value <= _LONGEST_MINUTES:
-            return
-        case "tool" | "commit" | "idle_minutes", _:
-            wanted = {
-                "tool": "a text",
-                "commit": "true or false",
-                "idle_minutes": "a number of minutes, at most a week",
-            }
-            raise _wrong(path, f"{name} must be {wanted[name]}", line)
-    raise _wrong(path, f"there is no setting {name!r:.40}; there are tool, commit and idle_minutes", line)
-
-
-def _wrong(path: Path, reason: str, line: int = 0) -> UsageError:
-    place = f"{path} line {line}" if line else str(path)
-    return UsageError(f"{place}: {reason}", hint="correct it, or remove the line")
+    """The settings in the file; the defaults if there is none."""
+    found = read_toml(path, Config)
+    if not found.tool.isprintable():
+        raise UsageError(f"{path}: tool must be one line of text", hint="correct it, or remove the line")
+    return replace(found, tool="") if found.tool == "segue" else found

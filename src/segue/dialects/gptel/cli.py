@@ -240,14 +240,11 @@ command = Group(
 
 
 def _sessions(root: str) -> Sessions:
-    from segue.chat.agents.resolver import preset_folders
-    from segue.console.settings import config_path, here, own_presets
+    from segue.console.settings import config_path
+    from segue.console.surface import here, segue_presets
     from segue.dialects.gptel.lifecycle import Sessions
-    from segue.presets import load_presets
 
-    own = own_presets()
-    presets = load_presets([*own, *preset_folders(here())], trusted=own)
-    return Sessions(root, presets, profiles=[config_path().parent / "scopes"])
+    return Sessions(root, segue_presets(here()).load(), profiles=[config_path().parent / "scopes"])
 
 
 def _place(target: str, root: str) -> BranchPath:

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import os
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from segue.chat.agents.resolver import AgentResolver, preset_folders
-from segue.chat.agents.resolver import ChatSettings as CompanySettings
+from segue.chat.agents.resolver import AgentResolver, ChatSettings
 from segue.chat.dialect import Dialect
-from segue.chat.drafts import Drafts
-from segue.chat.start import run, start
-from segue.console import output
+from segue.chat.lifecycle import run, start
 from segue.console.durations import ago
-from segue.console.paths import trust_folder
-from segue.dialects.resuming import here, offer_recovery, resume_conversation
+from segue.console.surface import open_surface
+from segue.dialects.resuming import offer_recovery, resume_conversation
 from segue.dialects.soleur.hints import HINTS
 from segue.dialects.soleur.ledger import Ledger
 from segue.dialects.soleur.ledger_session import LedgerLibrary
-from segue.dialects.soleur.paths import project_of
+from segue.dialects.soleur.paths import SHIPPED, project_of
 from segue.dialects.soleur.sessions import preview
 from segue.library import open as open_library
-from segue.tools.approval import trust_prompt
-from segue.trust import Trust
+from segue.presets import preset_sources
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -41,23 +36,18 @@ class SoleurChat:
 
     def __init__(self, places: SoleurPaths) -> None:
         self._places = places
-        self._cwd = here()
-        self._terminal = output.conversation(places.history)
+        surface = open_surface(history=places.history)
+        self._terminal = surface.terminal
         self._library = LedgerLibrary(
             open_library(f"soleur:{places.sessions}").store,
             Ledger(places.decisions),
-            project=project_of(self._cwd),
+            project=project_of(surface.cwd),
             complain=self._terminal.error,
         )
         self._resolver = AgentResolver(
-            environ=os.environ,
-            folders=[*places.agents, *preset_folders(self._cwd, places.project_agents)],
-            trusted=places.agents,
-            settings=CompanySettings(agent=PARTNER),
-            confirm=trust_prompt(self._terminal),
-            trust=Trust(trust_folder()),
-            notify=self._terminal.note,
-            drafts=Drafts(places.history.parent / "drafts"),
+            surface,
+            sources=preset_sources("soleur", user=places.agents, home=surface.home, cwd=surface.cwd, shipped=SHIPPED),
+            settings=ChatSettings(agent=PARTNER),
         )
 
     def __enter__(self) -> Self:
@@ -102,15 +92,7 @@ class SoleurChat:
 
     def _hold(self, conversation: Conversation) -> int:
         conversation.autorecord = True
-        return run(
-            self._library,
-            conversation,
-            self._resolver,
-            dialect=self._dialect(),
-            terminal=self._terminal,
-            cwd=self._cwd,
-            home=self._places.home,
-        )
+        return run(self._library, conversation, self._resolver, dialect=self._dialect())
 
     def _dialect(self) -> Dialect:
         folder, project = (

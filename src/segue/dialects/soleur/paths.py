@@ -9,6 +9,9 @@ from msgspec import Struct
 
 from segue.ids import slug
 
+SHIPPED = Path(__file__).parent / "agents"
+"""The presets that come with the command."""
+
 
 class SoleurPaths(Struct, frozen=True):
     home: Path
@@ -27,14 +30,9 @@ class SoleurPaths(Struct, frozen=True):
         return self.home / ".soleur" / "history.jsonl"
 
     @property
-    def agents(self) -> tuple[Path, ...]:
-        """The user's own presets, and behind them the partner that comes with the command."""
-        return self.home / ".soleur" / "agents", self.home / ".claude" / "agents", Path(__file__).parent / "agents"
-
-    @property
-    def project_agents(self) -> tuple[str, ...]:
-        """Those of a project, seen from its folder."""
-        return ".soleur/agents", ".claude/agents", "agents"
+    def agents(self) -> Path:
+        """The user's own presets."""
+        return self.home / ".soleur" / "agents"
 
 
 def project_of(folder: Path) -> str:

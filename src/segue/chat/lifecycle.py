@@ -1,8 +1,4 @@
-"""What every door to a conversation shares: begin a session or come back to one, and hold the conversation.
-
-A door (a surface) knows the environment, the folders and the terminal; it makes a `Company` of them and calls, in this
-order: `begin` or `come_back`, then `hold`.
-"""
+"""What every command that chats does: `start` a session or `resume` one, `show_recap`, then `run` the conversation."""
 
 from __future__ import annotations
 
@@ -10,29 +6,26 @@ from contextlib import closing, suppress
 from threading import Thread
 from typing import TYPE_CHECKING
 
-from segue.chat.conversation import Conversation
 from segue.chat.hangup import ending_in_order
 from segue.chat.repl import Chat
-from segue.chat.summary import shortened, summarize
+from segue.chat.summary import summarize
 from segue.errors import DamagedError, NotFoundError
 from segue.presets import drift
-from segue.presets.drift import normalise
 from segue.tools.records import text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable
-    from pathlib import Path
+    from collections.abc import Iterable
 
     from segue.chat.agent import Agent
     from segue.chat.agents.resolver import AgentResolver, ResolvedAgent
+    from segue.chat.conversation import Conversation
     from segue.chat.dialect import Dialect
-    from segue.chat.terminal.contract import Terminal
     from segue.library import Library
     from segue.model import JsonObject, Turn
     from segue.session import LiveSession
+    from segue.surface import Terminal
 
 LAST_TURNS = 4
-_TITLE_LENGTH = 60
 _PATIENCE_SECONDS = 0.5
 """With another writer, who mostly is a conversation, and will not go away in a moment."""
 _SHOWN_LINES, _SHOWN_LENGTH = 12, 1200
@@ -78,17 +71,6 @@ def resume(
     return _open(session, resolver, resolved, record=bool(agent or model))
 
 
-def attach(resolver: AgentResolver, session: LiveSession, agent: str = "", model: str = "") -> Conversation:
-    """A conversation in a session at hand, with whoever is named or else with who answered there; records nothing.
-
-    Whoever is named is the choice of this user, who is not asked about it when the session is gone on with.
-    """
-    resolved = resolver.recall(session, agent, model=model)
-    if agent or model:
-        resolver.vouch(session, resolved)
-    return _conversation(session, resolver, resolved)
-
-
 def find_drift(conversation: Conversation) -> str | None:
     """What has changed in the prompt since the session used it; None if nothing has, or if nobody can tell."""
     session, preset = conversation.session, conversation.preset
@@ -123,42 +105,13 @@ def show_recap(session: LiveSession, terminal: Terminal, *, when: str, was: str,
         terminal.note(f"Where it stopped: {stopped}")
 
 
-def run(
-    library: Library,
-    conversation: Conversation,
-    resolver: AgentResolver,
-    *,
-    dialect: Dialect,
-    terminal: Terminal,
-    cwd: Path,
-    home: Path | None = None,
-) -> int:
-    """Talk until somebody leaves; the code to end with."""
-    chat = Chat(
-        library,
-        conversation,
-        dialect=dialect,
-        terminal=terminal,
-        converse=lambda session, agent, model: attach(resolver, session, agent, model),
-        agent_names=resolver.names,
-        cwd=cwd,
-        home=home,
-        marks=resolver.marks_of,
-    )
-    if terminal.is_interactive:
+def run(library: Library, conversation: Conversation, resolver: AgentResolver, *, dialect: Dialect) -> int:
+    """Chat until the user leaves; returns the exit code."""
+    chat = Chat(library, conversation, surface=resolver.surface, agents=resolver, dialect=dialect)
+    if resolver.surface.terminal.is_interactive:
         Thread(target=_prepare, args=(conversation.agent,), daemon=True).start()
     with ending_in_order(), closing(resolver):
         return chat.run()
-
-
-class _Titled(Conversation):
-    """Calls a session that has no title after its first question."""
-
-    def ask(self, text: str) -> Generator[str, None, None]:
-        pieces = super().ask(text)
-        if not self.session.title and self.session.overview.turn_count == 1:
-            self.session.rename(title=shortened(text, _TITLE_LENGTH))
-        return pieces
 
 
 def _prepare(agent: Agent) -> None:
@@ -171,33 +124,13 @@ def _prepare(agent: Agent) -> None:
 
 def _open(session: LiveSession, resolver: AgentResolver, resolved: ResolvedAgent, *, record: bool) -> Conversation:
     try:
-        conversation = _conversation(session, resolver, resolved)
+        conversation = resolver.converse(session, resolved)
         if record:
             _record(session, resolved)
             resolver.vouch(session, resolved)
     except BaseException:
         session.release()
         raise
-    return conversation
-
-
-def _conversation(session: LiveSession, resolver: AgentResolver, resolved: ResolvedAgent) -> Conversation:
-    kind = _Titled if resolver.titles else Conversation
-    if resolved.note:
-        resolver.notify(f"{resolved.agent.name} answers: {resolved.note}")
-    preset, recorded = resolved.preset, session.overview.preset
-    if preset is not None and (recorded is None or recorded.hash != preset.hash):
-        # Its name is the hash that the session is going to refer to, so that a later change can be shown.
-        session.put_blob(normalise(preset.system_prompt).encode("utf-8", "surrogatepass"))
-    conversation = kind(
-        session,
-        resolved.agent,
-        preset=preset,
-        max_tokens=resolver.settings.max_tokens,
-        drafts=resolver.drafts,
-        executor=resolver.executor(session, resolved),
-    )
-    conversation.said = resolved.said
     return conversation
 
 
