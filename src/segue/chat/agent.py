@@ -65,6 +65,13 @@ class AgentError(SegueError):
         """Whether the same request may well succeed a moment later."""
 
 
+class NoAgentError(AgentError):
+    """No agent is available on this machine except the offline one, which was not asked for."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"no agent is available ({reason})", hint="set an API key, or name an agent")
+
+
 class Agent(Protocol):
     """Answers requests. Knows nothing of sessions, stores or terminals."""
 

@@ -24,7 +24,7 @@ SECTIONS = {
     "Permit": ("trust", "scope"),
     "Emacs": ("gptel",),
     "Look after": ("verify", "recover"),
-    "Shell": ("completion",),
+    "Set up": ("setup", "completion"),
 }
 VERBS = tuple(verb for verbs in SECTIONS.values() for verb in verbs)
 _ELSEWHERE = {"gptel": "segue.dialects.gptel.cli"}

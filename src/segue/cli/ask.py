@@ -37,7 +37,7 @@ _PATIENCE_SECONDS = 3.0
     metavar="ID",
     type=options.text,
     shell_complete=options.complete_ids,
-    help="Ask in this session instead of a new one.",
+    help="Session to ask in, instead of a new one.",
 )
 @options.agent
 @options.model
@@ -47,11 +47,15 @@ _PATIENCE_SECONDS = 3.0
 def command(
     *, library: Library, question: str | None, id: str | None, agent: str, model: str, yes: bool, as_json: bool
 ) -> None:
-    """Ask one question; the answer, and nothing else, goes to standard output as it comes.
+    """Ask one question; only the answer goes to standard output.
 
-    Standard input that is no terminal is attached as context; without QUESTION it is the question. The question and the
-    answer are recorded, so that segue resume can go on from there.
+    Standard input is attached as context, unless it is a terminal; without QUESTION, it is the question. The question
+    and the answer are recorded, and segue resume continues the session.
+
+    If there is no --agent, no API key and no AI tool, nothing is asked and the exit code is 8. The rule-based offline
+    agent answers only on request: --agent offline.
     """
+    from segue.chat.agent import NoAgentError
     from segue.chat.lifecycle import resume, start
     from segue.console.surface import open_agents, open_surface
     from segue.dialects.cortext.slash_commands import preset_by_type
@@ -62,19 +66,23 @@ def command(
     if question is None:
         question, given = given.strip(), ""
     if not question.strip():
-        raise UsageError("there is no question", hint="give QUESTION, or standard input")
+        raise UsageError("there is no question", hint="give QUESTION, or pipe it to standard input")
     surface = open_surface(terminal=_AnswerTerminal(quiet=as_json), notify=output.warn)
     resolver = open_agents(
         surface,
         approver=TerminalApprover(surface.terminal, yes=yes),
+        needs_model=True,
         preset_for=preset_by_type(surface.cwd),
     )
-    if id is None:
-        conversation = start(
-            library, resolver, resolver.choose(agent, model=model), extra=origin_of(surface.cwd, surface.environ)
-        )
-    else:
-        conversation = resume(library, resolver, library.resolve(id), agent=agent, model=model)
+    try:
+        if id is None:
+            resolved = resolver.choose(agent, model=model)
+            conversation = start(library, resolver, resolved, extra=origin_of(surface.cwd, surface.environ))
+        else:
+            conversation = resume(library, resolver, library.resolve(id), agent=agent, model=model)
+    except NoAgentError as error:
+        error.hint = "segue setup shows what is missing; --agent offline asks the rule-based offline agent"
+        raise
     session = conversation.session
     output.warn(f"session {session.id}")
     try:
@@ -142,7 +150,7 @@ def _facts(conversation: Conversation) -> dict[str, object]:
 
 
 def _read_stdin() -> str:
-    """All of standard input, if it is no terminal."""
+    """All of standard input, if it is not a terminal."""
     from segue.chat.commands.attachments import LIMIT_BYTES
 
     if sys.stdin is None or output.stdin_is_tty():
@@ -152,7 +160,7 @@ def _read_stdin() -> str:
         data += piece
         if len(data) > LIMIT_BYTES:
             raise UsageError(
-                f"standard input is too large: {LIMIT_BYTES:,} bytes are the limit", hint="take the part that matters"
+                f"standard input is larger than {LIMIT_BYTES:,} bytes", hint="pipe only the part that matters"
             )
     try:
         return data.decode()
@@ -163,10 +171,10 @@ def _read_stdin() -> str:
 
 
 def _pieces() -> Generator[bytes, None, None]:
-    """As they come; whoever waits for an input that nobody ends is told so."""
+    """Standard input as it arrives, with a message if nothing arrives for a while."""
     try:
         if not select.select([0], [], [], _PATIENCE_SECONDS)[0]:
-            output.warn("waiting for standard input; < /dev/null goes on without it")
+            output.warn("waiting for standard input; to ask without it, use < /dev/null")
         while piece := os.read(0, _PIECE):
             yield piece
     except OSError:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 import click
 
 from segue.console import options
+from segue.errors import MissingExtraError
 
 if TYPE_CHECKING:
-    from segue.chat.agents.resolver import AgentResolver
+    from segue.chat.agents.resolver import AgentResolver, ResolvedAgent
     from segue.chat.dialect import Dialect
     from segue.library import Library
 
@@ -23,12 +24,12 @@ if TYPE_CHECKING:
 )
 @options.agent
 @click.option(
-    "--preset", metavar="NAME", default="", type=options.text, help="The prompt of a preset, whoever answers."
+    "--preset", metavar="NAME", default="", type=options.text, help="Preset whose prompt is used, with any agent."
 )
 @options.model
-@click.option("--title", metavar="TEXT", default="", type=options.text, help="What it is about.")
-@click.option("--tag", "tags", metavar="TAG", multiple=True, type=options.text, help="A tag; can be repeated.")
-@click.option("--id", metavar="ID", type=options.text, help="An id of your own instead of a made one.")
+@click.option("--title", metavar="TEXT", default="", type=options.text, help="Title of the session.")
+@click.option("--tag", "tags", metavar="TAG", multiple=True, type=options.text, help="Tag; can be repeated.")
+@click.option("--id", metavar="ID", type=options.text, help="ID of the session. [default: generated]")
 @options.yes_to_tools
 @options.library
 def command(
@@ -42,12 +43,14 @@ def command(
     id: str | None,
     yes: bool,
 ) -> int:
-    """Hold a conversation in a new session; every turn is saved as it is said.
+    """Chat in a new session; every turn is saved at once.
 
-    /help lists what can be typed, /exit or Ctrl-D leaves, segue resume comes back. Without --agent the preset, the
-    configuration or what is found on this machine decides who answers, and else the offline partner does.
+    /help lists the commands, /exit or Ctrl-D leaves, and segue resume continues later. Without --agent, the preset, the
+    configuration, or an API key or AI tool on this machine decides which agent answers; without any of them, the
+    offline agent does.
 
-    Without a terminal, lines are read as if typed, answers go to standard output and everything else to standard error.
+    Without a terminal, lines are read from standard input, answers go to standard output, and everything else to
+    standard error.
     """
     from segue.chat.lifecycle import run, start
     from segue.console.surface import open_agents, open_surface
@@ -61,14 +64,32 @@ def command(
         approver=TerminalApprover(surface.terminal, yes=yes),
         preset_for=preset_by_type(surface.cwd),
     )
-    resolved = resolver.choose(agent, preset=preset, model=model)
+    resolved = _choose(resolver, agent, preset, model)
     began = origin_of(surface.cwd, surface.environ)
     conversation = start(library, resolver, resolved, title=title, tags=tags, id=id, extra=began)
     return run(library, conversation, resolver, dialect=dialect(library, resolver))
 
 
+def _choose(resolver: AgentResolver, agent: str, preset: str, model: str) -> ResolvedAgent:
+    """The agent that answers; where its SDK is missing, it can be installed first."""
+    from segue.console.extras import offer
+
+    try:
+        resolved = resolver.choose(agent, preset=preset, model=model)
+    except MissingExtraError as error:
+        if not offer(resolver.surface, error.extra, remembers=False):
+            raise
+        return resolver.choose(agent, preset=preset, model=model)
+    if not resolved.missing_extra:
+        return resolved
+    if offer(resolver.surface, resolved.missing_extra):
+        return resolver.choose(agent, preset=preset, model=model)
+    resolver.surface.notify(f"to use a model, run: segue setup {resolved.missing_extra}")
+    return resolved
+
+
 def dialect(library: Library, resolver: AgentResolver) -> Dialect:
-    """As it is configured. Its farewell names the store, where the call did: it is needed to come back."""
+    """Segue's own dialect, as configured. If --store was given, the farewell repeats it, since resuming needs it."""
     from msgspec.structs import replace
 
     from segue.chat.dialect import SEGUE

@@ -62,6 +62,7 @@ def open_agents(
     surface: Surface,
     *,
     approver: Approver | None = None,
+    needs_model: bool = False,
     preset_for: Callable[[Overview], Preset | None] = lambda _about: None,
 ) -> AgentResolver:
     """The agents of this machine, with the presets of the user, of Segue and of the project.
@@ -86,6 +87,7 @@ def open_agents(
         settings=read_settings(config_path()),
         toolbox=toolbox,
         titles=True,
+        needs_model=needs_model,
         preset_for=preset_for,
     )
 

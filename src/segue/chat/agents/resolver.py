@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from segue.chat.agent import Agent
+from segue.chat.agent import Agent, NoAgentError
 from segue.chat.agents import AgentSpec, choose_agent, parse_spec
 from segue.chat.agents.command import CommandAgent
 from segue.chat.agents.demand import agent_demand
@@ -61,8 +61,14 @@ class ResolvedAgent(Struct, frozen=True, kw_only=True):
     why: Why
     note: str = ""
     """What led to it, where nobody was named."""
+    missing_extra: str = ""
+    """The extra to install for a provider whose key is set; empty if none is missing."""
     said: dict[str, str] = {}
     """The agent and the model that were asked for by name, where that is no preset: what a session remembers."""
+
+    @property
+    def title(self) -> str:
+        return "the offline agent" if self.spec.kind == "offline" else self.agent.name
 
     @property
     def label(self) -> str:
@@ -80,7 +86,8 @@ class AgentResolver:
     Sessions travel, and the author of one must not choose what runs here: `surface.confirm` shows what a session asks
     for that this user has not set on this machine, and `surface.trust` remembers the answer. `preset_for` is the preset
     of a session by its kind, which precedes those of the folders. `toolbox` has the tools that presets may name. With
-    `titles`, the first question becomes the title of a session that has none.
+    `titles`, the first question becomes the title of a session that has none. With `needs_model`, NoAgentError instead
+    of the offline agent where no other is available; one that is named is used.
     """
 
     def __init__(
@@ -91,6 +98,7 @@ class AgentResolver:
         settings: ChatSettings | None = None,
         toolbox: Toolbox | None = None,
         titles: bool = False,
+        needs_model: bool = False,
         preset_for: Callable[[Overview], Preset | None] = lambda _: None,
     ) -> None:
         self.surface = surface
@@ -98,6 +106,7 @@ class AgentResolver:
         self._sources = sources or PresetSources()
         self._toolbox = toolbox
         self._titles = titles
+        self._needs_model = needs_model
         self._preset_for = preset_for
         self._trust = surface.trust
         self._environ = dict(surface.environ)
@@ -111,7 +120,7 @@ class AgentResolver:
     def converse(self, session: LiveSession, resolved: ResolvedAgent) -> Conversation:
         """A conversation with this agent in a session."""
         if resolved.note:
-            self.surface.notify(f"{resolved.agent.name} answers: {resolved.note}")
+            self.surface.notify(f"using {resolved.title} ({resolved.note})")
         preset, recorded = resolved.preset, session.overview.preset
         if preset is not None and (recorded is None or recorded.hash != preset.hash):
             # Its name is the hash that the session is going to refer to, so that a later change can be shown.
@@ -312,6 +321,8 @@ class AgentResolver:
     def _resolve(self, agent: str, preset: Preset | None, model: str, about: Overview | None = None) -> ResolvedAgent:
         said = {name: text for name, text in (("agent", agent), ("model", model)) if text}
         choice = self._choose(agent, preset, model)
+        if self._needs_model and choice.why == "default":
+            raise NoAgentError(choice.note)
         told = about.overrides.get("tools") if about is not None else None
         names = told if isinstance(told, list) else preset.tools if preset is not None else ()
         return ResolvedAgent(
@@ -321,6 +332,7 @@ class AgentResolver:
             tools=tuple(name for name in names if isinstance(name, str)),
             why=choice.why,
             note="; ".join(filter(None, [self._of_two(preset), choice.note])),
+            missing_extra=choice.missing_extra,
             said=said,
         )
 

@@ -1,6 +1,6 @@
-"""Which agent answers: as the flag says, or the preset, or the configuration, or what is found here, or else offline.
+"""Chooses the agent: by the flag, the preset, the configuration, what this machine has, or else offline.
 
-Finding looks at variables, installed packages and the PATH. It starts no process and opens no connection.
+The search reads variables, installed packages and the PATH. It starts no process and opens no connection.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Why = Literal["flag", "preset", "config", "found", "default"]
 
 
 class AgentProgram(Struct, frozen=True):
-    """A tool that is known to read its prompt from its input: how to call it, without and with a model."""
+    """An AI tool that reads its prompt from standard input: its command line without and with a model."""
 
     start: tuple[str, ...]
     end: tuple[str, ...] = ()
@@ -51,9 +51,9 @@ GRAMMAR = (
 
 
 class AgentSpec(Struct, frozen=True, kw_only=True):
-    """Who is asked for, read from a text such as `openai/qwen3@http://localhost:8080/v1`.
+    """An agent by name, parsed from a text such as `openai/qwen3@http://localhost:8080/v1`.
 
-    Texts are read in one place, `parse_spec`, and never looked at again: what is judged is what runs.
+    Only `parse_spec` reads such texts, so that what is judged is what runs.
     """
 
     kind: Kind
@@ -62,7 +62,7 @@ class AgentSpec(Struct, frozen=True, kw_only=True):
     argv: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """As `--agent` takes it."""
+        """In the form that `parse_spec` takes."""
         match self.kind:
             case "command":
                 return f"command:{shlex.join(self.argv)}"
@@ -76,43 +76,43 @@ class AgentSpec(Struct, frozen=True, kw_only=True):
 
     @property
     def reach(self) -> AgentSpec:
-        """The same whatever its model is: what runs, or where the words go."""
+        """The same without its model: which program runs, or which server receives the conversation."""
         argv = PROGRAMS[self.argv[0]].argv("") if self.kind == "tool" else self.argv
         return replace(self, model="", argv=argv)
 
     def with_model(self, text: str) -> AgentSpec:
-        """The same agent with another model. UsageError if it has none to choose from."""
+        """The same agent with another model. UsageError if it has no models."""
         model = text.strip()
         match self.kind:
             case "offline" | "command":
                 raise UsageError(
                     f"{self} has no models to choose from",
-                    hint="name an agent that has: anthropic, openai, google, ollama, or one of their tools",
+                    hint="use an agent that has: anthropic, openai, google, ollama, or an AI tool",
                 )
             case "tool":
                 return parse_spec(f"{self.argv[0]}/{model}")
-            case house:
-                other = parse_spec(f"{house}/{model.removeprefix(f'{house}/')}")
+            case provider:
+                other = parse_spec(f"{provider}/{model.removeprefix(f'{provider}/')}")
                 return replace(other, base_url=other.base_url or self.base_url)
 
 
 class AgentChoice(Struct, frozen=True, kw_only=True):
     agent: Agent
     spec: AgentSpec
-    """What the agent was made of."""
     why: Why
-    """A word for the status line."""
     note: str = ""
-    """A sentence for those who wonder."""
+    """The reasons for the choice, in words."""
+    missing_extra: str = ""
+    """The extra to install for a provider whose key is set; empty if none is missing."""
 
 
 def parse_spec(text: str) -> AgentSpec:
-    """Read what a flag, a preset or a configuration says."""
+    """Parse the name of an agent, as a flag, a preset or a configuration has it."""
     text = text.strip()
     if text.startswith("command:"):
         return _command(text.removeprefix("command:"))
     name, slash, model = text.partition("/")
-    if model.startswith("-"):  # it may come from a stranger's preset, and a tool would take it for an option
+    if model.startswith("-"):  # it may come from an untrusted preset, and a tool would take it for an option
         raise UsageError(f"{model!r} is not the name of a model", hint="a model does not begin with a dash")
     if slash and not model:
         raise _unknown(text)
@@ -133,7 +133,7 @@ def parse_spec(text: str) -> AgentSpec:
 
 
 def find_spec(text: str) -> AgentSpec | None:
-    """What the text names, if it names an agent."""
+    """The agent that a text names; None if it does not name one."""
     try:
         return parse_spec(text)
     except UsageError:
@@ -149,35 +149,35 @@ def choose_agent(
     which: Callable[[str, Mapping[str, str]], str | None] = find_program,
     patience: RetryPolicy | None = None,
 ) -> AgentChoice:
-    """Who answers, and why.
+    """The agent, and the reason for the choice.
 
-    A flag and a configuration are orders: what they ask for is given, or UsageError or MissingExtraError says what is
-    missing. The model of a preset is a wish, because presets travel between machines: one that cannot be had here is
-    passed over with a note. Presets also come with the projects of strangers, so they name a model, and never a command
-    or a server: UsageError.
+    A flag and a configuration are orders: UsageError or MissingExtraError name what is missing for them. The model of a
+    preset is a wish, because presets travel between machines: one that is not available here is skipped with a note.
+    Presets also come with untrusted projects, so they may name a model, but never a command or a server: UsageError.
     """
     machine = _Machine(environ, which, patience or RetryPolicy())
     notes: list[str] = []
     if flag:
-        spec = _read(flag)
+        spec = _spec(flag)
         return AgentChoice(agent=machine.build(spec), spec=spec, why="flag")
     if preset_model not in {"", "inherit"}:
-        _check_wish(preset_model)
+        _check_preset_model(preset_model)
         try:
-            agent, spec = machine.grant(_read(preset_model))
+            agent, spec = machine.build_or_substitute(_spec(preset_model))
             return AgentChoice(agent=agent, spec=spec, why="preset")
         except (UsageError, MissingExtraError) as error:
             notes.append(f"the preset asks for {preset_model}: {error}")
     if config:
-        spec = _read(config)
+        spec = _spec(config)
         return AgentChoice(agent=machine.build(spec), spec=spec, why="config", note="; ".join(notes))
-    spec, note = machine.find()
+    spec, note, missing = machine.find()
     why: Why = "default" if spec.kind == "offline" else "found"
-    return AgentChoice(agent=machine.build(spec), spec=spec, why=why, note="; ".join([*notes, note]))
+    note = "; ".join([*notes, note])
+    return AgentChoice(agent=machine.build(spec), spec=spec, why=why, note=note, missing_extra=missing)
 
 
 class _Machine:
-    """What is at hand: variables, packages, commands."""
+    """What this machine has: variables, packages, programs."""
 
     def __init__(
         self,
@@ -203,56 +203,61 @@ class _Machine:
                 )
             case "tool" | "command":
                 if not self._has(spec.argv[0]):
-                    raise UsageError(f"there is no command {spec.argv[0]!r} on the PATH", hint=f"there is {GRAMMAR}")
+                    raise UsageError(f"{spec.argv[0]!r} is not on the PATH", hint=f"the agents are {GRAMMAR}")
                 return CommandAgent(spec.argv, environ=self._environ)
             case _:
                 assert_never(spec.kind)
 
-    def grant(self, wish: AgentSpec) -> tuple[Agent, AgentSpec]:
-        """The model itself or, without a key for it, through the tool of the same house."""
+    def build_or_substitute(self, spec: AgentSpec) -> tuple[Agent, AgentSpec]:
+        """The model itself or, without a key for it, the AI tool of the same provider."""
         try:
-            return self.build(wish), wish
+            return self.build(spec), spec
         except (UsageError, MissingExtraError):
-            name = _HOUSES.get(wish.kind, "")
+            name = _PROVIDER_TOOLS.get(spec.kind, "")
             if name not in PROGRAMS or not self._has(name):
                 raise
-            through = AgentSpec(kind="tool", model=wish.model, argv=PROGRAMS[name].argv(wish.model))
+            through = AgentSpec(kind="tool", model=spec.model, argv=PROGRAMS[name].argv(spec.model))
             return self.build(through), through
 
-    def find(self) -> tuple[AgentSpec, str]:
-        unused = ""
-        for kind, house in _PROVIDERS.items():
-            key = next((name for name in house.KEYS if self._environ.get(name)), "")
-            # A server of one's own has models of its own: which one to use, only its owner can say.
+    def find(self) -> tuple[AgentSpec, str, str]:
+        """The best agent, why, and the extra without which a better one is not available."""
+        reason = missing = ""
+        for kind, provider in _PROVIDERS.items():
+            key = next((name for name in provider.KEYS if self._environ.get(name)), "")
+            # A server of one's own has models of its own: only its owner knows which one to use.
             if not key or (kind == "openai" and self._environ.get("OPENAI_BASE_URL")):
                 continue
-            if house.is_installed():
-                return AgentSpec(kind=kind), f"{key} is set"
-            unused = unused or f"; {key} is set, and pip install 'segue[{kind}]' would use it"
+            if provider.is_installed():
+                return AgentSpec(kind=kind), f"{key} is set", ""
+            if not missing:
+                reason, missing = f"{key} is set, but the {kind} SDK is not installed", kind
         for name in PROGRAMS:
             if self._has(name):
-                return parse_spec(name), f"{name} is on the PATH{unused}"
-        return AgentSpec(kind="offline"), f"no agent was named or found{unused}"
+                found = f"{name} is on the PATH"
+                return parse_spec(name), f"{found}; {reason}" if missing else found, missing
+        if not missing:
+            reason = "no --agent, no API key, no AI tool on the PATH"
+        return AgentSpec(kind="offline"), reason, missing
 
     def _has(self, command: str) -> bool:
         return self._which(command, self._environ) is not None
 
 
 _PROVIDERS: dict[Kind, ModuleType] = {"anthropic": anthropic, "openai": openai, "google": google}
-_HOUSES: dict[str, str] = {"anthropic": "claude", "openai": "codex", "google": "gemini"}
+_PROVIDER_TOOLS: dict[str, str] = {"anthropic": "claude", "openai": "codex", "google": "gemini"}
 _PREFIXES: dict[str, Kind] = {"claude-": "anthropic", "gpt-": "openai", "gemini-": "google"}
 
 
-def _read(said: str | AgentSpec) -> AgentSpec:
-    return parse_spec(said) if isinstance(said, str) else said
+def _spec(given: str | AgentSpec) -> AgentSpec:
+    return parse_spec(given) if isinstance(given, str) else given
 
 
-def _check_wish(said: str | AgentSpec) -> None:
-    spec = find_spec(said) if isinstance(said, str) else said
+def _check_preset_model(given: str | AgentSpec) -> None:
+    spec = find_spec(given) if isinstance(given, str) else given
     if spec is not None and (spec.kind == "command" or spec.base_url):
         raise UsageError(
-            f"the preset asks for {str(said)!r}, and a preset cannot name a command or a server",
-            hint="if you trust it, name it yourself",
+            f"the preset asks for {str(given)!r}, but a preset cannot name a command or a server",
+            hint="if you trust it, name the agent yourself",
         )
 
 
@@ -260,20 +265,20 @@ def _command(text: str) -> AgentSpec:
     try:
         argv = tuple(shlex.split(text))
     except ValueError as error:
-        raise UsageError(f"the command {text!r} cannot be read: {error}", hint="check its quotes") from None
+        raise UsageError(f"the command {text!r} cannot be parsed: {error}", hint="check its quotes") from None
     if not argv:
         raise UsageError("there is no command after command:", hint="for example command:claude -p")
     return AgentSpec(kind="command", argv=argv)
 
 
 def _split_url(model: str) -> tuple[str, str]:
-    """Models may have an @ of their own."""
+    """Split at the last @http: the name of a model may contain an @."""
     name, at, rest = model.rpartition("@http")
     return (name, f"http{rest}") if at else (model, "")
 
 
 def _by_model(name: str) -> AgentSpec:
-    """A model that says itself whose it is, as presets have it: `sonnet`, `gpt-6.1-sol`."""
+    """A model whose name tells its provider, as presets have it: `sonnet`, `gpt-6.1-sol`."""
     if name in anthropic.SHORT_NAMES:
         return AgentSpec(kind="anthropic", model=name)
     for prefix, kind in _PREFIXES.items():
@@ -283,4 +288,4 @@ def _by_model(name: str) -> AgentSpec:
 
 
 def _unknown(text: str) -> UsageError:
-    return UsageError(f"there is no agent {text!r}", hint=f"there is {GRAMMAR}")
+    return UsageError(f"there is no agent {text!r}", hint=f"the agents are {GRAMMAR}")
