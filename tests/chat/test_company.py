@@ -86,9 +86,9 @@ def test_the_configuration_says_it_where_the_call_does_not(folder: Path, setting
 
 def test_what_was_said_by_name_is_remembered_and_a_preset_is_not_repeated(folder: Path) -> None:
     here = resolver(folder)
-    assert here.choose("offline").said == {"agent": "offline"}
-    assert here.choose("plain").said == {}
-    assert here.choose("plain", model="gpt-x").said == {"model": "gpt-x"}
+    assert here.choose("offline").named == {"agent": "offline"}
+    assert here.choose("plain").named == {}
+    assert here.choose("plain", model="gpt-x").named == {"model": "gpt-x"}
 
 
 def test_another_agent_keeps_the_prompt_of_the_session(folder: Path) -> None:

@@ -102,7 +102,7 @@ def test_a_folder_that_cannot_be_written_costs_nothing(tmp_path: Path) -> None:
     with library.create(id="talk") as session:
         conversation = Conversation(session, Partner(("Yes.",)), counter=Estimate(), drafts=Drafts(tmp_path / "drafts"))
         assert list(conversation.ask("Why?")) == ["Yes."]
-        assert conversation.cut_off == ""
+        assert conversation.draft == ""
 
 
 def test_a_character_that_was_cut_in_half_is_left_out_and_what_nobody_wants_goes_after_a_month(tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ def test_a_question_on_another_branch_carries_that_branch_alone(library: Library
 
 
 def test_a_question_without_words_is_refused_and_nothing_is_recorded(library: Library, session: LiveSession) -> None:
-    with pytest.raises(UsageError, match="nothing to ask"):
+    with pytest.raises(UsageError, match="the question is empty"):
         talk(session, Partner()).ask(" \n")
     assert said(library) == []
 
@@ -125,7 +125,7 @@ def test_a_second_question_is_refused_while_an_answer_is_coming(library: Library
     conversation = talk(session, Partner(("a", "b")))
     answer = conversation.ask("one")
     next(answer)
-    with pytest.raises(UsageError, match="still coming"):
+    with pytest.raises(UsageError, match="still streaming"):
         conversation.ask("two")
     assert list(answer) == ["b"]
     assert said(library) == [("user", "one"), ("assistant", "ab")]
@@ -235,7 +235,7 @@ def test_a_question_typed_again_after_a_crash_is_recorded_once(library: Library,
 def test_there_is_nothing_to_retry_when_everything_is_answered(session: LiveSession) -> None:
     conversation = talk(session, Partner())
     list(conversation.ask("one"))
-    with pytest.raises(UsageError, match="no question without an answer"):
+    with pytest.raises(UsageError, match="every question has an answer"):
         conversation.retry()
 
 

@@ -111,7 +111,7 @@ def test_attachments_decisions_and_summary_are_told(session: LiveSession) -> Non
     session.attach("README.md", b"# Shop")
     session.decide("Use Postgres")
     session.summarize("Login was discussed.")
-    conversation.changed = ("README.md",)
+    conversation.changed_files = ("README.md",)
     list(conversation.ask("two"))
     assert partner.requests[0].system == "You review code."
     assert partner.requests[1].system == (
@@ -141,9 +141,9 @@ def test_decisions_in_answers_are_recorded_once_each_when_that_is_on(
     conversation = talk(session, Partner((text,), ("[DECISION: Use Postgres]",)))
     conversation.autorecord = setting == "on"
     list(conversation.ask("one"))
-    assert list(conversation.found) == recorded
+    assert list(conversation.decisions) == recorded
     list(conversation.ask("two"))
-    assert conversation.found == ()
+    assert conversation.decisions == ()
     decisions = library.load("talk").decisions
     assert [decision.content for decision in decisions] == recorded
     assert {decision.source for decision in decisions} <= {"answer"}

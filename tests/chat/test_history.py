@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from segue.chat.context.recent_turns import HELD_FIRST, HELD_LAST, RecentTurns
 from segue.chat.context.tokens import Estimate
-from segue.chat.context.window import fit
+from segue.chat.context.window import HELD_FIRST, HELD_LAST, RecentTurns, fit
 from segue.library import Library
 from segue.store import Durability
 from segue.stores.journal import JournalStore

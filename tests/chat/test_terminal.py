@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue.chat.terminal.drawing import Canvas, Drawing
+from segue.chat.terminal.drawing import Canvas, Drawing, MarkdownPage
 from segue.chat.terminal.input_history import KEPT, InputHistory
-from segue.chat.terminal.markdown import MarkdownPage
-from segue.chat.terminal.prompt_history import PromptHistory
+from segue.chat.terminal.prompt import PromptHistory
 from tests.support.chat_program import MARKDOWN
 from tests.support.chat_terminal import CTRL_C, CTRL_D, CTRL_R, CTRL_Z, ENTER, PASTE_BEGIN, PASTE_END, TAB, UP, Sitting
 from tests.support.screen import Glass

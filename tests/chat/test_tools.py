@@ -10,8 +10,7 @@ import pytest
 from segue.chat.agent import AgentError
 from segue.chat.context.tokens import Estimate
 from segue.chat.context.window import NO_RESULT
-from segue.chat.conversation import ROUNDS, Conversation
-from segue.chat.tool_loop import carry_out
+from segue.chat.conversation import TOOL_ROUNDS, Conversation
 from segue.errors import UsageError
 from segue.tools import ToolCall
 from segue.tools.call import CUT_OFF, INTERRUPTED, NOT_BEGUN
@@ -59,7 +58,7 @@ def answer(conversation: Conversation, text: str = "Why?") -> tuple[str, list[st
     """What was shown, and what was told."""
     shown: list[str] = []
     told: list[str] = []
-    carry_out(conversation, conversation.ask(text), show=shown.extend, notify=told.append)
+    conversation.run_tool_loop(conversation.ask(text), show=shown.extend, notify=told.append)
     return "".join(shown), told
 
 
@@ -124,7 +123,7 @@ def test_the_intent_is_on_record_before_the_effect_and_the_result_after_it(works
     assert (workshop.project / "out.md").read_text() == "written"
     assert roles(workshop)[-1] == ("tool", "out.md is written: 7 bytes")
     assert conversation.calls == ()
-    assert list(conversation.go_on()) == ["Done."]
+    assert list(conversation.continue_answer()) == ["Done."]
 
 
 def test_several_calls_are_done_in_order_and_each_result_is_recorded_before_the_next(workshop: Workshop) -> None:
@@ -162,10 +161,10 @@ def test_a_conversation_without_tools_offers_none_and_makes_no_call(workshop: Wo
 
 
 def test_an_answer_may_have_something_done_only_so_often(workshop: Workshop) -> None:
-    partner = Partner(*[(READ,)] * ROUNDS, ("Enough.", READ))
+    partner = Partner(*[(READ,)] * TOOL_ROUNDS, ("Enough.", READ))
     shown, told = answer(converse(workshop, partner))
-    assert (shown, len(told)) == ("Enough.", 2 * ROUNDS)
-    assert [bool(request.tools) for request in partner.requests] == [True] * ROUNDS + [False]
+    assert (shown, len(told)) == ("Enough.", 2 * TOOL_ROUNDS)
+    assert [bool(request.tools) for request in partner.requests] == [True] * TOOL_ROUNDS + [False]
     answer(converse(workshop, Partner((READ,), ("Again.",))), "And now?")
     assert roles(workshop)[-1] == ("assistant", "Again.")
 
@@ -255,7 +254,7 @@ def test_looking_at_a_session_with_a_lost_call_changes_nothing(workshop: Worksho
     list(converse(workshop, Partner((WRITE,))).ask("Write."))
     before = turns(workshop)
     later = converse(workshop, Partner())
-    assert (later.lost_calls, later.pending is not None, later.cut_off) != ((), False, "")
+    assert (later.lost_calls, later.pending is not None, later.draft) != ((), False, "")
     assert turns(workshop) == before
 
 
@@ -263,7 +262,7 @@ def test_the_answer_cannot_go_on_before_everything_is_done(workshop: Workshop) -
     conversation = converse(workshop, Partner((WRITE,)))
     list(conversation.ask("Write."))
     with pytest.raises(UsageError):
-        conversation.go_on()
+        conversation.continue_answer()
 
 
 def test_a_question_instead_of_the_calls_leaves_them_undone(workshop: Workshop) -> None:

@@ -10,7 +10,6 @@ import pytest
 import segue
 from segue.chat.context.tokens import Estimate
 from segue.chat.conversation import Conversation
-from segue.chat.tool_loop import carry_out
 from segue.errors import DiskFullError
 from segue.library import Library
 from segue.stores.journal import JournalStore
@@ -35,7 +34,7 @@ def converse(workshop: Workshop, partner: Partner) -> Conversation:
 def finish(conversation: Conversation, *, again: bool = False) -> str:
     shown: list[str] = []
     pieces = conversation.retry() if again else conversation.ask("Go.")
-    carry_out(conversation, pieces, show=shown.extend, notify=lambda _: None)
+    conversation.run_tool_loop(pieces, show=shown.extend, notify=lambda _: None)
     return "".join(shown)
 
 

@@ -1,15 +1,16 @@
-"""One exchange: assemble the context, record the question, ask, stream, record the answer.
+"""The engine: records the question, asks the agent, streams and records the answer, and runs the tool loop.
 
-The question is on record before the agent hears of it, and the answer before control returns. So whatever is killed
-whenever, nothing that was said is lost, and nothing is recorded twice.
+The question is recorded before the agent receives it, and the answer before control returns. A process that is killed
+at any moment loses nothing of the conversation and records nothing twice.
 
-An answer may want something done. That it does is on record before it is begun, and what came of it before the agent
-is told, and the answer goes on. A call that was cut off is on record as unknown, and nobody makes it again unasked.
+An answer may call tools. A call is recorded before it runs, and its result before the agent receives it. A call that
+was cut off is recorded as unknown, and never repeated on its own.
 """
 
 from __future__ import annotations
 
-from contextlib import suppress
+import re
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -17,7 +18,6 @@ from msgspec.structs import replace
 
 from segue.chat.agent import AgentError, Request, TextDelta, Usage
 from segue.chat.context.request import RequestBuilder
-from segue.chat.decisions import find_decisions
 from segue.chat.drafts import Drafts
 from segue.chat.summary import shortened
 from segue.chat.usage import Spending, Stats
@@ -25,7 +25,7 @@ from segue.errors import SegueError, UsageError
 from segue.model import JsonObject, Turn
 from segue.tools import ToolCall, ToolResult
 from segue.tools.call import CUT_OFF, INTERRUPTED, NOT_BEGUN, refused
-from segue.tools.records import calls_of, line_of, part_of, recordable, result_of, unanswered
+from segue.tools.records import calls_of, line_of, line_of_outcome, part_of, recordable, result_of, unanswered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterable, Iterator
@@ -39,15 +39,21 @@ if TYPE_CHECKING:
 
 MAX_TOKENS = 100_000
 TITLE_LENGTH = 60
-ROUNDS = 25
-"""So often an answer may have something done; then it has to end in words."""
+TOOL_ROUNDS = 25
+"""An answer may call tools this often; then it has to end in text."""
+DECISION_LENGTH = 1000
+"""A decision is a sentence; a longer text between the brackets is not one."""
+
+_DECISION = re.compile(
+    rf"\[DECISION:((?:[^\[\]]|\[[^\[\]]{{0,{DECISION_LENGTH}}}\]){{1,{DECISION_LENGTH}}})\]", re.IGNORECASE
+)
 
 
-class _Said(Struct, frozen=True, kw_only=True):
-    """What is to be recorded."""
+class _UnsavedTurn(Struct, frozen=True, kw_only=True):
+    """A turn that is to be recorded."""
 
     place: tuple[str, int]
-    """The branch, and how many turns it has before this one."""
+    """The branch, and the number of its turns before this one."""
     role: str = "assistant"
     content: str
     tokens: int
@@ -59,7 +65,7 @@ class _Said(Struct, frozen=True, kw_only=True):
 
 
 class Conversation:
-    """One session, one agent: ask, stream, record. Opening one reads nothing and writes nothing."""
+    """One session with one agent. Creating it reads nothing and writes nothing."""
 
     def __init__(
         self,
@@ -71,30 +77,30 @@ class Conversation:
         max_tokens: int = MAX_TOKENS,
         counter: Counter | None = None,
         autorecord: bool = False,
-        changed: Collection[str] = (),
+        changed_files: Collection[str] = (),
         drafts: Drafts | None = None,
         executor: ToolExecutor | None = None,
         titles: bool = False,
     ) -> None:
         if max_tokens < 1:
-            raise UsageError(f"max_tokens is a number of tokens, not {max_tokens}")
+            raise UsageError(f"max_tokens must be a number of tokens, not {max_tokens}")
         self.session = session
         self.agent = agent
         self.preset = preset
         self.model = model
-        """What the agent is asked for; empty for its own choice."""
+        """The model to ask for; empty for the default of the agent."""
         self.autorecord = autorecord
-        """Whether a `[DECISION: …]` in an answer is recorded as one."""
-        self.changed = changed
-        """Paths of attachments whose files have changed since."""
-        self.said: dict[str, str] = {}
-        """The agent and the model that were asked for by name, and are used: never what a session merely says."""
-        self.began: Overview | None = None
-        """What a session was made of that exists for this conversation alone; None for any other."""
-        self.found: tuple[str, ...] = ()
-        """The decisions recorded of the last answer."""
+        """Whether each `[DECISION: …]` in an answer is recorded as a decision."""
+        self.changed_files = changed_files
+        """Paths of attachments whose files have changed since they were attached."""
+        self.named: dict[str, str] = {}
+        """The agent and the model that the user named, never those that only the session names."""
+        self.initial: Overview | None = None
+        """The first state of a session that exists for this conversation alone; None for any other session."""
+        self.decisions: tuple[str, ...] = ()
+        """The decisions recorded from the last answer."""
         self._requests = RequestBuilder(session, budget=max_tokens, counter=counter)
-        self._unsaved: _Said | None = None
+        self._unsaved: _UnsavedTurn | None = None
         self._drafts = drafts or Drafts()
         self._executor = executor
         self._titles = titles
@@ -107,62 +113,62 @@ class Conversation:
 
     @property
     def pending(self) -> Turn | None:
-        """The user's turn at the end of the branch that nobody has answered to the end, also after a crash."""
+        """The user's turn at the end of the branch that has no complete answer, also after a crash."""
         return None if self._has_unsaved else self._unanswered[0]
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
-        """What the last answer wants done: `perform` each, then `go_on`."""
+        """The tool calls of the last answer: `perform` each, then `continue_answer`."""
         return self._calls if self._calls_place == self._place else ()
 
     @property
     def lost_calls(self) -> tuple[ToolCall, ...]:
-        """What the last answer wanted done when a crash came: whether it was done, nobody knows."""
+        """The tool calls of the last answer before a crash: it is unknown whether they ran."""
         return () if self.calls or self._has_unsaved else self._unanswered[1]
 
     @property
-    def cut_off(self) -> str:
-        """What had come of the answer to the pending question when a crash came, where that is kept."""
+    def draft(self) -> str:
+        """The part of the answer to the pending question that had arrived before a crash; empty if there is none."""
         return self._drafts.find(self.session.overview) if self.pending is not None else ""
 
-    def keep_cut_off(self) -> None:
-        """Record what a crash left of an answer, marked as partial."""
-        if text := self.cut_off:
+    def save_draft(self) -> None:
+        """Record the part of an answer that a crash left, marked as partial."""
+        if text := self.draft:
             counter = self._counter
-            self._unsaved = _Said(
+            self._unsaved = _UnsavedTurn(
                 place=self._place, content=text, tokens=counter.count(text), tokens_by=counter.kind, partial=True
             )
             self.save()
 
     @property
     def unsaved(self) -> str:
-        """An answer that came and could not be recorded; `save` tries again, and so does the next question."""
-        said = self._unsaved
-        if said is None or not self._has_unsaved:
+        """An answer that could not be recorded; `save` tries again, and so does the next question."""
+        turn = self._unsaved
+        if turn is None or not self._has_unsaved:
             return ""
-        return said.content or "\n".join(line_of(call) for call in said.calls)
+        return turn.content or "\n".join(line_of(call) for call in turn.calls)
 
     @property
     def is_blank(self) -> bool:
-        """Whether the session was begun for this conversation and holds nothing that anybody would miss."""
-        began, now = self.began, self.session.overview
-        return began is not None and began == replace(
-            now, seq=began.seq, status=began.status, updated_at=began.updated_at
+        """Whether the session was created for this conversation and has no content."""
+        first, now = self.initial, self.session.overview
+        return first is not None and first == replace(
+            now, seq=first.seq, status=first.status, updated_at=first.updated_at
         )
 
     @property
     def is_streaming(self) -> bool:
-        """Whether an answer is coming, or something is being done: that can be stopped, and nothing is recorded."""
+        """Whether an answer is streaming or a tool is running, which can be interrupted; nothing is being recorded."""
         return self._is_streaming or self._is_working
 
     def ask(self, text: str) -> Generator[str, None, None]:
-        """Record the user's turn and give the answer as it comes; when it has come, it is recorded.
+        """Record the user's turn, and yield the answer as it streams; at its end the answer is recorded.
 
-        The turn is on disk when this returns, even if nobody takes the answer. A text that is pending already is not
-        recorded again. Closing the generator early records what had come, marked as partial.
+        The user's turn is on disk when this returns, even if the answer is never read. A text that is already pending
+        is not recorded again. Closing the generator early records the part that had arrived, marked as partial.
         """
         if not text.strip():
-            raise UsageError("there is nothing to ask", hint="type a question")
+            raise UsageError("the question is empty", hint="type a question")
         pending = self._begin()
         is_recorded = pending is not None and pending.content == text
         request = self._request(None if is_recorded else text)
@@ -175,66 +181,84 @@ class Conversation:
         return pieces
 
     def retry(self) -> Generator[str, None, None]:
-        """Ask again what is pending, without recording it again; an unsaved answer is saved instead."""
+        """Ask the pending question again, without recording it again; an unsaved answer is saved instead."""
         self._check_idle()
-        if (said := self._unsaved) is not None and self._has_unsaved:
+        if (turn := self._unsaved) is not None and self._has_unsaved:
             self.save()
-            if said.role == "assistant" or self.calls:
+            if turn.role == "assistant" or self.calls:
                 return _nothing()
         if self._begin() is None:
-            raise UsageError("there is no question without an answer", hint="ask one")
+            raise UsageError("every question has an answer", hint="ask another one")
         request = self._request()
         self._record_preset()
         return self._answer(request)
 
-    def perform(self, call: ToolCall) -> ToolResult:
-        """Do what the last answer wants, if the scope and the person allow it, and record what came of it.
+    def run_tool_loop(
+        self,
+        pieces: Generator[str, None, None],
+        *,
+        show: Callable[[Iterable[str]], None],
+        notify: Callable[[str], None],
+    ) -> None:
+        """Show an answer as it streams, perform the tool calls in it, and continue until it calls no more tools."""
+        while True:
+            with closing(pieces):
+                show(pieces)
+            if not self.calls:
+                return
+            for call in self.calls:
+                notify(line_of(call))
+                notify(f"  {line_of_outcome(self.perform(call))}")
+            pieces = self.continue_answer()
 
-        Whoever stops it (KeyboardInterrupt, SystemExit) stops the calls behind it as well: all of that is recorded.
+    def perform(self, call: ToolCall) -> ToolResult:
+        """Run a tool call of the last answer, if the scope and the user allow it, and record its result.
+
+        An interrupt (KeyboardInterrupt, SystemExit) also cancels the calls after it; all of that is recorded.
         """
         try:
-            job = self._executor.take(call) if self._executor is not None else refused("there are no tools here")
-            outcome = job if isinstance(job, ToolResult) else self._work(job)
+            taken = self._executor.take(call) if self._executor is not None else refused("there are no tools here")
+            result = taken if isinstance(taken, ToolResult) else self._invoke(taken)
         except (KeyboardInterrupt, SystemExit):
-            self._record_outcome(call, INTERRUPTED)
+            self._record_result(call, INTERRUPTED)
             for other in self.calls:
-                self._record_outcome(other, NOT_BEGUN)
+                self._record_result(other, NOT_BEGUN)
             raise
-        self._record_outcome(call, outcome)
-        return outcome
+        self._record_result(call, result)
+        return result
 
-    def go_on(self) -> Generator[str, None, None]:
-        """The answer from where it wanted something done; that is on record, and the agent is told."""
+    def continue_answer(self) -> Generator[str, None, None]:
+        """The rest of an answer after its tool calls, whose results are recorded and sent to the agent."""
         self._check_idle()
         self.save()
         if self.calls:
-            raise UsageError("something is still to be done", hint="perform every call first")
+            raise UsageError("not every tool call was performed", hint="perform every call first")
         self._rounds += 1
         return self._answer(self._request())
 
     def save(self) -> None:
-        """Record the answer that could not be recorded when it came; does nothing if there is none.
+        """Record an answer that could not be recorded before; does nothing if there is none.
 
-        Nor if the conversation has gone on elsewhere since: an answer is never recorded behind another question.
+        An answer is never recorded after another question: if the session has continued elsewhere, nothing happens.
         """
-        said = self._unsaved
-        if said is None or not self._has_unsaved:
+        turn = self._unsaved
+        if turn is None or not self._has_unsaved:
             return
         asked = self.session.overview
         self.session.add(
-            said.role,
-            said.content,
-            tokens=said.tokens,
-            tokens_by=said.tokens_by,
-            model=said.model,
-            partial=said.partial,
-            parts=said.parts,
+            turn.role,
+            turn.content,
+            tokens=turn.tokens,
+            tokens_by=turn.tokens_by,
+            model=turn.model,
+            partial=turn.partial,
+            parts=turn.parts,
         )
         self._unsaved = None
-        self._calls = said.calls
+        self._calls = turn.calls
         self._calls_place = self._place
         self._drafts.drop(asked)
-        self._record_decisions(said)
+        self._record_decisions(turn)
 
     def stats(self) -> Stats:
         return Stats(
@@ -242,7 +266,7 @@ class Conversation:
             tokens_in=self._spending.tokens_in,
             tokens_out=self._spending.tokens_out,
             budget=self._requests.budget,
-            window_used=self._requests.used(self.preset, self.changed),
+            window_used=self._requests.used(self.preset, self.changed_files),
             tokens_by=self._spending.by,
             calls=dict(self._performed),
         )
@@ -253,15 +277,15 @@ class Conversation:
 
     @property
     def _has_unsaved(self) -> bool:
-        """Whether an answer waits to be recorded here.
+        """Whether an answer is waiting to be recorded here.
 
-        An interrupt can come between the record of an answer and its acknowledgement: then a turn is there already.
+        An interrupt can come between the record of an answer and its acknowledgement: then the turn is already there.
         """
         return self._unsaved is not None and self._unsaved.place == self._place
 
     @property
     def _unanswered(self) -> tuple[Turn | None, tuple[ToolCall, ...]]:
-        """The user's turn at the end, and the calls at the end; mostly the last turn alone has to be looked at."""
+        """The pending turn of the user, and the pending tool calls; usually the last turn alone is read."""
         newest = self._requests.newest
         if newest is None or newest.role == "user":
             return newest, ()
@@ -272,22 +296,24 @@ class Conversation:
         return self._requests.counter
 
     def _begin(self) -> Turn | None:
-        """Settle an answer that could not be recorded and calls that were cut off; the question that is pending."""
+        """Record an unsaved answer and the calls that were cut off; returns the pending question."""
         self._check_idle()
         self.save()
-        self._rounds, self.found = 0, ()
+        self._rounds, self.decisions = 0, ()
         pending, lost = self._unanswered
-        for call, outcome in [(call, NOT_BEGUN) for call in self.calls] or [(call, CUT_OFF) for call in lost]:
-            self._record_outcome(call, outcome)
+        for call, result in [(call, NOT_BEGUN) for call in self.calls] or [(call, CUT_OFF) for call in lost]:
+            self._record_result(call, result)
         return pending
 
     def _check_idle(self) -> None:
         if self._is_streaming:
-            raise UsageError("an answer is still coming", hint="take all of it, or close it, before the next question")
+            raise UsageError(
+                "an answer is still streaming", hint="read all of it, or close it, before the next question"
+            )
 
     def _request(self, text: str | None = None) -> Request:
-        tools = self._executor.offers if self._executor is not None and self._rounds < ROUNDS else ()
-        return self._requests.make(text, preset=self.preset, changed=self.changed, model=self.model, tools=tools)
+        tools = self._executor.offers if self._executor is not None and self._rounds < TOOL_ROUNDS else ()
+        return self._requests.make(text, preset=self.preset, changed=self.changed_files, model=self.model, tools=tools)
 
     def _answer(self, request: Request) -> Generator[str, None, None]:
         return self._stream(request, self._place)
@@ -295,7 +321,7 @@ class Conversation:
     def _stream(self, request: Request, place: tuple[str, int]) -> Generator[str, None, None]:
         self._check_idle()
         if place != self._place:
-            raise UsageError("the conversation has gone on since this question", hint="ask again")
+            raise UsageError("the conversation has continued since this question", hint="ask again")
         texts: list[str] = []
         calls: list[ToolCall] = []
         usage: Usage | None = None
@@ -324,24 +350,26 @@ class Conversation:
             raise
         except Exception as error:
             has_failed = True
-            raise AgentError(f"{self.agent.name} failed: {error}", hint="ask again, or let another answer") from error
+            raise AgentError(f"{self.agent.name} failed: {error}", hint="ask again, or use another agent") from error
         finally:
             self._is_streaming = False
             draft.close()
             try:
                 if not has_failed and ("".join(texts).strip() or (calls and is_finished)):
-                    self._keep("".join(texts), calls if is_finished else (), usage, request, partial=not is_finished)
+                    self._record_answer(
+                        "".join(texts), calls if is_finished else (), usage, request, partial=not is_finished
+                    )
                 else:
                     self._drafts.drop(asked)
             finally:
                 _close(pieces)
 
-    def _keep(
+    def _record_answer(
         self, content: str, calls: Iterable[ToolCall], usage: Usage | None, request: Request, *, partial: bool
     ) -> None:
         counted = self._spending.add(content, usage, request, self._counter)
         calls = recordable(calls)
-        self._unsaved = _Said(
+        self._unsaved = _UnsavedTurn(
             place=self._place,
             content=content,
             tokens=counted.tokens,
@@ -353,47 +381,56 @@ class Conversation:
         )
         self.save()
 
-    def _work(self, job: Callable[[], ToolResult]) -> ToolResult:
+    def _invoke(self, invocation: Callable[[], ToolResult]) -> ToolResult:
         self._is_working = True
         try:
-            return job()
+            return invocation()
         finally:
             self._is_working = False
 
-    def _record_outcome(self, call: ToolCall, outcome: ToolResult) -> None:
+    def _record_result(self, call: ToolCall, result: ToolResult) -> None:
         counter = self._counter
-        self._performed[outcome.status] = self._performed.get(outcome.status, 0) + 1
-        self._unsaved = _Said(
+        self._performed[result.status] = self._performed.get(result.status, 0) + 1
+        self._unsaved = _UnsavedTurn(
             place=self._place,
             role="tool",
-            content=outcome.content,
-            tokens=counter.count(outcome.content),
+            content=result.content,
+            tokens=counter.count(result.content),
             tokens_by=counter.kind,
-            parts=(result_of(call, outcome),),
+            parts=(result_of(call, result),),
             calls=tuple(other for other in self.calls if other.id != call.id),
         )
         self.save()
 
     def _record_preset(self) -> None:
-        """Say which prompt this question is asked with, where the record does not say so yet."""
+        """Record the prompt that this question is asked with, unless it is already recorded."""
         if self.preset is None:
             return
         name, now, recorded = self.preset.name, self.preset.hash, self.session.overview.preset
         if recorded is None or (recorded.name, recorded.hash) != (name, now):
             self.session.use_preset(name, hash=now)
 
-    def _record_decisions(self, said: _Said) -> None:
-        if not self.autorecord or said.partial or said.role != "assistant":
+    def _record_decisions(self, turn: _UnsavedTurn) -> None:
+        if not self.autorecord or turn.partial or turn.role != "assistant":
             return
         known = {decision.content for decision in self.session.overview.decisions}
-        for content in find_decisions(said.content):
+        for content in find_decisions(turn.content):
             if content not in known:
                 self.session.decide(content, source="answer")
-                self.found = (*self.found, content)
+                self.decisions = (*self.decisions, content)
+
+
+def find_decisions(text: str) -> tuple[str, ...]:
+    """The decisions that an answer states as `[DECISION: …]`, each once, in order, on one line.
+
+    A placeholder without letters or digits is not a decision.
+    """
+    found = (" ".join(match[1].split()) for match in _DECISION.finditer(text))
+    return tuple(dict.fromkeys(content for content in found if any(char.isalnum() for char in content)))
 
 
 def _close(pieces: Iterator[Piece]) -> None:
-    """Let the agent stop its work; what fails there costs nothing that was said."""
+    """Stop the work of the agent; an error there does not affect the conversation."""
     close = getattr(pieces, "close", None)
     if close is not None:
         with suppress(Exception):

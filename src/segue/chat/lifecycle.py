@@ -49,7 +49,7 @@ def start(
     tags = tuple(tags)
     session = library.create(agent=resolved.label, title=title, tags=tags, id=id, extra=extra)
     conversation = _open(session, resolver, resolved, record=True)
-    conversation.began = None if id or title or tags else session.overview
+    conversation.initial = None if id or title or tags else session.overview
     return conversation
 
 
@@ -139,8 +139,8 @@ def _record(session: LiveSession, resolved: ResolvedAgent) -> None:
     if preset is not None and (about.preset is None or about.preset.name != preset.name):  # a new hash is for who asks
         session.use_preset(preset.name, hash=preset.hash)
     others = {name: value for name, value in about.overrides.items() if name not in {"agent", "model"}}
-    if about.overrides != others | resolved.said:
-        session.set_overrides(others | resolved.said)
+    if about.overrides != others | resolved.named:
+        session.set_overrides(others | resolved.named)
 
 
 def _show(turn: Turn, terminal: Terminal) -> None:

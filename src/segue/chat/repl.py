@@ -13,7 +13,6 @@ from segue.chat.commands.attachments import attach, changes
 from segue.chat.commands.completion import suggestions
 from segue.chat.commands.session import preview
 from segue.chat.stopping import stopping_only
-from segue.chat.tool_loop import carry_out
 from segue.clock import utc_now
 from segue.errors import SegueError
 from segue.surface import Idle
@@ -76,7 +75,7 @@ class Chat:
         self._failures = 0
         conversation.autorecord = conversation.autorecord or dialect.autorecord
         if dialect.keeps_blank:
-            conversation.began = None
+            conversation.initial = None
 
     @property
     def session(self) -> LiveSession:
@@ -149,8 +148,8 @@ class Chat:
         self.conversation.save()  # an answer that is not recorded yet would go with whoever gave it
         changed = self.agents.attach(self.session, spec, model)
         changed.autorecord = self.conversation.autorecord
-        changed.changed = self.conversation.changed
-        changed.began = self.conversation.began
+        changed.changed_files = self.conversation.changed_files
+        changed.initial = self.conversation.initial
         preset = changed.preset
         recorded = self.session.overview
         known = (recorded.preset.name, recorded.preset.hash) if recorded.preset is not None else None
@@ -163,7 +162,7 @@ class Chat:
         values |= {name: value for name, value in said.items() if value}
         if values != recorded.overrides:
             self.session.set_overrides(values)
-        changed.said = {name: str(values[name]) for name in ("agent", "model") if name in values}
+        changed.named = {name: str(values[name]) for name in ("agent", "model") if name in values}
         self.conversation = changed
 
     def _talk(self) -> int:
@@ -214,7 +213,7 @@ class Chat:
     def _look_at_what_is_there(self) -> None:
         """Say what has changed since, and offer to ask what a crash left unanswered."""
         changed = self.changes()
-        self.conversation.changed = [one.path for one, _ in changed]
+        self.conversation.changed_files = [one.path for one, _ in changed]
         for one, how in changed:
             again = f"; /context {one.path} attaches it anew" if how == "has changed" else ""
             self.terminal.note(f"{one.path} {how} since it was attached{again}")
@@ -223,13 +222,13 @@ class Chat:
         pending = self.conversation.pending
         if pending is not None:
             self.terminal.note(f"your last message was not answered: {preview(pending.content)}")
-            cut_off = self.conversation.cut_off
-            if cut_off:
-                self.terminal.note(f"{len(cut_off):,} characters of an answer had come: {preview(cut_off)}")
+            draft = self.conversation.draft
+            if draft:
+                self.terminal.note(f"{len(draft):,} characters of an answer had come: {preview(draft)}")
             if self.terminal.ask("Ask again?", default=True):
                 self.ask_again()
-            elif cut_off and self.terminal.ask("Keep what had come, marked as cut off?", default=True):
-                self.conversation.keep_cut_off()
+            elif draft and self.terminal.ask("Keep what had come, marked as cut off?", default=True):
+                self.conversation.save_draft()
 
     def _step(self) -> Leave | None:
         """One line, and what comes of it. The one place where the conversation waits."""
@@ -276,7 +275,7 @@ class Chat:
         while True:
             try:
                 with stopping_only(lambda: self.conversation.is_streaming):
-                    carry_out(self.conversation, ask(), show=self._show, notify=self.terminal.note)
+                    self.conversation.run_tool_loop(ask(), show=self._show, notify=self.terminal.note)
             except KeyboardInterrupt:
                 self._say_what_is_kept()
                 if not self.terminal.is_interactive:
@@ -293,7 +292,7 @@ class Chat:
                     self.terminal.note("the answer could not be recorded; /retry records it")
                 raise
             else:
-                for decision in self.conversation.found:
+                for decision in self.conversation.decisions:
                     self.terminal.note(f"decision recorded: {decision}")
             return
 

@@ -131,10 +131,9 @@ def _take(conversation: Conversation, question: str, terminal: Terminal) -> None
     """The whole answer; after Ctrl-C, the part that had arrived is recorded."""
     from segue.chat.hangup import ending_in_order
     from segue.chat.stopping import stopping_only
-    from segue.chat.tool_loop import carry_out
 
     with ending_in_order(), stopping_only(lambda: conversation.is_streaming):
-        carry_out(conversation, conversation.ask(question), show=terminal.show, notify=output.warn)
+        conversation.run_tool_loop(conversation.ask(question), show=terminal.show, notify=output.warn)
 
 
 def _facts(conversation: Conversation) -> dict[str, object]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from segue.chat.agent import Message, Request, TextDelta
 from segue.chat.agents.offline import OfflineAgent, compose, listen
 from segue.chat.agents.offline_rules import PLAINLY, RULES
-from segue.chat.context.sections import Attached, assemble
+from segue.chat.context.system_prompt import Attached, assemble
 from segue.chat.context.window import marker_of
 
 

@@ -51,7 +51,7 @@ _SENTENCE = re.compile(r"[^.?!\n]+(?:[.?!]+(?![\s.?!]|$)[^.?!\n]+)*[?!]?")
 _BOLD_QUESTION = re.compile(r"\*\*([^*]+\?[^*]*)\*\*")
 _WORD = re.compile(r"[^\W\d_][\w-]{3,}")
 _LEFT_OUT = re.compile(r"\[[\d,]+ earlier turns? .*\]")
-# As `segue.chat.context.sections` writes them.
+# As `segue.chat.context.system_prompt` writes them.
 _DECISIONS = re.compile(r"^# Decisions so far\n\n((?:- .*\n?)+)", re.MULTILINE)
 _ATTACHED = re.compile(
     r"^# Attached file: (?P<path>.+?)(?P<note> \(.*changed.*\))?\n\n(?P<fence>`{3,})\n(?P<text>.*?)\n(?P=fence)$",

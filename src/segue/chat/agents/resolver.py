@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from segue.chat.agent import Agent, NoAgentError
 from segue.chat.agents import AgentSpec, choose_agent, parse_spec
 from segue.chat.agents.command import CommandAgent
-from segue.chat.agents.demand import agent_demand
 from segue.chat.agents.offline import OfflineAgent
 from segue.chat.agents.selection import GRAMMAR, PROGRAMS, AgentChoice, Why, find_spec
 from segue.chat.conversation import MAX_TOKENS, Conversation
@@ -63,7 +62,7 @@ class ResolvedAgent(Struct, frozen=True, kw_only=True):
     """What led to it, where nobody was named."""
     missing_extra: str = ""
     """The extra to install for a provider whose key is set; empty if none is missing."""
-    said: dict[str, str] = {}
+    named: dict[str, str] = {}
     """The agent and the model that were asked for by name, where that is no preset: what a session remembers."""
 
     @property
@@ -134,7 +133,7 @@ class AgentResolver:
             executor=self._executor(session, resolved),
             titles=self._titles,
         )
-        conversation.said = resolved.said
+        conversation.named = resolved.named
         return conversation
 
     def attach(self, session: LiveSession, agent: str = "", model: str = "") -> Conversation:
@@ -198,7 +197,7 @@ class AgentResolver:
             return resolved
         names_agent = any(one.part in {AGENT, REACH} for one in missing)
         if self.surface.confirm(shown(missing)):
-            self._agree(session, [*missing, *([agent_demand(resolved.spec, chosen_model=True)] if names_agent else [])])
+            self._agree(session, [*missing, *([_agent_demand(resolved.spec, any_model=True)] if names_agent else [])])
             return resolved
         if names_agent:
             raise UntrustedError(
@@ -219,14 +218,14 @@ class AgentResolver:
     def agree(self, session: SessionInfo) -> None:
         """Say yes to all that a session asks for, and to whoever answers there now."""
         resolved = self._recall(session.overview, "", "")
-        both = [agent_demand(resolved.spec), agent_demand(resolved.spec, chosen_model=True)]
+        both = [_agent_demand(resolved.spec), _agent_demand(resolved.spec, any_model=True)]
         self._agree(session, [*both, *self._all_demands(session, resolved)])
 
     def vouch(self, session: SessionInfo, resolved: ResolvedAgent) -> None:
         """Remember that this user has set here who answers, with which tools."""
         demands: list[Demand] = []
-        if resolved.said or not self._is_usual(resolved):
-            demands += [agent_demand(resolved.spec), agent_demand(resolved.spec, chosen_model=True)]
+        if resolved.named or not self._is_usual(resolved):
+            demands += [_agent_demand(resolved.spec), _agent_demand(resolved.spec, any_model=True)]
         if any(name not in self._own_tools(resolved.preset, "") for name in resolved.tools):
             demands.append(tools_demand(resolved.tools, ""))
         self._agree(session, demands)
@@ -242,9 +241,9 @@ class AgentResolver:
             self.surface.notify(f"this cannot be remembered, and is asked again: {error}")
 
     def _recall(self, about: Overview, agent: str, model: str) -> ResolvedAgent:
-        said = agent or _text(about, "agent")
+        said = agent or _override(about, "agent")
         if not agent:
-            model = model or _text(about, "model")
+            model = model or _override(about, "model")
         if (preset := self._find(said)) is not None:
             return self._resolve("", preset, model, about)
         self._check(said)
@@ -260,7 +259,7 @@ class AgentResolver:
         """What a conversation with whoever was cast takes of what the session says."""
         preset = resolved.preset
         if not agent and not self._is_usual(resolved):
-            yield agent_demand(resolved.spec, chosen_model=bool(model))
+            yield _agent_demand(resolved.spec, any_model=bool(model))
         if self._toolbox is None or preset is None or not resolved.tools or not _takes_tools(resolved.agent):
             return
         if any(name not in self._own_tools(preset, agent) for name in resolved.tools):
@@ -283,7 +282,7 @@ class AgentResolver:
         if resolved.spec.kind == "offline":
             return True
         own = resolved.preset if resolved.preset is not None and self._is_own(resolved.preset) else None
-        if not resolved.said and own is resolved.preset:
+        if not resolved.named and own is resolved.preset:
             return True  # nothing was said but by this user
         try:
             usual = self._choose("", own, "").spec
@@ -319,7 +318,7 @@ class AgentResolver:
                 raise NotFoundError(str(error), hint=f"{meant}there are {named}{GRAMMAR}", near=error.near) from None
 
     def _resolve(self, agent: str, preset: Preset | None, model: str, about: Overview | None = None) -> ResolvedAgent:
-        said = {name: text for name, text in (("agent", agent), ("model", model)) if text}
+        named = {name: text for name, text in (("agent", agent), ("model", model)) if text}
         choice = self._choose(agent, preset, model)
         if self._needs_model and choice.why == "default":
             raise NoAgentError(choice.note)
@@ -333,7 +332,7 @@ class AgentResolver:
             why=choice.why,
             note="; ".join(filter(None, [self._of_two(preset), choice.note])),
             missing_extra=choice.missing_extra,
-            said=said,
+            named=named,
         )
 
     def _of_two(self, preset: Preset | None) -> str:
@@ -390,8 +389,14 @@ def _model_spec(preset: Preset | None) -> str:
     return preset.model
 
 
-def _text(about: Overview, name: str) -> str:
-    """What a session says of one of its settings; a value of another kind says nothing."""
+def _agent_demand(spec: AgentSpec, *, any_model: bool = False) -> Demand:
+    """The demand to be answered by this agent; with `any_model`, by this agent with whichever model."""
+    part, content = (REACH, str(spec.reach)) if any_model else (AGENT, str(spec))
+    return Demand(part=part, content=content, words=spec.description)
+
+
+def _override(about: Overview, name: str) -> str:
+    """A setting of a session; empty for a value of another type."""
     value = about.overrides.get(name)
     return value.strip() if isinstance(value, str) else ""
 

@@ -80,6 +80,13 @@ class AgentSpec(Struct, frozen=True, kw_only=True):
         argv = PROGRAMS[self.argv[0]].argv("") if self.kind == "tool" else self.argv
         return replace(self, model="", argv=argv)
 
+    @property
+    def description(self) -> str:
+        """What the user is shown before agreeing to this agent."""
+        if self.kind in {"command", "tool"}:
+            return f"the command {shlex.join(self.argv)}"
+        return f"{self.model or self.kind} at {self.base_url}" if self.base_url else str(self)
+
     def with_model(self, text: str) -> AgentSpec:
         """The same agent with another model. UsageError if it has no models."""
         model = text.strip()

@@ -1,13 +1,13 @@
 """The slash commands: one table for all dialects.
 
-Read `table` (what a command is), then the groups: `going`, `notes`, `paths`, `files`, `answering`.
+Read `table` (what a command is), then the groups: `session`, `notes`, `branches`, `files`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from segue.chat.commands import agents, branches, files, notes, session
+from segue.chat.commands import branches, files, notes, session
 from segue.chat.commands.table import Called, Command, Leave, Table, TypedLine, UnknownCommand
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 COMMANDS: tuple[Command, ...] = (
     *session.COMMANDS,
-    *agents.COMMANDS,
     *notes.COMMANDS,
     *branches.COMMANDS,
     *files.COMMANDS,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 from typing import TYPE_CHECKING
@@ -12,12 +13,15 @@ from segue.durable.folder import Folder
 from segue.durable.kernel import storage_error
 from segue.errors import UsageError
 from segue.formats import transcript
+from segue.formats.transcript import BadTurnError, decode_turn, read_markdown
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
     from pathlib import Path
 
     from segue.chat.repl import Chat
-    from segue.model import Session
+    from segue.model import Session, Turn
 
 _FORMATS = {"markdown": ".md", "json": ".json", "jsonl": ".jsonl"}
 _IMPORT_LIMIT_BYTES = 256 << 20
@@ -87,7 +91,7 @@ def _write(chat: Chat, path: Path, data: bytes) -> bool:
 def _import(chat: Chat, argument: str) -> None:
     if not argument:
         raise UsageError("which file?", hint="/import FILE reads what /export wrote")
-    from segue.chat.commands.imports import turns_of
+    from segue.chat.commands.files import turns_of
 
     path = place(chat, argument)
     data = read(path, limit_bytes=_IMPORT_LIMIT_BYTES)
@@ -103,7 +107,7 @@ def _import(chat: Chat, argument: str) -> None:
 def _context(chat: Chat, argument: str) -> None:
     if argument:
         chat.attach(place(chat, argument))
-        chat.conversation.changed = [one.path for one, _ in chat.changes()]
+        chat.conversation.changed_files = [one.path for one, _ in chat.changes()]
         return
     attachments = {one.path: one for one in chat.session.overview.attachments}
     if not attachments:
@@ -131,3 +135,73 @@ COMMANDS = (
     ),
     Command(name="import", usage="FILE", help="add the turns of an export", run=_import, completes="path"),
 )
+
+
+Record = tuple[str, bytes]
+"""Where it stands, and what it says."""
+
+
+def turns_of(data: bytes, name: str, *, now: datetime, branch: str, new_id: Callable[[], str]) -> list[Turn]:
+    """Every turn of the file, or a UsageError that names the first thing in it that is none."""
+    turns: list[Turn] = []
+    for where, record in _records(data, name):
+        try:
+            turns.append(decode_turn(record, now=now, branch=branch, id=new_id()))
+        except BadTurnError as error:
+            raise UsageError(
+                f"{where} of {name}: {error}; nothing was recorded", hint="correct it, and try again"
+            ) from None
+    return turns
+
+
+def _records(data: bytes, name: str) -> list[Record]:
+    if name.lower().endswith((".md", ".markdown")):
+        return _markdown_records(data, name)
+    lines = [(f"line {number}", line) for number, line in enumerate(data.split(b"\n"), start=1) if line.strip()]
+    if not name.lower().endswith(".json") and not data.lstrip().startswith(b"[") and len(lines) != 1:
+        return lines
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError):
+        return lines  # whose first bad one will be named
+    turns = _turns(found)
+    if turns is None:
+        return lines
+    return [(f"turn {number}", json.dumps(turn).encode()) for number, turn in enumerate(turns, start=1)]
+
+
+def _markdown_records(data: bytes, name: str) -> list[Record]:
+    try:
+        turns = read_markdown(data.decode("utf-8"))
+    except (BadTurnError, ValueError, RecursionError) as error:
+        reason = error if isinstance(error, BadTurnError) else "it is not as it was exported"
+        raise UsageError(f"{name}: {reason}", hint="/export jsonl writes what every version reads") from None
+    return [(f"turn {number}", json.dumps(turn).encode()) for number, turn in enumerate(turns, start=1)]
+
+
+def _turns(found: object) -> list[object] | None:
+    match found:
+        case list():
+            return found
+        case {"turns": list(turns)}:
+            return turns
+        case {"own_turns": dict(own), "branches": dict(branches), "branch": str(branch)}:
+            return _path(own, branches, branch)
+    return None
+
+
+def _path(own: dict[str, object], branches: dict[str, object], name: str) -> list[object]:
+    """The active branch of a whole session, through every branch it grew from."""
+    path: list[object] = []
+    upto: int | None = None
+    while name:
+        turns, about = own.get(name), branches.pop(name, None)  # popped: a circle ends
+        at, parent = 0, ""
+        if isinstance(about, dict):
+            at = about["at"] if isinstance(about.get("at"), int) else 0
+            parent = about["parent"] if isinstance(about.get("parent"), str) else ""
+        piece = turns if isinstance(turns, list) else []
+        path = [*(piece if upto is None else piece[: max(0, upto - at)]), *path]
+        upto = at if upto is None else min(upto, at)
+        name = parent
+    return path

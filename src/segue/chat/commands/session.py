@@ -14,6 +14,26 @@ if TYPE_CHECKING:
     from segue.chat.repl import Chat
     from segue.model import Turn
 
+
+def _agent(chat: Chat, argument: str) -> None:
+    if argument:
+        chat.change_agent(argument)
+        chat.terminal.note(f"{chat.conversation.agent.name} answers from now on")
+        return
+    names = chat.agents.names()
+    lines = [f"{chat.conversation.agent.name} answers", *([f"there are: {', '.join(names)}"] if names else [])]
+    chat.terminal.say("\n".join(lines))
+
+
+def _model(chat: Chat, argument: str) -> None:
+    if argument:
+        chat.change_model(argument)
+        chat.terminal.note(f"{chat.conversation.agent.name} answers from now on, with model {argument}")
+        return
+    model = chat.model
+    chat.terminal.say(f"{chat.conversation.agent.name} answers" + (f", with model {model}" if model else ""))
+
+
 _LAST_TURNS = 10
 _PREVIEW = 60
 
@@ -123,4 +143,8 @@ COMMANDS = (
     Command(name="clear", help="clear the screen, not the session", run=_clear),
     Command(name="stats", help="count turns, tokens and calls of tools", run=_stats),
     Command(name="retry", help="ask again what was not answered", run=_retry),
+    Command(
+        name="agent", usage="[NAME]", help="show who answers, or let another answer", run=_agent, completes="agent"
+    ),
+    Command(name="model", usage="[NAME]", help="show the model, or use another", run=_model),
 )

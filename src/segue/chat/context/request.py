@@ -6,9 +6,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from segue.chat.agent import Request
-from segue.chat.context.recent_turns import RecentTurns
 from segue.chat.context.system_prompt import SystemPrompt
 from segue.chat.context.tokens import best_counter
+from segue.chat.context.window import RecentTurns
 from segue.clock import utc_now
 from segue.errors import UsageError
 from segue.model import Turn

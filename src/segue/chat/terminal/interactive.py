@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import TextIO
 
-    from segue.chat.terminal.prompt import Prompt
-    from segue.chat.terminal.typeahead import Typeahead
+    from segue.chat.terminal.prompt import Prompt, Typeahead
     from segue.surface import Idle, Suggestion
 
 _BOLD_RED, _DIM, _OFF = "\x1b[1;31m", "\x1b[2m", "\x1b[0m"
@@ -59,8 +58,7 @@ class InteractiveTerminal:
                 return answer
 
     def answer(self, question: str) -> str | None:
-        from segue.chat.terminal.prompt import read_answer
-        from segue.chat.terminal.typeahead import Typeahead
+        from segue.chat.terminal.prompt import Typeahead, read_answer
 
         self._typed_ahead = self._typed_ahead or Typeahead(self._stdin.fileno())
         self._typed_ahead.take()

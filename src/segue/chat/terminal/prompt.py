@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import termios
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import get_app, run_in_terminal
+from prompt_toolkit.application.current import get_app_session
 from prompt_toolkit.completion import Completer, Completion
 from prompt_toolkit.enums import DEFAULT_BUFFER
 from prompt_toolkit.filters import Condition, has_focus
 from prompt_toolkit.formatted_text import FormattedText
-from prompt_toolkit.history import InMemoryHistory
+from prompt_toolkit.history import History, InMemoryHistory
+from prompt_toolkit.input.typeahead import get_typeahead, store_typeahead
+from prompt_toolkit.input.vt100_parser import Vt100Parser
 from prompt_toolkit.key_binding import KeyBindings
 from prompt_toolkit.keys import Keys
 from prompt_toolkit.output import ColorDepth
@@ -20,7 +25,6 @@ from prompt_toolkit.styles import Style
 from prompt_toolkit.utils import is_dumb_terminal
 
 from segue.chat.terminal.input_history import InputHistory
-from segue.chat.terminal.prompt_history import PromptHistory
 from segue.chat.terminal.script import continues
 from segue.formats.terminal import one_line
 
@@ -32,8 +36,27 @@ if TYPE_CHECKING:
     from prompt_toolkit.completion import CompleteEvent
     from prompt_toolkit.document import Document
     from prompt_toolkit.key_binding import KeyPressEvent
+    from prompt_toolkit.key_binding.key_processor import KeyPress
 
     from segue.surface import Idle, Suggestion
+
+
+class PromptHistory(History):
+    """Over a file that remembers in which session each was typed."""
+
+    def __init__(self, file: InputHistory) -> None:
+        super().__init__()
+        self._file = file
+        self.session = ""
+        """The session at hand."""
+
+    def load_history_strings(self) -> Iterable[str]:
+        """Newest first, as prompt_toolkit wants them."""
+        return self._file.texts()
+
+    def store_string(self, string: str) -> None:
+        self._file.add(string, self.session)
+
 
 _STYLE = Style.from_dict({"prompt": "bold", "bottom-toolbar": "noreverse fg:ansibrightblack"})
 _AGAIN = "Ctrl-C once more leaves"
@@ -175,3 +198,45 @@ class _Suggesting(Completer):
             yield Completion(
                 one.text, start_position=-one.replaces, display=one_line(one.text), display_meta=one_line(one.about)
             )
+
+
+_LOCAL, _CONTROL = 3, 6  # where termios keeps these
+_CHUNK_BYTES = 4096
+
+
+class Typeahead:
+    """Of one terminal. Keys are taken out of the way before a question, and given back to the next prompt."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._keys: list[KeyPress] = []
+
+    def take(self) -> None:
+        """From here on nothing is left that was typed before: not in the terminal, and not in our own buffers."""
+        self._keys += get_typeahead(get_app_session().input)
+        parser = Vt100Parser(self._keys.append)
+        parser.feed(_drain(self._descriptor).decode("utf-8", "replace"))
+        parser.flush()
+
+    def give_back(self) -> None:
+        if self._keys:
+            keys, self._keys = self._keys, []
+            store_typeahead(get_app_session().input, get_typeahead(get_app_session().input) + keys)
+
+
+def _drain(descriptor: int) -> bytes:
+    """All that waits in the terminal, also of a line that is not ended yet."""
+    before = termios.tcgetattr(descriptor)
+    at_once = [*before]
+    at_once[_LOCAL] &= ~termios.ICANON
+    at_once[_CONTROL] = [*before[_CONTROL]]
+    at_once[_CONTROL][termios.VMIN] = at_once[_CONTROL][termios.VTIME] = 0
+    termios.tcsetattr(descriptor, termios.TCSANOW, at_once)
+    found = b""
+    try:
+        while piece := os.read(descriptor, _CHUNK_BYTES):
+            found += piece
+    finally:
+        termios.tcsetattr(descriptor, termios.TCSANOW, before)
+    termios.tcflush(descriptor, termios.TCIFLUSH)
+    return found.replace(b"\n", b"\r")  # as Enter comes where nothing turns it into a line feed

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from segue.chat.commands.branches import resume
 from segue.chat.commands.table import Command, Leave
 from segue.chat.lifecycle import show_recap as show_last_turns
-from segue.chat.model_summary import LOOKED_AT, is_model, summarise_with
+from segue.chat.summary import SUMMARIZED_TURNS, is_model, summarize_with
 from segue.dialects.cortext.hints import HINTS
 from segue.errors import NotFoundError, SegueError, UsageError
 
@@ -84,7 +84,7 @@ def settle(conversations: Conversations, terminal: Terminal, conversation: Conve
     if not conversations.is_summed_up(session):
         if is_model(conversation.agent):
             terminal.note("summing up where it stopped; Ctrl-C skips that")
-        summary = summarise_with(conversation.agent, session.tail(LOOKED_AT), model=conversation.model)
+        summary = summarize_with(conversation.agent, session.tail(SUMMARIZED_TURNS), model=conversation.model)
     leave = conversations.complete if status == "completed" else conversations.stop
     stopped = leave(session, summary=summary)
     terminal.say(messages.saved(stopped))
@@ -134,7 +134,7 @@ class _WorkspaceCommands:
         topic = topic.strip() or (chat.terminal.answer("What is it about?") or "").strip()
         if not topic:
             raise UsageError("a conversation needs a topic", hint=f"/workspace.{type} TOPIC")
-        said = chat.conversation.said  # whoever was named for this conversation answers in the next one too
+        said = chat.conversation.named  # whoever was named for this conversation answers in the next one too
         agent, model = said.get("agent", ""), said.get("model", "")
         session = self._conversations.begin(type, topic, tool=CHAT, agent=agent, model=model)
         self._go_to(chat, session, agent=agent, model=model)
