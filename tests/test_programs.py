@@ -8,7 +8,7 @@ import pytest
 
 from segue.chat.agent import AgentError, Message, Request
 from segue.chat.agents.command import CommandAgent
-from segue.console.entry import absolute_path
+from segue.console.entry import absolute_search_path
 from segue.programs import find_program
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def test_empty_and_relative_elements_of_the_path_find_nothing(clone: Path, path:
     with pytest.raises(AgentError, match="there is no command"):
         list(CommandAgent(["claude"], environ={"PATH": path}).answer(QUESTION))
     assert not (clone / "ran").exists()
-    assert absolute_path(path) in {"", "/nowhere"}
+    assert absolute_search_path(path) in {"", "/nowhere"}
 
 
 def test_absolute_folders_are_searched_in_order_and_a_slash_means_a_path(clone: Path) -> None:

@@ -58,7 +58,7 @@ def test_nothing_to_record_is_a_mistake(cli: Segue, session: str) -> None:
 def test_at_a_terminal_without_text_it_says_so_instead_of_waiting(cli: Segue, session: str) -> None:
     result = cli.at_terminal("add", session).end()
     assert result.code == 2
-    assert "there is no text to record" in result.text
+    assert "no text to record" in result.text
 
 
 def test_input_that_cannot_be_read_is_one_line(cli: Segue, session: str) -> None:

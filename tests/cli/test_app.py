@@ -89,7 +89,7 @@ def test_only_the_output_module_touches_the_streams() -> None:
         or (isinstance(node, ast.Name) and node.id == "print")
     }
     assert touching == {
-        "cli/_deadline.py",  # answers for a hook that says nothing in time
+        "cli/_deadline.py",  # answers for a hook that is not done in time
         "console/entry.py",  # answers --version before anything is imported
         "console/output.py",
     }

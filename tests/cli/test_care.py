@@ -39,7 +39,7 @@ def test_every_damage_is_placed(cli: Segue, session: str) -> None:
 def test_an_append_that_never_completed_is_said_and_no_damage(cli: Segue, session: str) -> None:
     with (cli.root / "login.jsonl").open("ab") as file:
         file.write(b'{"type":"tu')
-    assert "11 bytes of an append that never completed" in cli.ok("verify", session)
+    assert "11 bytes of an incomplete append" in cli.ok("verify", session)
 
 
 def test_recovery_says_what_is_kept_and_lost_and_where_the_original_is(cli: Segue, session: str) -> None:
@@ -47,9 +47,9 @@ def test_recovery_says_what_is_kept_and_lost_and_where_the_original_is(cli: Segu
     damaged = (cli.root / "login.jsonl").read_bytes()
     shown = cli.ok("recover", session, "--yes")
     assert "lost: login.jsonl line 2" in shown
-    assert "1 of them turns" in shown
+    assert "1 turn among them" in shown
     original = cli.root / "login.jsonl.corrupt"
-    assert f"the original is {original}" in shown
+    assert f"original: {original}" in shown
     assert original.read_bytes() == damaged
     assert "The token expires." in cli.ok("show", session)
 

@@ -82,5 +82,5 @@ def test_relinked_sessions_belong_to_where_their_folder_is_now(cli: Segue) -> No
 
 
 def test_a_folder_is_relinked_to_a_folder_that_is_there(cli: Segue) -> None:
-    assert "is no folder" in cli.refuses(2, "relink", "old", "new")
+    assert "is not a folder" in cli.refuses(2, "relink", "old", "new")
     assert "are the same folder" in cli.refuses(2, "relink", ".", ".")

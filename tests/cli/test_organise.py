@@ -113,11 +113,11 @@ def test_pausing_twice_is_pausing_once(cli: Segue, session: str) -> None:
 def test_without_a_terminal_delete_wants_a_yes(cli: Segue, session: str) -> None:
     assert "--yes" in cli.refuses(2, "delete", session)
     assert cli.ok("delete", session, "--yes") == "deleted login\n"
-    assert "there are no sessions" in cli.run("list").complaint
+    assert "no sessions in" in cli.run("list").complaint
 
 
 def test_with_a_yes_the_beginning_of_an_id_deletes_nothing(cli: Segue, session: str) -> None:
-    assert "whole id" in cli.refuses(2, "delete", session[:3], "--yes")
+    assert "complete id" in cli.refuses(2, "delete", session[:3], "--yes")
     assert session in cli.ok("list")
 
 

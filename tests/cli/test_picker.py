@@ -13,8 +13,9 @@ from textual.widgets import Input, OptionList, Static
 from textual.worker import WorkerCancelled
 
 import segue
-from segue.cli.picker import PickedSession, Picker, PickerModel
+from segue.cli.picker.app import PickedSession, Picker
 from segue.cli.picker.dialogs import ConfirmDialog, TextDialog
+from segue.cli.picker.model import PickerModel
 from segue.durable.folder import Folder
 from segue.index import Filters, StoreSource
 
@@ -50,13 +51,13 @@ def use(
     does: Callable[[Person], Awaitable[None]],
     *,
     size: tuple[int, int] = (110, 30),
-    words: str = "",
+    text: str = "",
     filters: Filters | None = None,
 ) -> PickedSession | None:
-    """Open the picker, let somebody use it, and give what it ends with."""
+    """Open the picker, let the test use it, and return its result."""
     folder = None if cache is None else Folder(str(cache))
-    desk = PickerModel(folder, [StoreSource(library.store)], {library.store.url: library}, filters=filters)
-    picker = Picker(desk, command_of=lambda entry: f"segue resume {entry.id}", words=words)
+    model = PickerModel(folder, [StoreSource(library.store)], {library.store.url: library}, filters=filters)
+    picker = Picker(model, command_of=lambda entry: f"segue resume {entry.id}", text=text)
 
     async def run() -> None:
         async with picker.run_test(size=size) as person:
@@ -66,14 +67,14 @@ def use(
     try:
         asyncio.run(run())
     finally:
-        desk.close()
+        model.close()
     return picker.return_value
 
 
 async def settled(person: Person) -> None:
     """Whatever works behind the screen has finished, and what came of it is shown."""
     for _ in range(2):  # what follows the sources may begin a search
-        for one in [one for one in person.app.workers if one.group in {"follow", "said"}]:
+        for one in [one for one in person.app.workers if one.group in {"refresh", "search"}]:
             with suppress(WorkerCancelled):  # other words were typed meanwhile
                 await one.wait()
         await person.pause()
@@ -96,10 +97,10 @@ def shown(person: Person, *parts: str) -> str:
 def test_it_shows_the_sessions_and_the_end_of_the_one_at_hand(library: Library, tmp_path: Path) -> None:
     async def does(person: Person) -> None:
         assert rows(person) == ["Login bug", "Two weeks in May"]
-        assert "So refresh it earlier." in shown(person, "said")
+        assert "So refresh it earlier." in shown(person, "text")
         await press(person, "down")
-        assert "To the sea." in shown(person, "said")
-        assert "holidays" in shown(person, "about")
+        assert "To the sea." in shown(person, "text")
+        assert "holidays" in shown(person, "summary")
 
     assert use(library, tmp_path / "cache", does) is None
 
@@ -130,9 +131,9 @@ def test_typing_narrows_by_names_and_by_what_was_said(
 
 def test_the_preview_begins_with_the_place_that_was_found(library: Library, tmp_path: Path) -> None:
     async def does(person: Person) -> None:
-        assert shown(person, "said").startswith("assistant\nThe token expires.")
+        assert shown(person, "text").startswith("assistant\nThe token expires.")
 
-    use(library, tmp_path / "cache", does, words="token")
+    use(library, tmp_path / "cache", does, text="token")
 
 
 def test_without_a_place_for_an_index_it_works_the_same(library: Library) -> None:
@@ -185,7 +186,7 @@ def test_tags_are_added_and_removed(library: Library, tmp_path: Path) -> None:
     async def does(person: Person) -> None:
         await press(person, "ctrl+t", *"web auth", "enter")
         await press(person, "ctrl+t", *"-web", "enter")
-        assert "tags auth" in shown(person, "about")
+        assert "tags auth" in shown(person, "summary")
 
     use(library, tmp_path / "cache", does)
     assert library.overview("login").tags == ("auth",)
@@ -194,7 +195,7 @@ def test_tags_are_added_and_removed(library: Library, tmp_path: Path) -> None:
 def test_a_fork_becomes_the_active_branch_and_the_status_stays(library: Library, tmp_path: Path) -> None:
     async def does(person: Person) -> None:
         await press(person, "ctrl+f", *"other", "enter")
-        assert "branch other" in shown(person, "about")
+        assert "branch other" in shown(person, "summary")
 
     use(library, tmp_path / "cache", does)
     assert (library.overview("login").branch, library.overview("login").status) == ("other", "paused")
@@ -268,7 +269,7 @@ def test_text_of_strangers_is_shown_printable_on_any_screen(
             screen = "".join(
                 segment.text for strip in person.app.screen._compositor.render_strips() for segment in strip
             )
-            told = rows(person)[0] + shown(person, "about", "said") + screen
+            told = rows(person)[0] + shown(person, "summary", "text") + screen
             assert re.search(r"\[bold red\]markup", told)
             kinds = {unicodedata.category(character) for character in told if character != "\n"}
             assert kinds.isdisjoint({"Cc", "Cf", "Cs"})
@@ -283,6 +284,6 @@ def test_a_damaged_session_says_so_and_the_others_are_there(library: Library, tm
     async def does(person: Person) -> None:
         assert sorted(rows(person)) == ["Login bug", "Two weeks in May", "broken"]
         await press(person, *"broken")
-        assert "damaged" in shown(person, "about")
+        assert "damaged" in shown(person, "summary")
 
     use(library, tmp_path / "cache", does)

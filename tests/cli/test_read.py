@@ -57,7 +57,7 @@ def test_a_filter_keeps_what_matches(cli: Segue, session: str, filters: tuple[st
 def test_an_empty_listing_says_how_to_start(cli: Segue) -> None:
     result = cli.run("list")
     assert (result.code, result.text) == (0, "")
-    assert "segue new starts one" in result.complaint
+    assert "start one with segue chat" in result.complaint
     assert cli.ok("list", "--json") == "[]\n"
 
 

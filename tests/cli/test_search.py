@@ -82,7 +82,7 @@ def test_a_branch_can_be_asked_for(cli: Segue, session: str) -> None:
 def test_finding_nothing_is_no_error_and_says_what_to_do(cli: Segue) -> None:
     result = cli.run("search", "zebra")
     assert (result.code, result.text) == (0, "")
-    assert "fewer words find more" in result.complaint
+    assert "try fewer words" in result.complaint
     assert cli.ok("search", "zebra", "--json") == "[]\n"
 
 
@@ -124,7 +124,7 @@ def test_a_store_that_cannot_be_looked_into_is_named_and_the_others_are_there(cl
     cli.ok("new", "--id", "usual", **env)
     result = cli.run("list", **env)
     assert (result.code, result.text.split("\t")[0]) == (0, "usual")
-    assert "journal:/dev/null is left out" in result.complaint
+    assert "journal:/dev/null was skipped" in result.complaint
 
 
 @pytest.mark.parametrize("value", ['"journal:x"', "[1]", '["nosuch:x"]'])

@@ -63,11 +63,11 @@ def test_two_branches_part_where_their_turns_differ(cli: Segue, forked: str) -> 
 
 
 def test_a_branch_that_ends_where_the_other_goes_on_says_so(cli: Segue, forked: str) -> None:
-    assert "+ late: ends there" in cli.ok("diff", forked, "main", "late")
+    assert "+ late: no more turns" in cli.ok("diff", forked, "main", "late")
 
 
 def test_a_branch_and_itself_say_the_same(cli: Segue, forked: str) -> None:
-    assert cli.ok("diff", forked, "main", "main") == "main and main say the same: 3 turns\n"
+    assert cli.ok("diff", forked, "main", "main") == "main and main are identical: 3 turns\n"
 
 
 def test_a_branch_that_is_not_there_is_named_with_those_that_are(cli: Segue, forked: str) -> None:

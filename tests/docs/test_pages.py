@@ -62,6 +62,48 @@ def test_a_page_has_one_title_and_no_trailing_blanks(page: Path) -> None:
     assert [line for line in text.splitlines() if line != line.rstrip()] == []
 
 
+def broken_tables(text: str) -> list[str]:
+    """Rows that do not render: tables without header and separator, rows with more or fewer cells than the header."""
+    broken: list[str] = []
+    lines = [*text.split("\n"), ""]
+    for at, line in enumerate(lines):
+        if not line.startswith("|") or (at and lines[at - 1].startswith("|")):
+            continue
+        rows = lines[at : next(end for end in range(at, len(lines)) if not lines[end].startswith("|"))]
+        if len(rows) < 2 or not re.fullmatch(r"\|(?: ?:?-+:? ?\|)+", rows[1]):
+            broken.append(line)
+        broken += [row for row in rows if not row.endswith("|") or cells(row) != cells(rows[0])]
+        broken += [lines[at - 1]] if at and lines[at - 1].strip() else []  # else it is a part of that paragraph
+    return broken
+
+
+def cells(row: str) -> int:
+    """As Markdown counts them: a bar within code divides cells as well, unless it is escaped."""
+    return len(re.findall(r"(?<!\\)\|", row)) - 1
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=name_of)
+def test_every_table_renders(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert broken_tables(re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)) == []
+
+
+@pytest.mark.parametrize(
+    ("table", "broken"),
+    [
+        ("\n| a | b |\n|---|---|\n| c | `d \\| e` |\n", 0),
+        ("| a | b |\n|---|---|\n| c | `d | e` |\n", 1),
+        ("| a | b |\n|---|\n", 1),
+        ("| a | b |\n| c | d |\n", 1),
+        ("| a |\n", 1),
+        ("| a |\n|---|\n| b\n", 1),
+        ("text\n| a |\n|---|\n", 1),
+    ],
+)
+def test_a_table_that_does_not_render_is_found(table: str, broken: int) -> None:
+    assert len(broken_tables(table)) == broken
+
+
 def test_the_readme_is_short() -> None:
     assert README.read_text(encoding="utf-8").count("\n") <= 150
 

@@ -1,19 +1,27 @@
-"""The real command, run as a person or a script runs it: with a process, a home and a store of its own."""
+"""The real command, with a home and a store of its own: as a process, at a terminal, or within this process."""
 
 from __future__ import annotations
 
+import logging
 import os
 import pty
 import subprocess
 import sys
+import time
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from tempfile import TemporaryFile
+from typing import IO, TYPE_CHECKING
 
 import segue
+from segue.cli.app import run as run_segue
+from segue.console import output
 from tests.support import warm
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from segue.library import Library
 
 PACKAGE = Path(segue.__file__).resolve().parent.parent
@@ -59,7 +67,7 @@ class Terminal:
     def _read(self) -> bool:
         try:
             piece = os.read(self.screen, 65536)
-        except OSError:  # how Linux says that nobody is at the other end any more
+        except OSError:  # how Linux reports that the other end is closed
             return False
         self.seen.extend(piece)
         return bool(piece)
@@ -92,6 +100,17 @@ class Segue:
         done = warm.run(argv, input=stdin, env=self.environment(**env), cwd=self.home)
         return Result(code=done.returncode, out=done.stdout, err=done.stderr)
 
+    def call(self, *args: str | bytes, stdin: bytes = b"", **env: str) -> Result:
+        """The command within this process, with streams, environment and folder of its own: 50 times as fast."""
+        with ExitStack() as stack:
+            files = [stack.enter_context(TemporaryFile()) for _ in range(3)]
+            files[0].write(stdin)
+            files[0].seek(0)
+            with _process_state(self.environment(**env), self.home, [file.fileno() for file in files]):
+                code = run_segue([os.fsdecode(arg) for arg in args])
+            out, err = (_content(file) for file in files[1:])
+        return Result(code=int(code), out=out, err=err)
+
     def python(self, code: str, *args: str, stdin: bytes = b"", **env: str) -> Result:
         """The same from a program of one's own."""
         done = subprocess.run(
@@ -105,14 +124,14 @@ class Segue:
         return Result(code=done.returncode, out=done.stdout, err=done.stderr)
 
     def ok(self, *args: str, stdin: bytes = b"", **env: str) -> str:
-        """What a call prints that must succeed without complaint."""
-        result = self.run(*args, stdin=stdin, **env)
+        """What a call prints that must succeed without a message."""
+        result = self.call(*args, stdin=stdin, **env)
         assert (result.code, result.complaint) == (0, "")
         return result.text
 
     def refuses(self, code: int, *args: str | bytes, stdin: bytes = b"", **env: str) -> str:
         """The one line on stderr of a call that must fail."""
-        result = self.run(*args, stdin=stdin, **env)
+        result = self.call(*args, stdin=stdin, **env)
         assert (result.code, result.text) == (code, ""), result
         assert result.complaint.startswith("segue: ")
         assert result.complaint.count("\n") == 1
@@ -133,6 +152,45 @@ class Segue:
         return Terminal(process, screen)
 
     def files(self) -> dict[str, bytes]:
-        """Every file of the store, to see that nothing changed; locks are no content."""
+        """Every file of the store, to see that nothing changed; locks do not count."""
         found = (path for path in self.root.rglob("*") if path.is_file() and path.parent.name != ".locks")
         return {str(path.relative_to(self.root)): path.read_bytes() for path in found}
+
+
+def _content(file: IO[bytes]) -> bytes:
+    file.seek(0)
+    return file.read()
+
+
+@contextmanager
+def _process_state(environ: Mapping[str, str], cwd: Path, fds: list[int]) -> Iterator[None]:
+    """What a process has of its own: standard streams, environment, folder, time zone and the name in messages."""
+    streams, variables, folder = (sys.stdin, sys.stdout, sys.stderr), dict(os.environ), Path.cwd()
+    log = logging.getLogger("segue")
+    logged = log.level, log.handlers[:], log.propagate
+    program, saved = output.program, [os.dup(number) for number in range(3)]
+    try:
+        for number, fd in enumerate(fds):
+            os.dup2(fd, number)
+        sys.stdin, sys.stdout, sys.stderr = (
+            open(number, mode, closefd=False, encoding="utf-8")  # noqa: SIM115 - a stream of the process
+            for number, mode in enumerate("rww")
+        )
+        os.environ.clear()
+        os.environ.update(environ)
+        time.tzset()
+        os.chdir(cwd)
+        yield
+        sys.stdout.flush()
+        sys.stderr.flush()
+    finally:
+        sys.stdin, sys.stdout, sys.stderr = streams
+        os.environ.clear()
+        os.environ.update(variables)
+        time.tzset()
+        os.chdir(folder)
+        for number, fd in enumerate(saved):
+            os.dup2(fd, number)
+            os.close(fd)
+        log.level, log.handlers[:], log.propagate = logged
+        output.program = program

@@ -1,4 +1,4 @@
-"""The `segue` command: one file a verb, each of which parses, calls and prints. `app` finds them."""
+"""The `segue` command: one module per verb, which parses, calls the library and prints. `app` finds them."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from segue.cli._finding import is_named
+from segue.cli._sources import is_store_named
 from segue.console import output
 from segue.errors import AmbiguousIdError, InvalidIdError, NotFoundError
 
@@ -56,7 +56,7 @@ def find_external_match(id: str, *, shortest: int = 1) -> ExternalMatch | None:
 
     A beginning has at least so many characters. AmbiguousIdError if several begin so.
     """
-    if is_named():
+    if is_store_named():
         return None
     from segue.integrations.histories import HISTORIES
 

@@ -1,32 +1,32 @@
-"""What a person sees who types `segue` and nothing else."""
+"""What `segue` without arguments shows on a terminal."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from segue.cli._finding import find_sources, open_index, wanted
-from segue.cli._picking import can_pick, pick
+from segue.cli._sources import find_sources, open_index, parse_filters
+from segue.cli.picker import can_pick, pick
 from segue.console import output
 from segue.console.exit_codes import Exit
 from segue.console.options import open_library
 
 if TYPE_CHECKING:
-    from segue.cli._finding import Sources
+    from segue.cli._sources import Sources
     from segue.index import IndexEntry
 
 _NEWEST = 5
 
 
 def welcome() -> int:
-    """The picker; or, where there is nothing to pick yet, how to begin."""
+    """Open the picker; if there are no sessions yet, show how to start."""
     with open_library() as library:
-        places = find_sources(library)
-        if can_pick() and _is_known(places):
-            return pick(places, wanted(places, {}))
-        with open_index(places, words=False) as catalog:
-            entries = catalog.entries(wanted(places, {}), limit=_NEWEST)
+        sources = find_sources(library)
+        if can_pick() and _has_indexed_sessions(sources):
+            return pick(sources, parse_filters(sources, {}))
+        with open_index(sources, with_text=False) as index:
+            entries = index.entries(parse_filters(sources, {}), limit=_NEWEST)
         if entries and can_pick():
-            return pick(places, wanted(places, {}))
+            return pick(sources, parse_filters(sources, {}))
         _greet(entries, library.store.url)
         if entries or not can_pick() or not output.confirm("Start a conversation now?", yes=False):
             return Exit.DONE
@@ -35,32 +35,32 @@ def welcome() -> int:
     return invoke(["chat"])
 
 
-def _is_known(places: Sources) -> bool:
-    """Whether the index can be shown at once, and brought up to date behind that."""
+def _has_indexed_sessions(sources: Sources) -> bool:
+    """Whether the index has sessions to show at once, before it is brought up to date."""
     from segue.index import Index
     from segue.user_folders import cache_folder
 
-    with Index(cache_folder()) as catalog:
-        return bool(catalog.entries(wanted(places, {}), limit=1))
+    with Index(cache_folder()) as index:
+        return bool(index.entries(parse_filters(sources, {}), limit=1))
 
 
 def _greet(entries: list[IndexEntry], store: str) -> None:
-    from segue.cli._view import show_entries
+    from segue.cli._rendering import print_sessions
 
-    output.line(("bold", "Segue"), " keeps your conversations with AI agents, whatever happens.")
+    output.line(("bold", "Segue"), " saves your conversations with AI agents, even when a process is killed.")
     output.line()
     if entries:
-        show_entries(entries)
+        print_sessions(entries)
         output.line()
-        output.line("  segue resume --last   go on where you stopped")
+        output.line("  segue resume --last   resume the last conversation")
         output.line("  segue chat            start another conversation")
-        output.line("  segue show ID         read one")
+        output.line("  segue show ID         read a conversation")
     else:
         output.line("There are no sessions yet. To start one:")
         output.line()
-        output.line("  segue chat            hold a conversation; it works without a key and without a network")
+        output.line("  segue chat            start a conversation; works without an API key and offline")
         output.line('  segue ask "…"         ask one question')
-        output.line("  segue new             start a session that a program of yours records")
+        output.line("  segue new             create a session that a program records")
     output.line("  segue --help          all commands")
     output.line()
     output.line(("dim", f"Sessions are in {store}"))

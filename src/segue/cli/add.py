@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from segue.cli._change import report, writing
+from segue.cli._edit import editing, print_change
 from segue.console import options, output
 from segue.durable.kernel import storage_error
 from segue.errors import ConflictError, SegueError, UsageError
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from segue.session import LiveSession
 
 _ROLES = ("user", "assistant", "system", "tool")
-_PIECE = 1 << 16
+_CHUNK = 1 << 16
 
 
 @options.verb(
@@ -30,32 +30,32 @@ _PIECE = 1 << 16
 )
 @options.session
 @click.argument("text", metavar="[TEXT]", required=False, type=options.text)
-@click.option("--role", type=click.Choice(_ROLES), default="user", show_default=True, help="Who says it.")
-@click.option("--tokens", metavar="N", type=click.IntRange(min=0), help="How many tokens it has.")
-@click.option("--jsonl", is_flag=True, help="Read many turns from standard input, a JSON object a line.")
+@click.option("--role", type=click.Choice(_ROLES), default="user", show_default=True, help="Author of the turn.")
+@click.option("--tokens", metavar="N", type=click.IntRange(min=0), help="Number of tokens.")
+@click.option("--jsonl", is_flag=True, help="Read turns from standard input, one JSON object per line.")
 @options.library
 @options.as_json
 def command(
     *, library: Library, id: str, text: str | None, role: str, tokens: int | None, jsonl: bool, as_json: bool
 ) -> None:
-    """Record a turn: TEXT, or standard input.
+    """Record a turn from TEXT or standard input.
 
-    Standard input is read without TEXT and where TEXT is `-`; one newline at its end does not count.
+    Standard input is read if TEXT is missing or `-`; one newline at its end is removed.
 
-    With --jsonl each line is a turn: role and content, and tokens, timestamp, id, parts and native where you have them;
-    other fields are kept. A turn whose id is recorded already is not recorded again.
+    With --jsonl each line is a turn with role and content, and optionally tokens, timestamp, id, parts and native;
+    other fields are preserved. A turn whose id is already recorded is skipped.
     """
     if jsonl and text not in {None, "-"}:
-        raise UsageError("--jsonl reads standard input, and there is TEXT as well", hint="leave one of them out")
+        raise UsageError("--jsonl reads standard input and cannot be used with TEXT", hint="omit one of them")
     content = "" if jsonl else _content(text)
-    with writing(library, id) as live:
+    with editing(library, id) as live:
         name = live.id
         if jsonl:
             count = _add_lines(live)
         else:
             live.add(role, content, tokens=tokens)
             count = 1
-    report(library, name, f"{count} turn{'' if count == 1 else 's'} recorded in {name}", as_json=as_json)
+    print_change(library, name, f"{count} turn{'' if count == 1 else 's'} recorded in {name}", as_json=as_json)
 
 
 def _content(text: str | None) -> str:
@@ -63,19 +63,19 @@ def _content(text: str | None) -> str:
         content = text or ""
     else:
         try:
-            content = b"".join(_pieces()).decode()
+            content = b"".join(_chunks()).decode()
         except UnicodeDecodeError as error:
             raise UsageError(
                 f"standard input is not UTF-8 (byte {error.start + 1}); nothing was recorded", hint="convert it first"
             ) from None
         content = content.removesuffix("\n").removesuffix("\r")
     if not content:
-        raise UsageError("there is nothing to record: the text is empty", hint="give TEXT, or standard input")
+        raise UsageError("nothing to record: the text is empty", hint="pass TEXT, or pipe it to standard input")
     return content
 
 
 def _add_lines(live: LiveSession) -> int:
-    """Record whatever lines have arrived, together; what stands before a bad one stays recorded."""
+    """Record the lines in the batches in which they arrive; turns before an invalid line stay recorded."""
     from segue.formats.transcript import BadTurnError, decode_turn
 
     number = count = 0
@@ -89,12 +89,14 @@ def _add_lines(live: LiveSession) -> int:
             try:
                 turn = decode_turn(line, now=datetime.now(UTC), branch=live.branch, id=os.urandom(8).hex())
             except BadTurnError as error:
-                bad = UsageError(f"line {number} of standard input: {error}", hint="correct it and go on from there")
+                bad = UsageError(
+                    f"line {number} of standard input: {error}", hint="correct it and continue from that line"
+                )
                 break
             turns.append((number, turn))
         count += _record(live, turns, count)
         if bad is not None:
-            raise _placed(bad, str(bad), count)
+            raise _with_count(bad, str(bad), count)
         output.progress(f"{count} turns recorded")
     output.progress("")
     return count
@@ -105,18 +107,18 @@ def _record(live: LiveSession, turns: list[tuple[int, Turn]], before: int) -> in
         return 0
     try:
         live.record(*(turn for _, turn in turns))
-    except (UsageError, ConflictError):  # all or none: find the one, and keep what stands before it
+    except (UsageError, ConflictError):  # all or none: find the invalid one, and keep those before it
         for at, (number, turn) in enumerate(turns):
             try:
                 live.record(turn)
             except SegueError as error:
-                raise _placed(error, f"line {number} of standard input: {error}", before + at) from None
+                raise _with_count(error, f"line {number} of standard input: {error}", before + at) from None
     except SegueError as error:
-        raise _placed(error, str(error), before) from None
+        raise _with_count(error, str(error), before) from None
     return len(turns)
 
 
-def _placed(error: SegueError, message: str, recorded: int) -> SegueError:
+def _with_count(error: SegueError, message: str, recorded: int) -> SegueError:
     output.progress("")
     stays = f"{recorded} turn{' is' if recorded == 1 else 's are'} recorded and stay{'s' if recorded == 1 else ''}"
     error.args = (f"{message} ({stays if recorded else 'nothing was recorded'})",)
@@ -124,24 +126,24 @@ def _placed(error: SegueError, message: str, recorded: int) -> SegueError:
 
 
 def _arrived() -> Iterator[list[bytes]]:
-    """Whole lines, in the lots in which they come: a fast writer is recorded in batches, a slow one line by line."""
+    """Whole lines as they arrive: a fast writer is recorded in batches, a slow one line by line."""
     rest: list[bytes] = []
-    for piece in _pieces():
-        head, newline, tail = piece.rpartition(b"\n")
+    for chunk in _chunks():
+        head, newline, tail = chunk.rpartition(b"\n")
         if newline:
             yield b"".join([*rest, head]).split(b"\n")
             rest = [tail]
         else:
-            rest.append(piece)
+            rest.append(chunk)
     if last := b"".join(rest):
         yield [last]
 
 
-def _pieces() -> Iterator[bytes]:
+def _chunks() -> Iterator[bytes]:
     if sys.stdin is None or output.is_terminal(sys.stdin):
-        raise UsageError("there is no text to record", hint="give TEXT, or send it to standard input")
+        raise UsageError("no text to record", hint="pass TEXT, or pipe it to standard input")
     try:
-        while piece := os.read(sys.stdin.fileno(), _PIECE):  # what is there, without waiting for more
-            yield piece
+        while chunk := os.read(sys.stdin.fileno(), _CHUNK):  # returns what has arrived, without waiting for more
+            yield chunk
     except OSError as error:
         raise storage_error(error, "standard input", "read") from None

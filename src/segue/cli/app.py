@@ -1,4 +1,4 @@
-"""`segue` itself: finds the verb at hand and imports nothing else."""
+"""The `segue` command itself: it imports only the verb that is called."""
 
 from __future__ import annotations
 
@@ -19,31 +19,32 @@ SECTIONS = {
     "Start": ("chat", "resume", "ask", "new", "add"),
     "Read": ("list", "search", "show", "tail", "export"),
     "Branch": ("fork", "branches", "tree", "diff", "switch"),
-    "Organise": ("rename", "tag", "pause", "complete", "reopen", "relink", "delete", "trash", "clean"),
-    "Bring in": ("import", "watch", "convert"),
-    "Permit": ("trust", "scope"),
+    "Organize": ("rename", "tag", "pause", "complete", "reopen", "relink"),
+    "Delete": ("delete", "trash", "clean"),
+    "Import and convert": ("import", "watch", "convert"),
+    "Permissions": ("trust", "scope"),
     "Emacs": ("gptel",),
-    "Look after": ("verify", "recover"),
+    "Maintain": ("verify", "recover"),
     "Set up": ("setup", "completion"),
 }
 VERBS = tuple(verb for verbs in SECTIONS.values() for verb in verbs)
 _ELSEWHERE = {"gptel": "segue.dialects.gptel.cli"}
 COMPLETE_VARIABLE = "_SEGUE_COMPLETE"
 _ENVIRONMENT = (
-    ("SEGUE_STORE", "the store, unless --store names another"),
-    ("SEGUE_DEBUG", "set to 1, it shows where an unexpected error came from"),
-    ("NO_COLOR", "set, it means no colours"),
-    ("PAGER", "what long text is shown with on a terminal"),
+    ("SEGUE_STORE", "store URL, unless --store is given"),
+    ("SEGUE_DEBUG", "if set, show the traceback of an unexpected error"),
+    ("NO_COLOR", "if set, do not use colours"),
+    ("PAGER", "pager for long text on a terminal"),
 )
 
 
 def module_of(verb: str) -> str:
-    """The module of a verb; an underscore follows a name that Python reserves."""
+    """The module of a verb; a Python keyword gets an underscore."""
     return _ELSEWHERE.get(verb) or f"segue.cli.{verb}{'_' if iskeyword(verb) else ''}"
 
 
 class Verbs(click.Group):
-    """The verbs, each in the file of its name, imported when asked for."""
+    """The verbs, each in the module of its name, which is imported when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(VERBS)
@@ -61,8 +62,8 @@ class Verbs(click.Group):
             from difflib import get_close_matches
 
             near = get_close_matches(args[0], VERBS, n=2)
-            hint = f"did you mean {' or '.join(near)}?" if near else "segue --help shows all"
-            raise UsageError(f"there is no command {args[0]!r}", hint=hint)
+            hint = f"did you mean {' or '.join(near)}?" if near else "see segue --help"
+            raise UsageError(f"unknown command {args[0]!r}", hint=hint)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -92,7 +93,7 @@ class Verbs(click.Group):
 def app(ctx: click.Context, version: bool) -> int:
     """The session layer for AI agents: start a conversation anywhere, stop it anywhere, resume it anywhere.
 
-    An ID may be shortened to any beginning that only one session has.
+    Instead of a whole ID you can use any unique prefix of it.
     """
     if version:
         from segue._version import __version__
@@ -108,22 +109,22 @@ def app(ctx: click.Context, version: bool) -> int:
 
 
 def run(args: Sequence[str]) -> int:
-    """Do what the arguments say, and give the code to end with; no exception escapes."""
-    words = list(args)
-    as_json = "--json" in (words[: words.index("--")] if "--" in words else words)
+    """Run the command line and return the exit code; no exception escapes."""
+    given = list(args)
+    as_json = "--json" in (given[: given.index("--")] if "--" in given else given)
     try:
         output.prepare()
         if instruction := os.environ.get(COMPLETE_VARIABLE, ""):
             from segue.cli.completion import answer
 
             return answer(app, instruction)
-        return invoke(words)
+        return invoke(given)
     except BaseException as error:  # noqa: BLE001 - the last stop of every error
         return exit_codes.report(error, as_json=as_json)
 
 
-def invoke(words: list[str]) -> int:
-    """The same for a verb that goes on with another; errors are left to the first."""
-    with app.make_context("segue", words) as ctx:
+def invoke(given: list[str]) -> int:
+    """Run a verb from within another one, which handles its errors."""
+    with app.make_context("segue", given) as ctx:
         code = app.invoke(ctx)
     return code if isinstance(code, int) else exit_codes.Exit.DONE

@@ -120,7 +120,7 @@ class _AnswerTerminal(ScriptTerminal):
         output.write_stderr(text)
 
     def answer(self, question: str) -> str | None:
-        return output.question_now(f"{question} ")
+        return output.prompt_after_flush(f"{question} ")
 
     def ask(self, question: str, *, default: bool, safe: bool = False) -> bool:
         del default, safe  # only a clear yes is one

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 @options.library
 @options.as_json
 def command(*, library: Library, id: str, as_json: bool) -> None:
-    """Show the branches of a session; a star marks the active one."""
-    from segue.console.durations import moment_words
+    """List the branches of a session; * marks the active one."""
+    from segue.console.durations import time_formatter
     from segue.formats.transcript import iso
 
     session = library.overview(id)
@@ -34,7 +34,7 @@ def command(*, library: Library, id: str, as_json: bool) -> None:
             ]
         )
         return
-    when = moment_words()
+    when = time_formatter()
     rows = [
         (
             "*" if branch.name == session.branch else "",

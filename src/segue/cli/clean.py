@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from segue.cli._finding import choices, ids_in
-from segue.cli.trash import KEPT_DAYS, count, erase, expired, line_of, show, size
+from segue.cli._sources import find_ids, store_filter_options
+from segue.cli.trash import TRASH_DAYS, count, erase, expired, line_of, show, size
 from segue.console import options, output
 from segue.console.durations import parse_age
 from segue.console.exit_codes import Exit
@@ -23,24 +23,26 @@ if TYPE_CHECKING:
     "segue clean --older-than 6mo",
     "segue clean --older-than 2w --agent qa --status completed --yes",
 )
-@click.option("--older-than", metavar="AGE", default="", help="No activity for this long: 12h, 30d, 2w, 6mo, 1y.")
-@choices
-@click.option("--dry-run", is_flag=True, help="Only show what would be done.")
+@click.option(
+    "--older-than", metavar="AGE", default="", help="Minimum age since the last activity: 12h, 30d, 2w, 6mo, 1y."
+)
+@store_filter_options
+@click.option("--dry-run", is_flag=True, help="Show what would be deleted, and delete nothing.")
 @options.yes
 @options.library
 @options.as_json
 def command(
     *, library: Library, older_than: str, dry_run: bool, yes: bool, as_json: bool, **given: str | None
 ) -> int | None:
-    """Move old sessions to the trash, and empty it of old ones.
+    """Move old sessions to the trash and delete expired ones.
 
-    What would go is shown first, and you are asked. Sessions in use, pinned ones (segue tag ID pinned) and sessions
-    that cannot be read stay, each named with the reason. What has been in the trash for 30 days is deleted for good.
-    Without --older-than only that is done.
+    The sessions are listed first, and you are asked to confirm. Sessions that are in use, pinned (segue tag ID pinned)
+    or unreadable are not deleted; each is listed with the reason. Sessions that have been in the trash for 30 days are
+    deleted for good; without --older-than nothing else is deleted.
     """
     found, old = _find(library, older_than.strip(), given), expired(library)
     if not dry_run:
-        if (found.removed or old) and not _is_wanted(found, old, library, yes=yes):
+        if (found.removed or old) and not _is_confirmed(found, old, library, yes=yes):
             output.warn("nothing was deleted")
             return Exit.DECLINED
         if found.removed:
@@ -58,39 +60,39 @@ def _find(library: Library, older_than: str, given: dict[str, str | None]) -> Cl
     is_filtered = any(value is not None for value in given.values())
     if not older_than:
         if is_filtered:
-            raise UsageError("this chooses among old sessions", hint="say how old with --older-than, as in 30d")
+            raise UsageError("filters need --older-than", hint="add an age, e.g. --older-than 30d")
         return Cleaned(removed=(), kept=())
     age = parse_age(older_than)
-    return library.clean(age, only=ids_in(library, given) if is_filtered else None, dry_run=True)
+    return library.clean(age, only=find_ids(library, given) if is_filtered else None, dry_run=True)
 
 
-def _is_wanted(found: Cleaned, old: Sequence[Trashed], library: Library, *, yes: bool) -> bool:
+def _is_confirmed(found: Cleaned, old: Sequence[Trashed], library: Library, *, yes: bool) -> bool:
     if not yes and output.stdin_is_tty():
         _preview(found, old, library)
     return output.confirm(_question(found, old, library), yes=yes)
 
 
 def _preview(found: Cleaned, old: Sequence[Trashed], library: Library) -> None:
-    where = "to the trash" if library.store.trash is not None else "for good, since this store has no trash"
-    show(f"{count(found.removed)} would go {where}:", found.removed)
-    show(f"{count(old)} would be deleted for good, {size(old)} in the trash:", [entry.head for entry in old])
+    where = "moved to the trash" if library.store.trash is not None else "deleted for good (this store has no trash)"
+    show(f"{count(found.removed)} would be {where}:", found.removed)
+    show(f"{count(old)} in the trash would be deleted for good ({size(old)}):", [entry.head for entry in old])
     for head, reason in found.kept:
         output.warn(f"kept {head.id}: {reason}")
 
 
 def _question(found: Cleaned, old: Sequence[Trashed], library: Library) -> str:
     if not old:
-        is_kept = library.store.trash is not None
-        how = "Move {} to the trash?" if is_kept else "This store has no trash. Delete {} for good?"
+        has_trash = library.store.trash is not None
+        how = "Move {} to the trash?" if has_trash else "This store has no trash. Delete {} for good?"
         return how.format(count(found.removed))
     moved = f"Move {count(found.removed)} to the trash, and delete" if found.removed else "Delete"
-    return f"{moved} {count(old)} that {'was' if len(old) == 1 else 'were'} in the trash for good?"
+    return f"{moved} {count(old)} in the trash for good?"
 
 
 def _report(
     found: Cleaned, old: Sequence[Trashed], library: Library, older_than: str, *, as_json: bool, dry_run: bool
 ) -> None:
-    is_kept = library.store.trash is not None
+    has_trash = library.store.trash is not None
     if as_json:
         from segue.formats.transcript import to_json_object
 
@@ -98,7 +100,7 @@ def _report(
             {
                 "dry_run": dry_run,
                 "removed": [to_json_object(head) for head in found.removed],
-                "trash": is_kept,
+                "trash": has_trash,
                 "erased": [entry.key for entry in old],
                 "kept": [{"id": head.id, "reason": reason} for head, reason in found.kept],
             }
@@ -110,8 +112,10 @@ def _report(
     if older_than:
         output.line(f"{word} {count(found.removed)} without activity for {older_than.strip()}")
     if old or not older_than:
-        output.line(f"{word} {count(old)} for good, in the trash for {KEPT_DAYS} days or more ({size(old)})")
+        output.line(
+            f"{word} {count(old)} for good that had been in the trash for {TRASH_DAYS} days or more ({size(old)})"
+        )
     for head, reason in found.kept:
         output.warn(f"kept {head.id}: {reason}")
-    if found.removed and is_kept and not dry_run:
-        output.note("segue trash restore ID brings one back")
+    if found.removed and has_trash and not dry_run:
+        output.note("to restore one: segue trash restore ID")

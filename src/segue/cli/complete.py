@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from segue.cli._change import report, writing
+from segue.cli._edit import editing, print_change
 from segue.console import options
 
 if TYPE_CHECKING:
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 @options.library
 @options.as_json
 def command(*, library: Library, id: str, as_json: bool) -> None:
-    """Mark a session as completed; segue reopen takes it back."""
-    with writing(library, id) as live:
+    """Mark a session as completed; undo with segue reopen."""
+    with editing(library, id) as live:
         name = live.id
         live.complete()
-    report(library, name, f"{name} is completed", as_json=as_json)
+    print_change(library, name, f"{name} is completed", as_json=as_json)

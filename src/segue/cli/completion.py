@@ -1,4 +1,4 @@
-"""What a shell asks while somebody types. Ids, tags and names may be a stranger's: none reaches the line unquoted."""
+"""Shell completion. Ids, tags and names are untrusted: none reaches the command line unquoted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _VARIABLE = "_SEGUE_COMPLETE"
 _QUOTE = "_SEGUE_QUOTE"
-"""How the word at hand begins; scripts of earlier versions do not say it, and get plain words only."""
+"""The first character of the current word. Scripts of earlier versions do not set it and get plain words only."""
 _NOT_PLAIN = re.compile(r"[^\w@%+=:,./-]")
 
 _BASH = """\
@@ -39,7 +39,7 @@ complete -o nosort -F %(complete_func)s %(prog_name)s
 
 
 class _Bash(BashComplete):
-    """Bash puts words on the line to the letter, so they are quoted here, as the word at hand is."""
+    """Bash inserts completions unchanged, so they are quoted here in the way the current word is."""
 
     source_template = _BASH
 
@@ -51,7 +51,7 @@ class _Bash(BashComplete):
 
 
 class _Fish(FishComplete):
-    """Fish quotes by itself; a word ends where the line ends, and not at its first comma."""
+    """Fish quotes by itself; a completion may contain commas."""
 
     source_template = FishComplete.source_template.replace('string split "," ', 'string split --max 1 "," ')
 
@@ -67,7 +67,7 @@ _SHELLS: dict[str, type[ShellComplete]] = {"bash": _Bash, "zsh": ZshComplete, "f
 @click.argument("shell", type=click.Choice(list(_SHELLS)))
 @click.pass_context
 def command(ctx: click.Context, shell: str) -> None:
-    """Print the completion script of a shell.
+    """Print the completion script for a shell.
 
     It completes commands, options, ids, branches, tags and agents.
     """
@@ -76,20 +76,20 @@ def command(ctx: click.Context, shell: str) -> None:
 
 
 def answer(app: click.Command, instruction: str) -> int:
-    """What a shell asks while somebody types."""
+    """Answer a completion request of a shell."""
     shell, _, wanted = instruction.partition("_")
     if shell not in _SHELLS or wanted != "complete":
         return Exit.USAGE
     completer = _SHELLS[shell](app, {}, "segue", _VARIABLE)
     found = completer.get_completions(*completer.get_completion_args())
-    # What cannot be seen cannot be judged, and a line break would be the beginning of another word.
+    # The user must see what is inserted, and a line break would start another completion.
     shown = [completer.format_completion(item) for item in found if item.value.isprintable()]
     output.text("\n".join(shown))
     return Exit.DONE
 
 
 def _quoted(word: str) -> str | None:
-    """The word so that bash takes it for one and nothing in it for a command; None where that cannot be said."""
+    """The word quoted for bash, so that it stays one word and nothing in it is run; None where that is impossible."""
     match os.environ.get(_QUOTE):
         case None:
             return None if _NOT_PLAIN.search(word) else word

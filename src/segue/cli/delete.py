@@ -15,36 +15,36 @@ if TYPE_CHECKING:
 
 @options.verb("segue delete qa-2026", "segue delete one two --yes", "segue delete qa-2026 --for-good")
 @click.argument("ids", metavar="ID...", nargs=-1, required=True, type=options.text, shell_complete=options.complete_ids)
-@click.option("--for-good", is_flag=True, help="Erase all of it at once, also what is in the trash.")
+@click.option("--for-good", is_flag=True, help="Delete permanently, also from the trash.")
 @options.yes
 @options.library
 @options.as_json
 def command(*, library: Library, ids: tuple[str, ...], for_good: bool, yes: bool, as_json: bool) -> int | None:
-    """Move sessions to the trash, after asking.
+    """Move sessions to the trash, after confirmation.
 
-    segue trash restore ID brings one back. With --for-good nothing is left: no copies beside it, nothing in the index,
-    nothing of what was typed. A session in use is never deleted. With --yes nobody is asked, so every ID must be whole.
+    To restore one: segue trash restore ID. With --for-good nothing is left: no copies next to it, no index entries, no
+    input history. A session in use is never deleted. With --yes every ID must be complete, not a prefix.
     """
-    is_kept = library.store.trash is not None
-    if not is_kept and yes and not for_good:
-        raise UsageError(f"{library.store.url} has no trash; nothing was deleted", hint="say --for-good")
+    has_trash = library.store.trash is not None
+    if not has_trash and yes and not for_good:
+        raise UsageError(f"{library.store.url} has no trash; nothing was deleted", hint="use --for-good")
     names = list(dict.fromkeys(_resolve(library, id, for_good=for_good) for id in ids))
     if yes and (short := [id for id in ids if id not in names]):
         raise UsageError(
-            f"{', '.join(short)} is only the beginning of an id; nothing was deleted",
-            hint="with --yes say the whole id",
+            f"{', '.join(short)} is only a prefix of an id; nothing was deleted",
+            hint="with --yes give the complete id",
         )
     what = names[0] if len(names) == 1 else f"these {len(names)} sessions:\n  " + "\n  ".join(names) + "\n"
     question = f"Move {what} to the trash?"
-    if for_good or not is_kept:
-        question = f"{'' if is_kept else 'This store has no trash. '}Delete {what} for good?"
+    if for_good or not has_trash:
+        question = f"{'' if has_trash else 'This store has no trash. '}Delete {what} for good?"
     if not output.confirm(question, yes=yes):
         output.warn("nothing was deleted")
         return Exit.DECLINED
     deleted = []
     try:
         for name in names:
-            if for_good or not is_kept:
+            if for_good or not has_trash:
                 _erase(library, name)
             else:
                 library.discard(name)
@@ -53,14 +53,14 @@ def command(*, library: Library, ids: tuple[str, ...], for_good: bool, yes: bool
                 output.line(f"deleted {name}")
     finally:
         if as_json:
-            output.data({"deleted": deleted, "trash": is_kept and not for_good})
-    if is_kept and not for_good:
-        output.note(f"segue trash restore {names[0] if len(names) == 1 else 'ID'} brings it back")
+            output.data({"deleted": deleted, "trash": has_trash and not for_good})
+    if has_trash and not for_good:
+        output.note(f"to restore: segue trash restore {names[0] if len(names) == 1 else 'ID'}")
     return None
 
 
 def _resolve(library: Library, id: str, *, for_good: bool) -> str:
-    """Also one of which only remains are there: what a crash left of a deletion, or the trash has."""
+    """The id of a session, or with `for_good` also of one that is in the trash or was half deleted by a crash."""
     try:
         return library.resolve(id)
     except NotFoundError:

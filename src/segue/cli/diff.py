@@ -21,41 +21,41 @@ if TYPE_CHECKING:
 @options.library
 @options.as_json
 def command(*, library: Library, id: str, left: str, right: str, as_json: bool) -> None:
-    """Show where two branches part, and what each says from there on."""
+    """Compare two branches: where they part, and the turns after."""
     from segue.formats.branch_tree import diff_branches
     from segue.formats.transcript import to_json_object
 
-    parting = diff_branches(library.load(id), left, right)
+    difference = diff_branches(library.load(id), left, right)
     if as_json:
         output.data(
             {
-                "shared": len(parting.shared),
-                "left": {"branch": left, "turns": [to_json_object(turn) for turn in parting.left]},
-                "right": {"branch": right, "turns": [to_json_object(turn) for turn in parting.right]},
+                "shared": len(difference.shared),
+                "left": {"branch": left, "turns": [to_json_object(turn) for turn in difference.left]},
+                "right": {"branch": right, "turns": [to_json_object(turn) for turn in difference.right]},
             }
         )
     else:
-        output.page(_lines(parting, left, right))
+        output.page(_lines(difference, left, right))
 
 
-def _lines(parting: BranchDiff, left: str, right: str) -> Iterator[Line]:
-    from segue.cli._view import turn_lines
+def _lines(difference: BranchDiff, left: str, right: str) -> Iterator[Line]:
+    from segue.cli._rendering import render_turns
     from segue.formats.branch_tree import first_words
     from segue.formats.terminal import one_line
 
-    count = len(parting.shared)
+    count = len(difference.shared)
     names = f"{one_line(left)} and {one_line(right)}"
-    if not parting.left and not parting.right:
-        yield (f"{names} say the same: {count} turn{'' if count == 1 else 's'}",)
+    if not difference.left and not difference.right:
+        yield (f"{names} are identical: {count} turn{'' if count == 1 else 's'}",)
         return
-    if parting.shared:
-        last = parting.shared[-1]
+    if difference.shared:
+        last = difference.shared[-1]
         where = f"after turn {count}: {last.role}: {first_words(last)}"
         yield (f"{names} part ", ("bold", one_line(where)))
     else:
-        yield (f"{names} share nothing",)
-    for mark, style, name, turns in (("-", "red", left, parting.left), ("+", "green", right, parting.right)):
+        yield (f"{names} have no turn in common",)
+    for mark, style, name, turns in (("-", "red", left, difference.left), ("+", "green", right, difference.right)):
         yield ()
-        more = f"{len(turns)} more turn{'' if len(turns) == 1 else 's'}" if turns else "ends there"
+        more = f"{len(turns)} more turn{'' if len(turns) == 1 else 's'}" if turns else "no more turns"
         yield ((style, one_line(f"{mark} {name}: {more}")),)
-        yield from turn_lines(turns, first=count + 1)
+        yield from render_turns(turns, first=count + 1)

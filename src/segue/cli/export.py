@@ -28,35 +28,35 @@ if TYPE_CHECKING:
     type=click.Choice(["markdown", "json", "jsonl"]),
     default="markdown",
     show_default=True,
-    help="markdown to read; json for everything there is; jsonl for the turns, one a line.",
+    help="markdown for reading, json for everything, jsonl for one turn per line.",
 )
 @click.option(
-    "-o", "--output", "path", metavar="FILE", type=click.Path(), help="Write a file instead of standard output."
+    "-o", "--output", "path", metavar="FILE", type=click.Path(), help="Write to FILE instead of standard output."
 )
-@click.option("--force", is_flag=True, help="Replace FILE if it is there.")
+@click.option("--force", is_flag=True, help="Overwrite FILE if it exists.")
 @options.branch
 @options.library
 @click.option("--json", "as_json", is_flag=True, hidden=True)
 def command(
     *, library: Library, id: str, format: str, path: str | None, force: bool, branch: str | None, as_json: bool
 ) -> None:
-    """Write a session to the letter, for other programs and readers.
+    """Export a session as Markdown, JSON or JSON Lines.
 
-    ID is one of the store, or else one that an AI tool keeps, as segue list shows it.
+    ID is a session of the store or of an AI tool, as shown by segue list.
     """
     found = readable(library, id)
     tell_damages(found.damages)
     content = _rendered(found.library.stream(found.id), "json" if as_json else format, branch)
     if path in {None, "-"}:
-        output.pieces(content, exactly=True)
+        output.write_chunks(content, raw=True)
     else:
-        data = (piece.encode("utf-8", "backslashreplace") for piece in content)
+        data = (chunk.encode("utf-8", "backslashreplace") for chunk in content)
         _save(os.fspath(path or ""), data, force=force)
-        output.note(f"written to {path}")
+        output.note(f"wrote {path}")
 
 
 def _rendered(session: StreamedSession, format: str, branch: str | None) -> Iterator[str]:
-    """Piece by piece: it may be larger than memory."""
+    """The session in chunks, since it may be larger than memory."""
     from segue.formats import transcript
 
     about = session.overview
@@ -71,20 +71,22 @@ def _rendered(session: StreamedSession, format: str, branch: str | None) -> Iter
 
 
 def _save(path: str, data: Iterable[bytes], *, force: bool) -> None:
-    """All of it under its name, or nothing."""
+    """Write the whole file or nothing."""
     from segue.durable.folder import Folder
     from segue.durable.kernel import storage_error
 
-    place, name = os.path.split(path)
-    folder = Folder(os.path.realpath(place or "."))
+    parent, name = os.path.split(path)
+    folder = Folder(os.path.realpath(parent or "."))
     try:
         if not force:
             folder.create(name, data)
             return
         if os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode):
-            raise UsageError(f"{path} is no regular file, and is not replaced", hint="name another one, or use >")
+            raise UsageError(
+                f"{path} is not a regular file and was not overwritten", hint="use another name, or redirect with >"
+            )
         folder.replace(name, data)
     except FileExistsError:
-        raise ConflictError(f"{path} exists already", hint="--force replaces it") from None
+        raise ConflictError(f"{path} already exists", hint="use --force to overwrite it") from None
     except OSError as error:
         raise storage_error(error, path, "write") from None

@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     'segue new --agent qa --title "Login bug" --tag urgent',
     "id=$(segue new --agent qa)",
 )
-@click.option("--agent", metavar="NAME", default="", type=options.text, help="Whoever answers.")
-@click.option("--title", metavar="TEXT", default="", type=options.text, help="What it is about.")
-@click.option("--tag", "tags", metavar="TAG", multiple=True, type=options.text, help="A tag; can be repeated.")
-@click.option("--id", metavar="ID", type=options.text, help="An id of your own instead of a made one.")
+@click.option("--agent", metavar="NAME", default="", type=options.text, help="Name of the agent.")
+@click.option("--title", metavar="TEXT", default="", type=options.text, help="Title of the session.")
+@click.option("--tag", "tags", metavar="TAG", multiple=True, type=options.text, help="Tag; can be repeated.")
+@click.option("--id", metavar="ID", type=options.text, help="Id to use instead of a generated one.")
 @options.library
 @options.as_json
 def command(*, library: Library, agent: str, title: str, tags: tuple[str, ...], id: str | None, as_json: bool) -> None:
-    """Start a session and print its id."""
+    """Create a session and print its id."""
     from segue.console.surface import here
     from segue.project import origin_of
 
-    began = origin_of(here(), os.environ)
-    with library.create(agent=agent, title=title, tags=tags, id=id, extra=began) as live:
+    origin = origin_of(here(), os.environ)
+    with library.create(agent=agent, title=title, tags=tags, id=id, extra=origin) as live:
         name = live.id
     if as_json:
         from segue.formats.transcript import to_json_object
@@ -36,4 +36,4 @@ def command(*, library: Library, agent: str, title: str, tags: tuple[str, ...], 
         output.data(to_json_object(library.store.head(name)))
     else:
         output.line(name)
-        output.note(f"segue add {name} TEXT records a turn")
+        output.note(f"to record a turn: segue add {name} TEXT")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from segue.cli._change import report, writing
+from segue.cli._edit import editing, print_change
 from segue.console import options
 
 if TYPE_CHECKING:
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 def command(*, library: Library, id: str, as_json: bool) -> None:
     """Mark a session as paused.
 
-    That is also the clean end for one that was interrupted.
+    This also applies to a session that was interrupted.
     """
-    with writing(library, id) as live:
+    with editing(library, id) as live:
         name = live.id
         if live.status == "interrupted":
-            live.resume()  # only what is active can pause
+            live.resume()  # only an active session can be paused
         live.pause()
-    report(library, name, f"{name} is paused", as_json=as_json)
+    print_change(library, name, f"{name} is paused", as_json=as_json)

@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 @options.library
 @options.as_json
 def command(*, library: Library, id: str, yes: bool, as_json: bool) -> int | None:
-    """Salvage what can be read of a damaged session, after asking.
+    """Repair a damaged session from what can be read of it.
 
-    The damaged original is kept beside it.
+    You are asked to confirm. The damaged original is saved next to it.
     """
     name = library.resolve(id)
     damages = library.store.examine(name).damages
     for damage in damages if not as_json else ():
         output.line(f"lost: {damage}")
-    question = f"Put what can be read of {name} in its place, and keep the original beside it?"
+    question = f"Replace {name} with what can be read of it, and save the original next to it?"
     if damages and not output.confirm(question, yes=yes):
         output.warn("nothing was changed")
         return Exit.DECLINED
@@ -40,6 +40,6 @@ def command(*, library: Library, id: str, yes: bool, as_json: bool) -> int | Non
             }
         )
     else:
-        output.line(f"kept: {recovery.kept} events, {turns} of them turns")
-        output.line(f"the original is {recovery.original}")
+        output.line(f"recovered: {recovery.kept} events, {turns} turn{'' if turns == 1 else 's'} among them")
+        output.line(f"original: {recovery.original}")
     return None

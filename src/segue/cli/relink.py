@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 @options.library
 @options.as_json
 def command(*, library: Library, old: str, new: str, as_json: bool) -> int:
-    """Let the sessions of a folder that has moved belong to where it is now.
+    """Update sessions after their project folder has moved.
 
-    All that began in OLD or below it belong to NEW from now on. Repositories are found again without this, wherever
-    they move. With --json a line a session.
+    Sessions that began in OLD or below it then belong to NEW. A git repository does not need this: its sessions are
+    found again wherever it moves. With --json the output is one line per session.
     """
     from segue.project import project_of, relink
 
     before, now = (os.path.realpath(Path(folder).expanduser()) for folder in (old, new))
     if not Path(now).is_dir():
-        raise UsageError(f"{new} is no folder", hint="say where the folder is now")
+        raise UsageError(f"{new} is not a folder", hint="NEW is where the folder is now")
     if before == now:
-        raise UsageError(f"{old} and {new} are the same folder", hint="say where it was, then where it is now")
+        raise UsageError(f"{old} and {new} are the same folder", hint="OLD is where it was, NEW where it is now")
     code, count = exit_codes.Exit.DONE, 0
     for found in relink(library.store, before, now, lambda folder: project_of(folder, os.environ)):
         if found.error is not None:
-            output.warn(f"session {found.session_id} stays as it is: {found.error}")
+            output.warn(f"session {found.session_id} was not changed: {found.error}")
             code = exit_codes.exit_code_of(found.error)
             continue
         count += 1
@@ -43,5 +43,7 @@ def command(*, library: Library, old: str, new: str, as_json: bool) -> int:
         else:
             output.line(f"{found.session_id}: {found.cwd}")
     if not count and code == exit_codes.Exit.DONE:
-        output.warn(f"no session of {library.store.url} belongs to {before}; segue list --project {old} shows some")
+        output.warn(
+            f"no session in {library.store.url} belongs to {before}; to find its sessions: segue list --project {old}"
+        )
     return code

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from segue.cli._change import report, writing
+from segue.cli._edit import editing, print_change
 from segue.console import options
 from segue.errors import UsageError
 
@@ -15,11 +15,13 @@ if TYPE_CHECKING:
 @options.library
 @options.as_json
 def command(*, library: Library, id: str, as_json: bool) -> None:
-    """Take back that a session is completed: it is paused again."""
-    with writing(library, id) as live:
+    """Change a completed session back to paused."""
+    with editing(library, id) as live:
         name = live.id
         if live.status != "completed":
-            raise UsageError(f"session {name} is {live.status}, not completed", hint="there is nothing to take back")
+            raise UsageError(
+                f"session {name} is {live.status}, not completed", hint="only a completed session can be reopened"
+            )
         live.resume(force=True)
-        live.pause()  # nobody is at it, after all
-    report(library, name, f"{name} is paused and can go on", as_json=as_json)
+        live.pause()  # no one is writing to it now
+    print_change(library, name, f"{name} is paused and can be resumed", as_json=as_json)

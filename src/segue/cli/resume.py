@@ -204,7 +204,7 @@ def _chosen(heads: Sequence[Head], words: Sequence[str]) -> str | None:
     if not output.stdin_is_tty():
         what = f"{len(heads)} sessions match {' '.join(words)!r}" if words else f"there are {len(heads)} sessions"
         raise NotFoundError(what, hint="say one of these ids, or --last")
-    while answer := output.question("Which one? (a number; Enter for none) "):
+    while answer := output.prompt("Which one? (a number; Enter for none) "):
         if answer.isdecimal() and 1 <= int(answer) <= len(lines):
             return heads[int(answer) - 1].id
     return None

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from segue.cli._finding import filters, find_sources, open_index, plain_entry, wanted
+from segue.cli._sources import entry_json, filter_options, find_sources, open_index, parse_filters
 from segue.console import options, output
 
 if TYPE_CHECKING:
@@ -21,61 +21,62 @@ if TYPE_CHECKING:
     "segue search 'auth*' --branch other-idea --json",
     "segue search login --pick",
 )
-@click.argument("words", metavar="WORDS...", nargs=-1, required=True, type=options.text)
-@filters
-@click.option("--branch", metavar="NAME", type=options.text, help="Said on this branch.")
+@click.argument("words", metavar="TEXT...", nargs=-1, required=True, type=options.text)
+@filter_options
+@click.option("--branch", metavar="NAME", type=options.text, help="Only text on this branch.")
 @click.option(
-    "--limit", metavar="N", type=click.IntRange(min=1), default=20, show_default=True, help="Not more than so many."
+    "--limit", metavar="N", type=click.IntRange(min=1), default=20, show_default=True, help="Show at most N sessions."
 )
-@click.option("--pick", is_flag=True, help="Choose one to go on with.")
+@click.option("--pick", is_flag=True, help="Choose a session to resume.")
 @options.library
 @options.as_json
 def command(
     *, library: Library, words: tuple[str, ...], limit: int, pick: bool, as_json: bool, **given: str | None
 ) -> int | None:
-    """Find sessions by what was said in them: titles, summaries, turns, decisions and learnings.
+    """Search the text of sessions; the best match comes first.
 
-    All of the words must stand in one place. "In quotes" they must stand so, and word* finds all that begins so. The
-    best match comes first. On a terminal the words are marked; elsewhere a line a session, with tabs between id, what
-    was found, branch, number of places, title, last activity, store and text.
+    Titles, summaries, turns, decisions and learnings are searched. All words must occur in the same turn, title or
+    note. Quote a phrase to match it exactly; word* matches a prefix. On a terminal the matches are highlighted;
+    elsewhere each session is one line, with tabs between id, kind of match, branch, number of matches, title, last
+    activity, store and text.
     """
-    places = find_sources(library)
-    chosen, text = wanted(places, given), " ".join(words)
+    sources = find_sources(library)
+    filters, text = parse_filters(sources, given), " ".join(words)
     if pick:
-        from segue.cli._picking import pick as open_picker
+        from segue.cli.picker import pick as open_picker
 
-        return open_picker(places, chosen, text)
-    with open_index(places, words=True) as catalog:
-        hits = catalog.search(text, chosen, limit=limit)
+        return open_picker(sources, filters, text)
+    with open_index(sources, with_text=True) as index:
+        hits = index.search(text, filters, limit=limit)
     if as_json:
         output.data([_plain(hit) for hit in hits])
     elif hits:
-        output.lines(_lines(hits, with_places=len(places.sources) > 1))
+        output.lines(_lines(hits, with_sources=len(sources.sources) > 1))
     else:
-        output.warn(f"nothing matches {text!r}; fewer words find more, and word* all that begins so")
+        output.warn(f"no match for {text!r}; try fewer words, or word* for a prefix")
     return None
 
 
-def _lines(hits: list[SearchHit], *, with_places: bool) -> Iterator[Line]:
-    from segue.cli._view import place_of
-    from segue.console.durations import moment_words
+def _lines(hits: list[SearchHit], *, with_sources: bool) -> Iterator[Line]:
+    from segue.cli._rendering import format_source
+    from segue.console.durations import time_formatter
     from segue.formats.terminal import one_line
 
-    when = moment_words()
+    when = time_formatter()
     if not output.stdout_is_tty():
         for hit in hits:
             entry = hit.entry
-            place = "".join(text for text, _ in hit.snippet)
+            snippet = "".join(text for text, _ in hit.snippet)
             fields = (
                 *(entry.id, hit.role or hit.kind, hit.branch, str(hit.matches), entry.title),
-                *(when(entry.updated_at), entry.source, place),
+                *(when(entry.updated_at), entry.source, snippet),
             )
             yield ("\t".join(map(one_line, fields)),)
         return
     for at, hit in enumerate(hits):
         entry = hit.entry
-        more = f"{hit.matches} places" if hit.matches > 1 else ""
-        facts = [when(entry.updated_at), entry.agent, more, place_of(entry) if with_places else ""]
+        more = f"{hit.matches} matches" if hit.matches > 1 else ""
+        facts = [when(entry.updated_at), entry.agent, more, format_source(entry) if with_sources else ""]
         if at:
             yield ()
         yield (("bold", one_line(entry.id)), f"  {one_line(entry.title)}")
@@ -83,26 +84,26 @@ def _lines(hits: list[SearchHit], *, with_places: bool) -> Iterator[Line]:
         where = hit.role or hit.kind
         if hit.branch and hit.branch != entry.branch:
             where += f" on {hit.branch}"
-        marked = (("yellow", flat(text)) if is_found else flat(text) for text, is_found in hit.snippet)
+        marked = (("yellow", _flatten(text)) if is_match else _flatten(text) for text, is_match in hit.snippet)
         yield (("dim", f"  {one_line(where)}: "), *marked)
 
 
-def flat(text: str) -> str:
-    """A piece of a text on one line."""
+def _flatten(text: str) -> str:
+    """Text on one line."""
     from segue.formats.terminal import one_line
 
     return one_line(text.replace("\n", " ").replace("\t", " "))
 
 
 def _plain(hit: SearchHit) -> dict[str, object]:
-    return plain_entry(hit.entry) | {
+    return entry_json(hit.entry) | {
         "found": {
             "kind": hit.kind,
             "role": hit.role,
             "branch": hit.branch,
             "seq": hit.seq,
             "text": "".join(text for text, _ in hit.snippet),
-            "marked": [text for text, is_found in hit.snippet if is_found],
+            "marked": [text for text, is_match in hit.snippet if is_match],
         },
         "matches": hit.matches,
     }

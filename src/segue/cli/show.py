@@ -27,33 +27,33 @@ if TYPE_CHECKING:
 )
 @options.session
 @options.branch
-@click.option("--last", metavar="N", type=click.IntRange(min=0), help="Only the last turns, however long it is.")
-@click.option("--markdown", is_flag=True, help="As Markdown.")
+@click.option("--last", metavar="N", type=click.IntRange(min=0), help="Show only the last N turns.")
+@click.option("--markdown", is_flag=True, help="Print Markdown.")
 @options.library
 @options.as_json
 def command(
     *, library: Library, id: str, branch: str | None, last: int | None, markdown: bool, as_json: bool
 ) -> int | None:
-    """Read a session: who said what, and when.
+    """Show the turns of a session.
 
-    ID is one of the store, or else one that an AI tool keeps, as segue list shows it. Of a damaged session all that can
-    be read is shown.
+    ID is a session of the store or of an AI tool, as shown by segue list. Of a damaged session everything readable is
+    shown.
     """
     if markdown and as_json:
-        raise UsageError("--markdown and --json exclude each other", hint="leave one of them out")
+        raise UsageError("--markdown and --json cannot be used together", hint="omit one of them")
     found = readable(library, id)
     library, name = found.library, found.id
     tell_damages(found.damages)
     try:
         if last is not None:
-            kept = library.tail(name, last, branch=branch)
-            _show_some(library.overview(name), kept, branch, markdown=markdown, as_json=as_json)
+            turns = library.tail(name, last, branch=branch)
+            _show_last(library.overview(name), turns, branch, markdown=markdown, as_json=as_json)
             return None
         session = library.stream(name)
     except DamagedError:
         return _show_damaged(library.verify(name), name, branch, last, markdown=markdown, as_json=as_json)
-    turns = session.path(branch or session.overview.branch)
-    _show_all(session.overview, session.unknown, turns, branch, markdown=markdown, as_json=as_json)
+    path = session.path(branch or session.overview.branch)
+    _show_all(session.overview, session.unknown, path, branch, markdown=markdown, as_json=as_json)
     return None
 
 
@@ -66,24 +66,24 @@ def _show_all(
     markdown: bool,
     as_json: bool,
 ) -> None:
-    """Turn by turn: it may be larger than memory."""
-    from segue.cli._view import head_lines, turn_lines
+    """Print turn by turn, since the session may be larger than memory."""
+    from segue.cli._rendering import render_head, render_turns
     from segue.formats.transcript import iter_json, iter_markdown
 
     shown = branch or about.branch
     if as_json:
-        output.pieces(iter_json(about, unknown, {"turns": turns}))
+        output.write_chunks(iter_json(about, unknown, {"turns": turns}))
     elif markdown:
-        output.pieces(iter_markdown(about, turns, shown))
+        output.write_chunks(iter_markdown(about, turns, shown))
     else:
         count = about.get_branch(shown).turn_count
-        output.page(chain(head_lines(about, shown, count), turn_lines(turns, first=1)))
+        output.page(chain(render_head(about, shown, count), render_turns(turns, first=1)))
 
 
 def _show_damaged(
     examination: Examination, name: str, branch: str | None, last: int | None, *, markdown: bool, as_json: bool
 ) -> int:
-    """All that can be read of it, and then what cannot."""
+    """Print everything readable, then each damage."""
     from segue.model import overview_of
 
     session = examination.session
@@ -93,13 +93,13 @@ def _show_damaged(
     if last is None:
         _show_all(overview_of(session), session.unknown, turns, branch, markdown=markdown, as_json=as_json)
     else:
-        _show_some(session, session.tail(last, branch=branch), branch, markdown=markdown, as_json=as_json)
-    return _report(name, examination.damages)
+        _show_last(session, session.tail(last, branch=branch), branch, markdown=markdown, as_json=as_json)
+    return _print_damages(name, examination.damages)
 
 
-def _show_some(about: Overview, turns: tuple[Turn, ...], branch: str | None, *, markdown: bool, as_json: bool) -> None:
-    """The last turns, numbered as in the whole."""
-    from segue.cli._view import head_lines, turn_lines
+def _show_last(about: Overview, turns: tuple[Turn, ...], branch: str | None, *, markdown: bool, as_json: bool) -> None:
+    """Print the last turns with their numbers in the whole session."""
+    from segue.cli._rendering import render_head, render_turns
     from segue.formats.transcript import markdown_turns, to_json_object
     from segue.model import head_of
 
@@ -111,13 +111,13 @@ def _show_some(about: Overview, turns: tuple[Turn, ...], branch: str | None, *, 
     elif markdown:
         output.text(markdown_turns(about, turns, shown, first=first))
     else:
-        output.page([*head_lines(about, shown, count), *turn_lines(turns, first=first)])
+        output.page([*render_head(about, shown, count), *render_turns(turns, first=first)])
 
 
-def _report(id: str, damages: tuple[Damage, ...]) -> int:
+def _print_damages(id: str, damages: tuple[Damage, ...]) -> int:
     for damage in damages:
         output.warn(f"{damage}")
     if damages:
-        output.warn(f"session {id} is damaged, and what is shown may have gaps; segue recover {id} salvages it")
+        output.warn(f"session {id} is damaged and may be shown with gaps; to repair it: segue recover {id}")
         return Exit.DAMAGED
     return Exit.DONE

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from segue.cli._change import report, writing
+from segue.cli._edit import editing, print_change
 from segue.console import options
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 @options.library
 @options.as_json
 def command(*, library: Library, id: str, branch: str, as_json: bool) -> None:
-    """Go on in another branch."""
-    with writing(library, id) as live:
+    """Make another branch the active one."""
+    with editing(library, id) as live:
         name = live.id
         live.switch(branch)
-    report(library, name, f"{name} goes on in {branch}", as_json=as_json)
+    print_change(library, name, f"{branch} is now the active branch of {name}", as_json=as_json)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from segue.cli._change import writing
+from segue.cli._edit import editing
 from segue.console import options, output
 from segue.errors import UsageError
 
@@ -24,18 +24,23 @@ if TYPE_CHECKING:
     "tags", metavar="[TAG | +TAG | -TAG]...", nargs=-1, type=options.text, shell_complete=options.complete_tags
 )
 @click.option(
-    "--remove", metavar="TAG", multiple=True, type=options.text, shell_complete=options.complete_tags, help="As -TAG."
+    "--remove",
+    metavar="TAG",
+    multiple=True,
+    type=options.text,
+    shell_complete=options.complete_tags,
+    help="Remove TAG, as -TAG does.",
 )
 @options.library
 @options.as_json
 def command(*, library: Library, id: str, tags: tuple[str, ...], remove: tuple[str, ...], as_json: bool) -> None:
-    """Add tags to a session and remove them; print those it has then."""
+    """Add or remove tags of a session, and print its tags."""
     if wrong := [tag for tag in tags if tag.startswith("--") or tag in {"", "+", "-"}]:
-        raise UsageError(f"{wrong[0]!r} is neither an option nor a tag", hint="segue tag --help shows how")
+        raise UsageError(f"{wrong[0]!r} is neither an option nor a tag", hint="see segue tag --help")
     added = [tag.removeprefix("+") for tag in tags if not tag.startswith("-")]
     removed = [*remove, *(tag.removeprefix("-") for tag in tags if tag.startswith("-"))]
     if added or removed:
-        with writing(library, id) as live:
+        with editing(library, id) as live:
             name = live.id
             live.tag(*added, remove=removed)
             found = live.overview.tags

@@ -18,18 +18,19 @@ if TYPE_CHECKING:
 )
 @options.session
 @click.option(
-    "-n", "count", metavar="N", type=click.IntRange(min=0), default=10, show_default=True, help="How many turns."
+    "-n", "count", metavar="N", type=click.IntRange(min=0), default=10, show_default=True, help="Show the last N turns."
 )
-@click.option("-f", "--follow", is_flag=True, help="Go on with what other processes record, until Ctrl-C.")
+@click.option("-f", "--follow", is_flag=True, help="Keep showing new turns until Ctrl-C.")
 @options.library
 @options.as_json
 def command(*, library: Library, id: str, count: int, follow: bool, as_json: bool) -> None:
-    """Show the last turns, and with -f those to come.
+    """Show the last turns of a session, and with -f new ones.
 
-    They are those of the active branch. With --json a line each; with -f then every event, whatever its type.
+    The turns are those of the active branch. With --json each is one line; with -f and --json every event is shown,
+    of any type.
     """
     name = library.resolve(id)
-    turns = library.tail(name, max(count, 1))  # the last one says where to go on
+    turns = library.tail(name, max(count, 1))  # the last one tells where to continue
     after = turns[-1].seq if turns else 0
     for turn in turns[len(turns) - min(count, len(turns)) :]:
         _show(turn, as_json=as_json)
@@ -46,6 +47,6 @@ def _show(event: Event, *, as_json: bool) -> None:
 
         output.data_line(to_json_object(event))
     elif isinstance(event, Turn):
-        from segue.cli._view import turn_lines
+        from segue.cli._rendering import render_turns
 
-        output.lines(turn_lines([event], first=None, branch=MAIN))
+        output.lines(render_turns([event], first=None, branch=MAIN))

@@ -1,4 +1,4 @@
-"""What was deleted and can be put back; and what `delete` and `clean` show of it."""
+"""The trash: deleted sessions that can be restored; and what `delete` and `clean` print about them."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from segue.model import Head
     from segue.store import Trashed
 
-KEPT_DAYS = 30
-"""What has been in the trash for so long is deleted for good by the next `segue clean`."""
+TRASH_DAYS = 30
+"""Days after which `segue clean` deletes a session in the trash for good."""
 _SHOWN = 20
 _LONGEST_TITLE = 50
 _KILO = 1024
@@ -32,8 +32,8 @@ _KILO = 1024
 @options.library
 @options.as_json
 def list_(*, library: Library, as_json: bool) -> None:
-    """Show what is in the trash, the last deleted first."""
-    from segue.console.durations import moment_words
+    """List the sessions in the trash, last deleted first."""
+    from segue.console.durations import time_formatter
     from segue.formats.transcript import iso, to_json_object
 
     entries = library.trashed()
@@ -53,7 +53,7 @@ def list_(*, library: Library, as_json: bool) -> None:
     if not entries:
         output.warn(f"the trash of {library.store.url} is empty")
         return
-    when = moment_words()
+    when = time_formatter()
     rows = [
         [
             entry.head.id,
@@ -66,7 +66,7 @@ def list_(*, library: Library, as_json: bool) -> None:
         for entry in entries
     ]
     output.table(("ID", "TITLE", "TURNS", "ACTIVE", "DELETED", "SIZE"), rows, stretch=1)
-    output.note(f"{count(entries)}, {size(entries)}; segue trash restore ID brings one back")
+    output.note(f"{count(entries)}, {size(entries)}; to restore one: segue trash restore ID")
 
 
 @options.verb("segue trash restore qa-2026", name="restore")
@@ -74,9 +74,10 @@ def list_(*, library: Library, as_json: bool) -> None:
 @options.library
 @options.as_json
 def restore(*, library: Library, ids: tuple[str, ...], as_json: bool) -> None:
-    """Put sessions back as they were.
+    """Restore sessions from the trash.
 
-    Of several that had one ID the last deleted is put back; segue trash list --json shows the keys of the others.
+    If several had the same ID, the last deleted one is restored; the keys that segue trash list --json prints restore
+    the others.
     """
     restored = []
     try:
@@ -90,12 +91,12 @@ def restore(*, library: Library, ids: tuple[str, ...], as_json: bool) -> None:
 
 
 @options.verb("segue trash empty", "segue trash empty --older-than 1w --yes", name="empty")
-@click.option("--older-than", metavar="AGE", default="", help="Deleted this long ago: 12h, 30d, 2w, 6mo, 1y.")
+@click.option("--older-than", metavar="AGE", default="", help="Minimum age since the deletion: 12h, 30d, 2w, 6mo, 1y.")
 @options.yes
 @options.library
 @options.as_json
 def empty(*, library: Library, older_than: str, yes: bool, as_json: bool) -> int | None:
-    """Delete what is in the trash for good, after asking."""
+    """Delete the sessions in the trash for good."""
     entries = _older_than(library, parse_age(older_than)) if older_than else library.trashed()
     if entries:
         if not yes and output.stdin_is_tty():
@@ -112,11 +113,11 @@ def empty(*, library: Library, older_than: str, yes: bool, as_json: bool) -> int
     return None
 
 
-command = Group("trash", [list_, restore, empty], help="Show, restore and empty what was deleted.")
+command = Group("trash", [list_, restore, empty], help="List, restore and permanently delete trashed sessions.")
 
 
 def expired(library: Library) -> tuple[Trashed, ...]:
-    return _older_than(library, timedelta(days=KEPT_DAYS))
+    return _older_than(library, timedelta(days=TRASH_DAYS))
 
 
 def _older_than(library: Library, age: timedelta) -> tuple[Trashed, ...]:
@@ -125,13 +126,13 @@ def _older_than(library: Library, age: timedelta) -> tuple[Trashed, ...]:
 
 
 def erase(library: Library, entries: Sequence[Trashed]) -> None:
-    """One that cannot be deleted costs only itself; the last error is raised when all others are gone."""
+    """Delete all entries for good; an error stops none of the others and is raised at the end."""
     failure: SegueError | None = None
     for entry in entries:
         try:
             library.erase(entry)
         except NotFoundError:
-            continue  # somebody else restored or erased it
+            continue  # another process has restored or erased it
         except SegueError as error:
             failure = error
     if failure is not None:
@@ -139,7 +140,7 @@ def erase(library: Library, entries: Sequence[Trashed]) -> None:
 
 
 def show(title: str, heads: Sequence[Head]) -> None:
-    """Sessions that a question is about, beside the output."""
+    """List the sessions that the next question is about on stderr."""
     if not heads:
         return
     lines = [title, *(f"  {line_of(head)}" for head in heads[:_SHOWN])]
@@ -153,7 +154,7 @@ def count(things: Sequence[object]) -> str:
 
 
 def size(entries: Sequence[Trashed]) -> str:
-    """Of all of them, for a person."""
+    """Their total size, e.g. 1.2 MB."""
     found = float(sum(entry.size_bytes for entry in entries))
     for unit in ("B", "KB", "MB", "GB"):
         if found < _KILO or unit == "GB":
@@ -163,7 +164,7 @@ def size(entries: Sequence[Trashed]) -> str:
 
 
 def line_of(head: Head) -> str:
-    """A session on one line, for whoever decides what becomes of it."""
+    """A session on one line, for a decision about it."""
     title = one_line(head.title)
     title = title if len(title) <= _LONGEST_TITLE else f"{title[: _LONGEST_TITLE - 1]}…"
     turns = f"{head.turn_count} turn{'' if head.turn_count == 1 else 's'}"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @options.library
 @options.as_json
 def command(*, library: Library, id: str | None, as_json: bool) -> int:
-    """Read every byte of one session or all, and show every damage."""
+    """Check one session or all of them for damage."""
     names = sorted(library.store.ids()) if id is None else [library.resolve(id)]
     found: list[tuple[str, Examination]] = []
     for number, name in enumerate(names, start=1):
@@ -41,18 +41,18 @@ def command(*, library: Library, id: str | None, as_json: bool) -> int:
                 output.line(f"{name}: {damage}")
             if examination.torn_bytes:
                 size = examination.torn_bytes
-                output.line(f"{name}: {size} bytes of an append that never completed (no damage)")
-        _sum_up(len(found), damaged)
+                output.line(f"{name}: {size} bytes of an incomplete append (not damage)")
+        _print_summary(len(found), damaged)
     return Exit.DAMAGED if damaged else Exit.DONE
 
 
-def _sum_up(count: int, damaged: list[str]) -> None:
+def _print_summary(count: int, damaged: list[str]) -> None:
     if damaged:
         one = len(damaged) == 1
         output.line(
             ("red", f"{len(damaged)} of {count} session{'' if count == 1 else 's'} {'is' if one else 'are'} damaged")
         )
-        output.note(f"segue recover {damaged[0]} salvages what can be read")
+        output.note(f"to repair it: segue recover {damaged[0]}")
     else:
         output.line(("green", f"{count} session{' is' if count == 1 else 's are'} sound"))
 

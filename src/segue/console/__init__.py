@@ -1,1 +1,1 @@
-"""What every command shares, whichever tool it speaks for: the streams, tables and times, and how a command ends."""
+"""What all commands share, `segue` and the dialects: entry point, options, output, tables, times and exit codes."""

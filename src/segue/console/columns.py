@@ -1,4 +1,4 @@
-"""Columns on a terminal: as wide as what is in them, one of them as wide as there is room."""
+"""Table layout for a terminal: each column fits its content, and one column stretches to the width of the terminal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _GAP = "  "
 _READABLE = 16
-"""A stretching column this wide says something; before it gets narrower, optional columns go."""
+"""The least useful width of the stretching column: optional columns are dropped before it gets narrower."""
 
 
 def fit(

@@ -1,4 +1,4 @@
-"""Times as people say and read them."""
+"""Ages and times as users type and read them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _AGES = {
     ("h", "hour", "hours"): _HOUR,
     ("d", "day", "days"): _DAY,
     ("w", "week", "weeks"): 7 * _DAY,
-    ("mo", "month", "months"): 31 * _DAY,  # the longest that there is: nothing is ever older than it is called
+    ("mo", "month", "months"): 31 * _DAY,  # the longest month, so that nothing younger than asked for is removed
     ("y", "year", "years"): 366 * _DAY,
 }
 _SHORT = {("s", "second", "seconds"): timedelta(seconds=1), ("m", "min", "minute", "minutes"): timedelta(minutes=1)}
@@ -29,31 +29,29 @@ _STEPS = ((60, "s", 1), (3600, "m", 60), (86400, "h", 3600), (14 * 86400, "d", 8
 
 
 def parse_age(text: str) -> timedelta:
-    """How old something must be to go: 12h, 30d, 2w, 6mo or 1y. Nothing below an hour, and m is no unit."""
-    said, hint = text.strip(), "say it as in 12h, 30d, 2w, 6mo or 1y"
-    if (found := _SPAN.fullmatch(said)) is not None and found[2] == "m":
+    """Parse a minimum age: 12h, 30d, 2w, 6mo or 1y. Less than an hour is refused, and so is m, which is ambiguous."""
+    given, hint = text.strip(), "use 12h, 30d, 2w, 6mo or 1y"
+    if (found := _SPAN.fullmatch(given)) is not None and found[2] == "m":
         raise UsageError(
-            f"{said!r:.60} could be minutes or months; nothing was done",
-            hint=f"say {found[1]}mo for months; nothing below an hour is cleaned",
+            f"{given!r:.60} could mean minutes or months; nothing was done",
+            hint=f"use {found[1]}mo for months; the minimum is one hour",
         )
-    age = _parse_span(said)
+    age = _parse_span(given)
     if age is None:
-        raise UsageError(f"{text!r:.60} is not a length of time", hint=hint)
+        raise UsageError(f"{text!r:.60} is not an age", hint=hint)
     if age < _HOUR:
-        raise UsageError(f"{said!r:.60} is less than an hour; nothing was done", hint=hint)
+        raise UsageError(f"{given!r:.60} is less than an hour; nothing was done", hint=hint)
     return age
 
 
 def parse_since(text: str, now: datetime) -> datetime:
-    """A moment: so long ago (also in minutes), or a date or time, which is local unless it says its zone."""
+    """Parse a time: an age such as 7d or 20m, or an ISO date or time, which is local unless it has a zone."""
     try:
         if (span := _parse_span(text.strip())) is not None:
             return now - span
         return datetime.fromisoformat(text.strip()).astimezone(UTC)
     except (ValueError, OverflowError, OSError):
-        raise UsageError(
-            f"{text!r:.60} is not a time", hint="say it as in 7d, 2026-11-01 or 2026-11-01T09:30:00Z"
-        ) from None
+        raise UsageError(f"{text!r:.60} is not a time", hint="use 7d, 2026-11-01 or 2026-11-01T09:30:00Z") from None
 
 
 def _parse_span(text: str) -> timedelta | None:
@@ -65,7 +63,7 @@ def _parse_span(text: str) -> timedelta | None:
 
 
 def ago(moment: datetime, now: datetime) -> str:
-    """How long ago, short; the day itself once it is two weeks back."""
+    """A short age, or the date if it is two weeks ago or more."""
     seconds = int((now - moment).total_seconds())
     if seconds < 0:
         return f"{local(moment):%Y-%m-%d %H:%M}"
@@ -75,8 +73,8 @@ def ago(moment: datetime, now: datetime) -> str:
     return f"{local(moment):%Y-%m-%d}"
 
 
-def moment_words() -> Callable[[datetime], str]:
-    """How times are shown: relative to now at a terminal, exact everywhere else."""
+def time_formatter() -> Callable[[datetime], str]:
+    """The function that formats times: relative to now on a terminal, exact elsewhere."""
     if not output.stdout_is_tty():
         return iso
     now = datetime.now(UTC)

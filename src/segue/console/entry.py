@@ -1,4 +1,4 @@
-"""The door of every command: what happens between the shell and the first verb, and after the last."""
+"""The entry point of all commands: prepare the process, run the command, flush the streams, exit."""
 
 from __future__ import annotations
 
@@ -16,34 +16,32 @@ if TYPE_CHECKING:
 
 
 def enter(name: str, run: Callable[[list[str]], int]) -> NoReturn:
-    """Do what the shell asks, and end the process. `run` imports the rest of the command when it is called."""
-    os.environ["PATH"] = absolute_path(os.environ.get("PATH", ""))
+    """Run a command and end the process. `run` imports the rest of the command when it is called."""
+    os.environ["PATH"] = absolute_search_path(os.environ.get("PATH", ""))
     try:
-        code = _answer(name, run, sys.argv[1:])
-    except KeyboardInterrupt:  # so early that nothing was there yet to take it
+        code = _run(name, run, sys.argv[1:])
+    except KeyboardInterrupt:  # before the command could install its own handler
         code = 130
     try:
         for stream in (sys.stdout, sys.stderr):
             if stream is not None:
                 stream.flush()
     except (OSError, ValueError):
-        # The failure was reported where it happened. Python would try a last time on its way out, and complain.
+        # The failure was reported where it happened; Python would flush again at exit and print another error.
         os._exit(code)
     sys.exit(code)
 
 
-def absolute_path(path: str) -> str:
-    """A PATH without the folder one is in: a project that somebody cloned brings no program that we, or what we start,
-    would find there.
-    """
+def absolute_search_path(path: str) -> str:
+    """PATH without relative folders, so that neither we nor our children run a program of a cloned project."""
     return os.pathsep.join(folder for folder in path.split(os.pathsep) if folder.startswith(os.sep))
 
 
-def perform(app: click.Command, name: str, words: Sequence[str], *, hints: ErrorHints) -> int:
-    """Let a command answer, and give the code to end with; no exception escapes."""
+def perform(app: click.Command, name: str, args: Sequence[str], *, hints: ErrorHints) -> int:
+    """Run a command and return its exit code; no exception escapes."""
     from segue.console import exit_codes, output
 
-    given = list(words)
+    given = list(args)
     as_json = "--json" in (given[: given.index("--")] if "--" in given else given)
     try:
         output.prepare(name)
@@ -54,8 +52,8 @@ def perform(app: click.Command, name: str, words: Sequence[str], *, hints: Error
         return exit_codes.report(error, as_json=as_json, hints=hints)
 
 
-def _answer(name: str, run: Callable[[list[str]], int], args: list[str]) -> int:
-    if args in (["--version"], ["-V"]) and sys.stdout is not None:  # asked by scripts, often: nothing else is imported
+def _run(name: str, run: Callable[[list[str]], int], args: list[str]) -> int:
+    if args in (["--version"], ["-V"]) and sys.stdout is not None:  # scripts ask often, so nothing else is imported
         from segue._version import __version__
 
         with suppress(OSError):

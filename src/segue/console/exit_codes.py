@@ -1,4 +1,4 @@
-"""How a command ends: the one place where errors become exit codes and messages."""
+"""Exit codes, and the one place where an error becomes an exit code and a message."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from segue.errors import (
 
 
 class Exit(IntEnum):
-    """The exit codes, the same for every command."""
+    """The exit codes of all commands."""
 
     DONE = 0
     DECLINED = 1
@@ -42,16 +42,16 @@ class Exit(IntEnum):
 MEANINGS = {
     Exit.DONE: "done",
     Exit.DECLINED: "declined, denied by the scope, or a scripted line failed",
-    Exit.USAGE: "usage error: fix the call",
-    Exit.NOT_FOUND: "there is no such session or agent, or several match",
-    Exit.CONFLICT: "in use or taken: try again, or choose another name",
+    Exit.USAGE: "usage error: correct the command line",
+    Exit.NOT_FOUND: "no such session or agent, or several match",
+    Exit.CONFLICT: "in use or already exists: try again, or choose another name",
     Exit.DAMAGED: "a session is damaged: see segue verify and segue recover",
     Exit.STORAGE: "storage error (disk, permissions, output)",
-    Exit.MISSING_EXTRA: "an optional package is not installed",
-    Exit.NO_ANSWER: "the agent gave no answer: try again, or use another agent",
+    Exit.MISSING_EXTRA: "an optional dependency is not installed",
+    Exit.NO_ANSWER: "the agent did not answer: try again, or use another agent",
     Exit.UNEXPECTED: "a bug in Segue",
-    Exit.INTERRUPTED: "Ctrl-C",
-    Exit.BROKEN_PIPE: "the reader of the output has closed it",
+    Exit.INTERRUPTED: "interrupted (Ctrl-C)",
+    Exit.BROKEN_PIPE: "the reader of the output closed the pipe",
 }
 
 _FAMILIES: tuple[tuple[type[SegueError], Exit], ...] = (

@@ -1,4 +1,4 @@
-"""A verb with verbs of its own."""
+"""A command with subcommands, such as `segue trash`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Group(click.Group):
-    """Under its own verbs, it shows their examples."""
+    """Lists its subcommands in the given order, followed by one example of each."""
 
     def __init__(self, name: str, verbs: Sequence[click.Command], *, help: str) -> None:
         super().__init__(
@@ -30,7 +30,7 @@ class Group(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in self.commands and not args[0].startswith("-"):
             raise UsageError(
-                f"there is no command {ctx.command_path} {args[0]!r:.60}", hint=f"there are {', '.join(self.commands)}"
+                f"unknown command {ctx.command_path} {args[0]!r:.60}", hint=f"use one of {', '.join(self.commands)}"
             )
         return super().resolve_command(ctx, args)
 

@@ -1,4 +1,4 @@
-"""What the verbs share: their help, their options, and how ids, branches and tags complete in a shell."""
+"""What the verbs share: the form of their help, common options, and shell completion of ids, branches and tags."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., object])
 
 
-class VerbCommand(click.Command):
-    """A command with examples under its options."""
+class CommandWithExamples(click.Command):
+    """A command whose help ends with examples."""
 
     examples: Sequence[str] = ()
 
@@ -29,15 +29,15 @@ class VerbCommand(click.Command):
 
 def verb(
     *examples: str, takes_dashes: bool = False, name: str | None = None
-) -> Callable[[Callable[..., int | None]], VerbCommand]:
-    """Make a function a verb; `takes_dashes` leaves words such as -x to it."""
+) -> Callable[[Callable[..., int | None]], CommandWithExamples]:
+    """Turn a function into a verb. With `takes_dashes` an unknown option such as -x is passed to it as an argument."""
     settings: dict[str, object] = {"help_option_names": ["--help"] if takes_dashes else ["-h", "--help"]}
     if takes_dashes:
         settings["ignore_unknown_options"] = True
 
-    def make(function: Callable[..., int | None]) -> VerbCommand:
+    def make(function: Callable[..., int | None]) -> CommandWithExamples:
         module = function.__module__.rpartition(".")[2]
-        command = click.command(name or module, cls=VerbCommand, context_settings=settings)(function)
+        command = click.command(name or module, cls=CommandWithExamples, context_settings=settings)(function)
         command.examples = examples
         return command
 
@@ -45,7 +45,7 @@ def verb(
 
 
 def text(value: str) -> str:
-    """Text from the command line, which the system hands over as bytes."""
+    """The click type of text arguments: valid UTF-8."""
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -54,14 +54,14 @@ def text(value: str) -> str:
 
 
 def library(function: F) -> F:
-    """`--store`, handed over as the library that it names."""
+    """`--store`, passed to the verb as an open library."""
     return click.option(
         "--store",
         "library",
         metavar="URL",
         envvar="SEGUE_STORE",
         callback=_open,
-        help="Where the sessions are, as in journal:/path; SEGUE_STORE says it for all calls.",
+        help="Store URL, e.g. journal:/path. [env: SEGUE_STORE]",
     )(function)
 
 
@@ -74,11 +74,11 @@ def session(function: F) -> F:
 
 
 def yes(function: F) -> F:
-    return click.option("-y", "--yes", is_flag=True, help="Do not ask.")(function)
+    return click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")(function)
 
 
 def yes_to_tools(function: F) -> F:
-    about = "Let tools do what the scope allows without a question; it is not widened."
+    about = "Run tools that the scope allows without asking; the scope is not widened."
     return click.option("-y", "--yes", is_flag=True, help=about)(function)
 
 
@@ -88,7 +88,7 @@ def branch(function: F) -> F:
         metavar="NAME",
         type=text,
         shell_complete=complete_branches,
-        help="Another branch than the active one.",
+        help="Branch to use instead of the active one.",
     )(function)
 
 
@@ -98,16 +98,18 @@ def agent(function: F) -> F:
         metavar="NAME",
         default="",
         type=text,
-        shell_complete=complete_answerers,
-        help="Who answers: a preset, offline, openai/MODEL, claude, 'command:…'.",
+        shell_complete=complete_available_agents,
+        help="Agent: a preset, offline, openai/MODEL, claude, 'command:…'.",
     )(function)
 
 
 def model(function: F) -> F:
-    return click.option("--model", metavar="NAME", default="", type=text, help="Another model than theirs.")(function)
+    return click.option(
+        "--model", metavar="NAME", default="", type=text, help="Model to use instead of the agent's default."
+    )(function)
 
 
-def complete_answerers(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001 - click's signature
+def complete_available_agents(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001 - click's signature
     from segue.console.surface import open_agents, open_surface
 
     try:
@@ -122,12 +124,12 @@ def complete_ids(ctx: click.Context, param: click.Parameter, incomplete: str) ->
     try:
         return sorted(name for name in found.store.ids() if name.startswith(incomplete)) if found else []
     except SegueError:
-        return []  # a shell that completes has no place for complaints
+        return []  # completion cannot show errors
 
 
 def complete_branches(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
     found = _library(ctx)
-    # Behind an option that still lacks its value, click has not sorted the arguments yet.
+    # After an option without its value, click has not parsed the arguments yet.
     id = ctx.params.get("id") or next(iter(ctx.args), "")
     try:
         names = found.overview(id).branches if found else {}
@@ -140,17 +142,17 @@ def complete_tags(ctx: click.Context, param: click.Parameter, incomplete: str) -
     return _complete_from_heads(ctx, incomplete, lambda head: head.tags)
 
 
-def complete_agents(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
+def complete_recorded_agents(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
     return _complete_from_heads(ctx, incomplete, lambda head: (head.agent,))
 
 
-def _complete_from_heads(ctx: click.Context, incomplete: str, words: Callable[[Head], Sequence[str]]) -> list[str]:
+def _complete_from_heads(ctx: click.Context, incomplete: str, values: Callable[[Head], Sequence[str]]) -> list[str]:
     found = _library(ctx)
     try:
-        known = {word for head in found.list() for word in words(head)} if found else set()
+        known = {value for head in found.list() for value in values(head)} if found else set()
     except SegueError:
         return []
-    return sorted(word for word in known if word and word.startswith(incomplete))
+    return sorted(value for value in known if value and value.startswith(incomplete))
 
 
 def _library(ctx: click.Context) -> Library | None:

@@ -1,4 +1,4 @@
-"""All that the command writes. Nothing else touches the streams, so that all a terminal gets was made printable."""
+"""All output of the commands. No other module writes to the streams, so that a terminal gets only printable text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from segue.surface import Terminal
 
 Span = str | tuple[str, str]
-"""Text, or a style and text; the style is a word of `_STYLES`."""
+"""Text, or a style and text; the style is a key of `_STYLES`."""
 Line = tuple[Span, ...]
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
@@ -27,16 +27,16 @@ _CLEAR_LINE = "\r\x1b[K"
 
 
 program = "segue"
-"""Who complains: the name in front of every message."""
+"""The name at the beginning of every message."""
 
 
 def prepare(name: str = "segue") -> None:
-    """Make the streams take any text: what their encoding lacks is shown as an escape. Messages begin with `name`."""
+    """Make the streams accept any text, with escapes for what the encoding lacks. Messages begin with `name`."""
     global program  # noqa: PLW0603 - a process is one command
     program = name
     for stream in (sys.stdout, sys.stderr):
         if (reconfigure := getattr(stream, "reconfigure", None)) is not None:
-            # A pipe or a file gets UTF-8 whatever the locale says: JSON has no other encoding.
+            # A pipe or a file gets UTF-8 in any locale: JSON has no other encoding.
             reconfigure(errors="backslashreplace", encoding=None if is_terminal(stream) else "utf-8")
     if (reconfigure := getattr(sys.stdin, "reconfigure", None)) is not None:
         reconfigure(errors="backslashreplace")
@@ -49,7 +49,6 @@ def is_terminal(stream: TextIO | None) -> bool:
 
 
 def stdout_is_tty() -> bool:
-    """Whether somebody reads the output as it comes."""
     return is_terminal(sys.stdout)
 
 
@@ -62,22 +61,22 @@ def lines(content: Iterable[Line]) -> None:
 
 
 def text(content: str) -> None:
-    """Text of many lines, made printable wherever it goes."""
+    """Print text of several lines, made printable."""
     _write(_ended(printable(content)))
 
 
 def write_raw(content: str) -> None:
-    """What a file or a pipe must get to the letter. A terminal gets it made printable all the same."""
-    pieces((content,), exactly=True)
+    """Write text to a file or pipe without any change; a terminal gets it made printable."""
+    write_chunks((content,), raw=True)
 
 
-def pieces(content: Iterable[str], *, exactly: bool = False) -> None:
-    """Text as it comes, made printable; or to the letter, as `exact`."""
-    _write_all(content if exactly and not stdout_is_tty() else map(printable, content))
+def write_chunks(content: Iterable[str], *, raw: bool = False) -> None:
+    """Print text chunk by chunk, made printable; with `raw` as `write_raw` does."""
+    _write_all(content if raw and not stdout_is_tty() else map(printable, content))
 
 
 def data(value: object) -> None:
-    """A JSON document."""
+    """Print a JSON document."""
     from segue.formats.transcript import json_document
 
     _write(json_document(value) + "\n")
@@ -90,77 +89,76 @@ def data_line(value: object) -> None:
 
 
 def note(message: str) -> None:
-    """Something good to know: on a terminal only, beside the output."""
+    """Print a remark to stderr, on a terminal only."""
     if is_terminal(sys.stderr):
-        _write_beside(_render([(("dim", one_line(message)),)], colour=_has_colour(sys.stderr)))
+        _write_to_stderr(_render([(("dim", one_line(message)),)], colour=_has_colour(sys.stderr)))
 
 
 def warn(message: str) -> None:
-    _write_beside(f"{program}: {one_line(message)}\n")
+    _write_to_stderr(f"{program}: {one_line(message)}\n")
 
 
 def error(message: str, hint: str) -> None:
     label: Span = ("red", f"{program}:")
     spans: Line = (label, f" {one_line(message)}", f"; {one_line(hint)}" if hint else "")
-    _write_beside(_render([spans], colour=_has_colour(sys.stderr)))
+    _write_to_stderr(_render([spans], colour=_has_colour(sys.stderr)))
 
 
 def error_data(value: object) -> None:
-    from json import dumps  # an error must get out, whatever else is broken
+    from json import dumps  # an error must be reported even if other imports fail
 
-    _write_beside(dumps(value) + "\n")
+    _write_to_stderr(dumps(value) + "\n")
 
 
 def write_stderr(content: str) -> None:
-    """Many lines beside the output."""
-    _write_beside(_ended(printable(content)))
+    """Write several lines to stderr."""
+    _write_to_stderr(_ended(printable(content)))
 
 
 def progress(message: str) -> None:
-    """What is going on, in place, on a terminal only; an empty message clears it."""
+    """Show progress on one line, on a terminal only; an empty message clears it."""
     if is_terminal(sys.stderr):
-        _write_beside(_CLEAR_LINE + one_line(message))
+        _write_to_stderr(_CLEAR_LINE + one_line(message))
 
 
 def confirm(question: str, *, yes: bool) -> bool:
-    """Ask, where there is somebody to answer; whatever is not a clear yes is a no."""
+    """Ask for confirmation on a terminal. Anything but y or yes means no."""
     if yes:
         return True
     if not is_terminal(sys.stdin):
-        raise UsageError("this needs a yes, and there is no terminal to ask at", hint="say --yes")
-    return question_now(f"{question} [y/N] ").lower() in {"y", "yes"}
+        raise UsageError("confirmation needed, but stdin is not a terminal", hint="use --yes")
+    return prompt_after_flush(f"{question} [y/N] ").lower() in {"y", "yes"}
 
 
 def stdin_is_tty() -> bool:
-    """Whether there is somebody to answer."""
     return is_terminal(sys.stdin)
 
 
-def can_move() -> bool:
-    """Whether the terminal can do more than print line after line."""
+def has_cursor_control() -> bool:
+    """Whether the terminal can move its cursor."""
     return os.environ.get("TERM", "dumb") != "dumb"
 
 
-def question(text: str) -> str:
-    """What a person answers, on one line; empty for an empty line, and where the input ends."""
-    _write_beside(printable(text))
+def prompt(text: str) -> str:
+    """Ask for one line; the answer is empty for an empty line and at the end of the input."""
+    _write_to_stderr(printable(text))
     answer = sys.stdin.readline()
     if not answer.endswith("\n"):
-        _write_beside("\n")
+        _write_to_stderr("\n")
     return answer.strip()
 
 
-def question_now(text: str) -> str:
-    """As `question`, for what matters: words that were typed before it was asked are thrown away."""
+def prompt_after_flush(text: str) -> str:
+    """As `prompt`, for decisions: input typed before the question is discarded."""
     if is_terminal(sys.stdin):
         import termios
 
         termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
-    return question(text)
+    return prompt(text)
 
 
 def conversation(history: Path | None = None) -> Terminal:
-    """Where a conversation is held: at a person's terminal, or line by line in plain text."""
+    """The terminal of a conversation: interactive, or plain text line by line."""
     from segue.chat.terminal import open_terminal
 
     if sys.stdout is None or sys.stderr is None:
@@ -171,7 +169,7 @@ def conversation(history: Path | None = None) -> Terminal:
 
 
 def page(content: Iterable[Line]) -> None:
-    """Lines through the pager on a terminal, plainly elsewhere."""
+    """Print lines through the pager on a terminal, directly elsewhere."""
     if not stdout_is_tty():
         lines(content)
         return
@@ -183,7 +181,7 @@ def page(content: Iterable[Line]) -> None:
 
 
 def table(titles: Sequence[str], rows: Sequence[Sequence[Span]], *, stretch: int, optional: Sequence[int] = ()) -> None:
-    """Columns on a terminal, where `stretch` takes what room there is and `optional` ones go first; tabs elsewhere."""
+    """Print a table: on a terminal `stretch` takes the spare width and `optional` columns go first, elsewhere tabs."""
     if not stdout_is_tty():
         lines(["\t".join(one_line(_text(cell)) for cell in row)] for row in rows)  # type: ignore[misc]  # a list will do
         return
@@ -193,9 +191,9 @@ def table(titles: Sequence[str], rows: Sequence[Sequence[Span]], *, stretch: int
 
 
 def terminal_width() -> int:
-    asked = os.environ.get("COLUMNS", "")
-    if asked.isdecimal() and int(asked) > 0:
-        return int(asked)
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns) > 0:
+        return int(columns)
     try:
         return os.get_terminal_size(sys.stdout.fileno()).columns or _NARROW
     except (OSError, ValueError):
@@ -203,16 +201,16 @@ def terminal_width() -> int:
 
 
 def _show_log() -> None:
-    """Beside the output: where the unexpected came from, also where it cost only one session."""
+    """Log to stderr, also errors that affected only one session."""
     import logging
 
-    class Beside(logging.Handler):
+    class StderrHandler(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
             write_stderr(self.format(record))
 
     log = logging.getLogger("segue")
     log.setLevel(logging.DEBUG)
-    log.handlers[:] = [Beside()]
+    log.handlers[:] = [StderrHandler()]
     log.propagate = False
 
 
@@ -251,13 +249,13 @@ def _write_all(content: Iterable[str]) -> None:
     stream = sys.stdout
     if stream is None or stream.closed:
         raise StorageError("cannot write the output: it is closed", hint="redirect it to a file, or to /dev/null")
-    for piece in content:
-        stream.write(piece)
+    for chunk in content:
+        stream.write(chunk)
     stream.flush()
 
 
-def _write_beside(content: str) -> None:
-    """To stderr. Whoever does not read our complaints cannot be told so."""
+def _write_to_stderr(content: str) -> None:
+    """Write to stderr; a failure to do so cannot be reported."""
     if sys.stderr is not None:
         with suppress(OSError, ValueError):
             sys.stderr.write(content)

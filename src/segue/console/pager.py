@@ -1,4 +1,4 @@
-"""The pager of the person's choice, fed with what was made printable before."""
+"""The pager that the user has set in PAGER, fed with printable text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def shows_colour() -> bool:
 
 
 def send(content: Iterable[str]) -> bool:
-    """Whether a pager took it; none of it is asked for before there is one."""
+    """Send text to the pager; False, with nothing consumed, if there is no pager."""
     command = _command()
     if not command:
         return False
@@ -36,7 +36,7 @@ def send(content: Iterable[str]) -> bool:
         for piece in content:
             process.stdin.write(piece.encode("utf-8", "backslashreplace"))
     except (BrokenPipeError, KeyboardInterrupt):
-        pass  # the reader has seen enough
+        pass  # the user has quit the pager
     finally:
         with suppress(BrokenPipeError):
             process.stdin.close()
@@ -44,7 +44,7 @@ def send(content: Iterable[str]) -> bool:
         try:
             process.wait()
         except KeyboardInterrupt:
-            continue  # it is the pager's to obey
+            continue  # the pager handles Ctrl-C
         return True
 
 

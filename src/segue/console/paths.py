@@ -1,4 +1,4 @@
-"""Where the commands of this machine keep what is not a session."""
+"""The folders in which the commands store everything that is not a session."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from segue.durable.folder import Folder
 
 
 def trust_folder() -> Folder:
-    """Where it is kept what this user set, or agreed to, on this machine."""
+    """The folder that records what this user has set or agreed to on this machine."""
     from platformdirs import user_state_path
 
     return Folder(os.path.realpath(user_state_path("segue") / "trust"))
 
 
 def conversation_folders() -> tuple[Path, ...]:
-    """Where our commands keep what was typed in a conversation, and half answers: `history.jsonl` and `drafts`."""
+    """The folders in which our commands store the input history (`history.jsonl`) and unfinished answers (`drafts`)."""
     from platformdirs import user_state_path
 
     home = Path.home()

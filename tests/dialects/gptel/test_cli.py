@@ -109,7 +109,7 @@ def test_branches_are_made_listed_and_deleted(keeper: Keeper, path: Path) -> Non
 
 def test_a_branch_is_deleted_only_after_a_yes(keeper: Keeper, path: Path) -> None:
     keeper.ok("gptel", "branch", str(path), "other", "--stay")
-    assert "say --yes" in keeper.refuses(2, "gptel", "branch", "api", "other", "--delete")
+    assert "use --yes" in keeper.refuses(2, "gptel", "branch", "api", "other", "--delete")
     terminal = keeper.at_terminal("gptel", "branch", "api", "other", "--delete")
     terminal.wait_for("[y/N]")
     terminal.type("n\n")

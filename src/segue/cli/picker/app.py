@@ -1,4 +1,4 @@
-"""The picker as a program: it opens the one screen, and ends with what was chosen there."""
+"""The picker as a Textual application: it shows one screen and ends with the choice of the user."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from segue.index import IndexEntry
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from segue.cli.picker.picker_model import PickerModel
+    from segue.cli.picker.model import PickerModel
 
 
 class PickedSession(Struct, frozen=True):
@@ -24,29 +24,29 @@ class PickedSession(Struct, frozen=True):
 
 
 class Picker(App[PickedSession | None]):
-    """Gives back a choice, or None. `command_of` is what one types to come back to a session."""
+    """Returns a choice, or None. `command_of` gives the command that resumes a session."""
 
     ENABLE_COMMAND_PALETTE = False
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (90, "-wide")]  # noqa: RUF012 - Textual's own
     VERTICAL_BREAKPOINTS = [(0, "-low"), (18, "-high")]  # noqa: RUF012
     TITLE = "Segue"
 
-    def __init__(self, desk: PickerModel, *, command_of: Callable[[IndexEntry], str], words: str = "") -> None:
+    def __init__(self, model: PickerModel, *, command_of: Callable[[IndexEntry], str], text: str = "") -> None:
         super().__init__()
-        self._desk = desk
+        self._model = model
         self._command_of = command_of
-        self._words = words
+        self._text = text
 
     def get_default_screen(self) -> PickerScreen:
-        return PickerScreen(self._desk, words=self._words)
+        return PickerScreen(self._model, text=self._text)
 
-    def on_finding_chosen(self, event: PickerScreen.Chosen) -> None:
+    def on_picker_screen_session_chosen(self, event: PickerScreen.SessionChosen) -> None:
         self.exit(PickedSession("resume", event.entry))
 
-    def on_finding_begun(self) -> None:
+    def on_picker_screen_chat_requested(self) -> None:
         self.exit(PickedSession("chat"))
 
-    def on_finding_copied(self, event: PickerScreen.Copied) -> None:
+    def on_picker_screen_command_requested(self, event: PickerScreen.CommandRequested) -> None:
         command = self._command_of(event.entry)
         self.copy_to_clipboard(command)
         self.notify(command, title="Copied", markup=False)

@@ -1,4 +1,4 @@
-"""Small questions over the screen: a line to type, or a yes."""
+"""Dialogs: one that asks for a line of text, and one that asks for confirmation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
 
 _CSS = """
-Line, Sure {
+TextDialog, ConfirmDialog {
     align: center middle;
     Vertical { width: 60; max-width: 90%; height: auto; padding: 0 1; border: round $primary; background: $surface; }
     Static { height: auto; }
@@ -26,10 +26,10 @@ Line, Sure {
 
 
 class TextDialog(ModalScreen[str | None]):
-    """What a person types; None if they would rather not."""
+    """Asks for a line of text; None if the user cancels."""
 
     DEFAULT_CSS = _CSS
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "Leave it")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "Cancel")]
 
     def __init__(self, question: str, *, value: str = "") -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class TextDialog(ModalScreen[str | None]):
 
 
 class ConfirmDialog(ModalScreen[bool]):
-    """Whatever is not a clear yes is a no."""
+    """Asks for confirmation; anything but y means no."""
 
     DEFAULT_CSS = _CSS
     BINDINGS: ClassVar[list[BindingType]] = [

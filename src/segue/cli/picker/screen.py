@@ -1,4 +1,4 @@
-"""The screen of the picker: a line to type on, the sessions that match it, and what the one at hand says."""
+"""The screen of the picker: an input line, the sessions that match it, and a preview of the selected one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from textual.worker import get_current_worker
 
 from segue.cli.picker import rendering
 from segue.cli.picker.dialogs import ConfirmDialog, TextDialog
-from segue.cli.picker.picker_model import SHOWN, merged
+from segue.cli.picker.model import SHOWN, merge_matches
 from segue.console.error_messages import SEGUE_HINTS
 from segue.errors import SegueError
 from segue.formats.terminal import one_line
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
     from textual.worker import Worker
 
-    from segue.cli.picker.picker_model import Found, PickerModel
+    from segue.cli.picker.model import PickerMatch, PickerModel
     from segue.index import IndexEntry
 
-_KEYS = "enter resume · ^n new · ^f fork · ^r rename · ^t tag · ^d delete · ^y copy command · tab read · esc leave"
+_KEYS = "enter resume · ^n new · ^f fork · ^r rename · ^t tag · ^d delete · ^y copy command · tab read · esc quit"
 
 
 class PickerScreen(Screen[None]):
-    """Shows at once what the index knows, follows the sources behind that, and keeps the session at hand in place."""
+    """Shows what the index has at once, refreshes it in the background, and keeps the selected session selected."""
 
     DEFAULT_CSS = """
-    Finding {
+    PickerScreen {
         layout: vertical;
-        #words { height: 1; margin: 0 1; }
+        #query { height: 1; margin: 0 1; }
         #state, #keys { height: 1; padding: 0 1; color: $text-muted; text-wrap: nowrap; text-overflow: ellipsis; }
         #middle { height: 1fr; }
         #sessions {
@@ -50,7 +50,7 @@ class PickerScreen(Screen[None]):
         }
         #preview { width: 1fr; height: 1fr; padding: 0 0 0 1; border-left: solid $panel; }
         #preview:focus-within { border-left: solid $primary; }
-        #about { height: auto; max-height: 50%; margin-bottom: 1; }
+        #summary { height: auto; max-height: 50%; margin-bottom: 1; }
         #turns { scrollbar-size-vertical: 1; }
         &.-narrow #middle { layout: vertical; }
         &.-narrow #sessions, &.-narrow #preview { width: 100%; }
@@ -61,13 +61,13 @@ class PickerScreen(Screen[None]):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "choose"),
-        Binding("ctrl+n", "begin", priority=True),
+        Binding("ctrl+n", "start_chat", priority=True),
         Binding("ctrl+f", "fork", priority=True),
         Binding("ctrl+r", "rename", priority=True),
         Binding("ctrl+t", "tag", priority=True),
         Binding("ctrl+d", "delete", priority=True),
         Binding("ctrl+y", "copy", priority=True),
-        Binding("escape", "leave"),
+        Binding("escape", "back"),
         Binding("ctrl+c", "app.quit", priority=True),
         Binding("up", "move(-1)"),
         Binding("down", "move(1)"),
@@ -75,218 +75,221 @@ class PickerScreen(Screen[None]):
         Binding("pagedown", "move(8)"),
     ]
 
-    class Chosen(Message):
-        """Go on with this session."""
+    class SessionChosen(Message):
+        """The user wants to resume this session."""
 
         def __init__(self, entry: IndexEntry) -> None:
             super().__init__()
             self.entry = entry
 
-    class Begun(Message):
-        """Start another one."""
+    class ChatRequested(Message):
+        """The user wants a new conversation."""
 
-    class Copied(Message):
-        """The command that comes back to this session is wanted."""
+    class CommandRequested(Message):
+        """The user wants to copy the command that resumes this session."""
 
         def __init__(self, entry: IndexEntry) -> None:
             super().__init__()
             self.entry = entry
 
-    def __init__(self, desk: PickerModel, *, words: str = "") -> None:
+    def __init__(self, model: PickerModel, *, text: str = "") -> None:
         super().__init__()
-        self._desk = desk
-        self._words = words
-        self._found: list[Found] = []
-        self._following = ""
-        self._is_typed = True
-        """Whether the words have changed since the sessions were found: then the best of them is at hand."""
+        self._model = model
+        self._text = text
+        self._matches: list[PickerMatch] = []
+        self._progress = ""
+        self._is_query_new = True
+        """Whether the query has changed since the last search: then the best match is selected."""
 
     def compose(self) -> ComposeResult:
-        yield Input(self._words, placeholder="Type to find a session", id="words", compact=True, select_on_focus=False)
+        yield Input(self._text, placeholder="Type to find a session", id="query", compact=True, select_on_focus=False)
         yield Static(id="state")
         with Horizontal(id="middle"):
             sessions = OptionList(id="sessions", markup=False)
             sessions.can_focus = False
             yield sessions
             with Vertical(id="preview"):
-                yield Static(id="about")
+                yield Static(id="summary")
                 with VerticalScroll(id="turns"):
-                    yield Static(id="said")
+                    yield Static(id="text")
         yield Static(_KEYS, id="keys", markup=False)
 
     def on_mount(self) -> None:
-        self.query_one("#words").focus()
-        if self._desk.can_share:
+        self.query_one("#query").focus()
+        if self._model.can_share:
             self._find()
-            self._follow()
+            self._refresh_index()
         else:
-            self._desk.follow(words=True)
+            self._model.refresh(with_text=True)
             self._find()
 
     # ── Finding ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def on_input_changed(self) -> None:
-        self._is_typed = True
+        self._is_query_new = True
         self._find()
 
     def _find(self) -> None:
-        """By name at once; by what was said, which takes longer, when that is known."""
+        """Show matches by name at once, and matches in the text, which take longer, when they are found."""
         text = self.query_one(Input).value
         try:
-            named = self._desk.named(text)
+            by_name = self._model.find_by_name(text)
         except SegueError as error:
-            self._say(str(error))
+            self._show_state(str(error))
             return
         if not text.strip():
-            self.workers.cancel_group(self, "said")
-            self._show(named)
-            self._is_typed = False
-        elif not self._desk.can_share:
-            self._show(merged(named, self._desk.said(text)))
+            self.workers.cancel_group(self, "search")
+            self._show(by_name)
+            self._is_query_new = False
+        elif not self._model.can_share:
+            self._show(merge_matches(by_name, self._model.find_by_text(text)))
         else:
-            if named:
-                self._show(named)
-            self._search(text, named)
+            if by_name:
+                self._show(by_name)
+            self._search(text, by_name)
 
-    @work(thread=True, exclusive=True, group="said")
-    def _search(self, text: str, named: list[Found]) -> None:
+    @work(thread=True, exclusive=True, group="search")
+    def _search(self, text: str, by_name: list[PickerMatch]) -> None:
         worker = get_current_worker()
         try:
-            said = self._desk.said(text)
+            by_text = self._model.find_by_text(text)
         except SegueError:
-            return  # whoever follows the sources makes the index good, and then asks again
+            return  # the refresh repairs the index and then searches again
         if not worker.is_cancelled:
-            self.app.call_from_thread(self._show, merged(named, said))
-            self._is_typed = False
+            self.app.call_from_thread(self._show, merge_matches(by_name, by_text))
+            self._is_query_new = False
 
-    @work(thread=True, group="follow")
-    def _follow(self) -> None:
+    @work(thread=True, group="refresh")
+    def _refresh_index(self) -> None:
         worker = get_current_worker()
-        said = ""
+        failures = ""
         try:
-            for words in (False, True):  # a listing is there sooner than what was said
-                said = "; ".join(self._desk.follow(words=words, notify=lambda count: self._notify(worker, count)))
+            for with_text in (False, True):  # names are indexed sooner than the text
+                messages = self._model.refresh(
+                    with_text=with_text, notify=lambda count: self._show_progress(worker, count)
+                )
+                failures = "; ".join(messages)
                 self.app.call_from_thread(self._find)
         except _StoppedError:
             return
         except SegueError as error:
-            said = str(error)
-        self.app.call_from_thread(self._say, said)
+            failures = str(error)
+        self.app.call_from_thread(self._show_state, failures)
 
-    def _notify(self, worker: Worker[None], count: int) -> None:
+    def _show_progress(self, worker: Worker[None], count: int) -> None:
         if worker.is_cancelled:
             raise _StoppedError
-        self.app.call_from_thread(self._say, f"reading what is new: {count:,} sessions")
+        self.app.call_from_thread(self._show_state, f"indexing new sessions: {count:,}")
 
-    def _show(self, found: list[Found]) -> None:
-        """The session at hand stays at hand, wherever it is in the list now, unless other words were typed."""
-        before, sessions = None if self._is_typed else self._at_hand, self.query_one(OptionList)
+    def _show(self, matches: list[PickerMatch]) -> None:
+        """Replace the list; the selected session stays selected, unless the query is new."""
+        before, sessions = None if self._is_query_new else self._selected, self.query_one(OptionList)
         now = datetime.now(UTC)
-        self._found = found
+        self._matches = matches
         sessions.clear_options()
-        sessions.add_options([Option(rendering.row(one, now)) for one in found])
-        if found:
-            places = {one.key: at for at, one in enumerate(found)}
-            sessions.highlighted = places.get(before.key, 0) if before is not None else 0
-        self._say(self._following)
+        sessions.add_options([Option(rendering.render_row(match, now)) for match in matches])
+        if matches:
+            positions = {match.key: at for at, match in enumerate(matches)}
+            sessions.highlighted = positions.get(before.key, 0) if before is not None else 0
+        self._show_state(self._progress)
         self._preview()
 
-    def _say(self, following: str) -> None:
-        self._following = following
-        count = f"{SHOWN} or more sessions" if len(self._found) >= SHOWN else f"{len(self._found)} sessions"
-        text = f"{count if len(self._found) != 1 else '1 session'}{f' · {following}' if following else ''}"
+    def _show_state(self, progress: str) -> None:
+        self._progress = progress
+        count = f"{SHOWN} or more sessions" if len(self._matches) >= SHOWN else f"{len(self._matches)} sessions"
+        text = f"{count if len(self._matches) != 1 else '1 session'}{f' · {progress}' if progress else ''}"
         self.query_one("#state", Static).update(Content(one_line(text)))
 
     def on_option_list_option_highlighted(self) -> None:
         self._preview()
 
     def _preview(self) -> None:
-        found = self._at_hand
-        about, turns = Content(""), Content("")
-        if found is not None:
-            about = rendering.about(found, datetime.now(UTC))
+        match = self._selected
+        summary, turns = Content(""), Content("")
+        if match is not None:
+            summary = rendering.render_summary(match, datetime.now(UTC))
             try:
-                turns = rendering.turns(self._desk.turns(found), found)
+                turns = rendering.render_turns(self._model.turns(match), match)
             except SegueError as error:
                 turns = Content.styled(one_line(str(error)), "$text-error")
-        self.query_one("#about", Static).update(about)
-        self.query_one("#said", Static).update(turns)
+        self.query_one("#summary", Static).update(summary)
+        self.query_one("#text", Static).update(turns)
         scroll = self.query_one("#turns")
-        if found is not None and found.hit is not None and found.hit.kind == "turn":
+        if match is not None and match.hit is not None and match.hit.kind == "turn":
             scroll.scroll_home(animate=False)
         else:
             scroll.scroll_end(animate=False)  # where it stopped
 
     @property
-    def _at_hand(self) -> Found | None:
+    def _selected(self) -> PickerMatch | None:
         at = self.query_one(OptionList).highlighted
-        return self._found[at] if at is not None and at < len(self._found) else None
+        return self._matches[at] if at is not None and at < len(self._matches) else None
 
-    # ── What the keys do ─────────────────────────────────────────────────────────────────────────────────────────────
+    # ── Actions ────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def on_input_submitted(self) -> None:
         self.action_choose()
 
     def action_choose(self) -> None:
-        if (found := self._at_hand) is not None:
-            self.post_message(self.Chosen(found.entry))
+        if (match := self._selected) is not None:
+            self.post_message(self.SessionChosen(match.entry))
 
-    def action_begin(self) -> None:
-        self.post_message(self.Begun())
+    def action_start_chat(self) -> None:
+        self.post_message(self.ChatRequested())
 
     def action_copy(self) -> None:
-        if (found := self._at_hand) is not None:
-            self.post_message(self.Copied(found.entry))
+        if (match := self._selected) is not None:
+            self.post_message(self.CommandRequested(match.entry))
 
     def action_move(self, by: int) -> None:
         sessions = self.query_one(OptionList)
-        if self._found:
-            self._is_typed = False
-            sessions.highlighted = min(max((sessions.highlighted or 0) + by, 0), len(self._found) - 1)
+        if self._matches:
+            self._is_query_new = False
+            sessions.highlighted = min(max((sessions.highlighted or 0) + by, 0), len(self._matches) - 1)
 
-    def action_leave(self) -> None:
-        """One step back: from the preview to the words, from the words to none, from none to the shell."""
-        words = self.query_one(Input)
-        if self.focused is not words:
-            words.focus()
-        elif words.value:
-            words.value = ""
+    def action_back(self) -> None:
+        """Go one step back: from the preview to the input, then clear the input, then quit."""
+        query = self.query_one(Input)
+        if self.focused is not query:
+            query.focus()
+        elif query.value:
+            query.value = ""
         else:
             self.app.exit()
 
     @work
     async def action_fork(self) -> None:
-        if (found := self._at_hand) is not None:
-            name = await self.app.push_screen_wait(TextDialog("Fork here. Name of the branch (Enter makes one):"))
+        if (match := self._selected) is not None:
+            name = await self.app.push_screen_wait(TextDialog("Name of the new branch (empty for a generated one):"))
             if name is not None:
-                self._change(lambda: self._desk.fork(found.entry, name))
+                self._change(lambda: self._model.fork(match.entry, name))
 
     @work
     async def action_rename(self) -> None:
-        if (found := self._at_hand) is not None:
-            title = await self.app.push_screen_wait(TextDialog("Another title:", value=found.entry.title))
+        if (match := self._selected) is not None:
+            title = await self.app.push_screen_wait(TextDialog("New title:", value=match.entry.title))
             if title:
-                self._change(lambda: self._desk.rename(found.entry, title))
+                self._change(lambda: self._model.rename(match.entry, title))
 
     @work
     async def action_tag(self) -> None:
-        if (found := self._at_hand) is not None:
-            has = f" (it has {', '.join(found.entry.tags)})" if found.entry.tags else ""
-            words = await self.app.push_screen_wait(TextDialog(f"Tags to add; -tag removes one{has}:"))
-            if words:
-                self._change(lambda: self._desk.tag(found.entry, words))
+        if (match := self._selected) is not None:
+            current = f" (now: {', '.join(match.entry.tags)})" if match.entry.tags else ""
+            tags = await self.app.push_screen_wait(TextDialog(f"Tags to add; -tag removes one{current}:"))
+            if tags:
+                self._change(lambda: self._model.tag(match.entry, tags))
 
     @work
     async def action_delete(self) -> None:
-        if (found := self._at_hand) is not None:
-            name = f"{found.entry.id} {found.entry.title}".strip()
+        if (match := self._selected) is not None:
+            name = f"{match.entry.id} {match.entry.title}".strip()
             try:
-                how = "Move {} to the trash?" if self._desk.has_trash(found.entry) else "Delete {} for good?"
-            except SegueError as error:  # a tool keeps it
+                question = "Move {} to the trash?" if self._model.has_trash(match.entry) else "Delete {} for good?"
+            except SegueError as error:  # it belongs to an AI tool
                 self.notify(one_line(SEGUE_HINTS.describe(error)), severity="error", markup=False)
                 return
-            if await self.app.push_screen_wait(ConfirmDialog(how.format(name))):
-                self._change(lambda: self._desk.delete(found.entry))
+            if await self.app.push_screen_wait(ConfirmDialog(question.format(name))):
+                self._change(lambda: self._model.delete(match.entry))
 
     def _change(self, change: Callable[[], str]) -> None:
         try:
@@ -297,4 +300,4 @@ class PickerScreen(Screen[None]):
 
 
 class _StoppedError(Exception):
-    """The picker has closed, and nobody waits for the rest."""
+    """The picker has closed while the index was being refreshed."""

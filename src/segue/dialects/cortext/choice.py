@@ -31,7 +31,7 @@ def choose(conversations: Conversations, words: str, *, type: str = "", status: 
         if not output.stdin_is_tty():
             output.warn(f"{_several(len(found), words)}; say one of them by its id, or by more words")
             return None
-        answer = output.question(f"\n{QUESTION} ")
+        answer = output.prompt(f"\n{QUESTION} ")
         if not answer:
             return None
         if answer.isdecimal() and 1 <= int(answer) <= min(len(found), OFFERED):
@@ -76,7 +76,7 @@ def get_one(desk: WorkspaceContext, words: str, *, ask: bool) -> ConversationSum
         return found[0]
     if ask and output.stdin_is_tty():
         _show(desk.conversations, found)
-        answer = output.question("\nWhich one? (number) ")
+        answer = output.prompt("\nWhich one? (number) ")
         if answer.isdecimal() and 1 <= int(answer) <= min(len(found), OFFERED):
             return found[int(answer) - 1]
     names = ", ".join(card.id for card in found[:5])

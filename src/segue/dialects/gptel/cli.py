@@ -191,13 +191,13 @@ def branch(
 @options.as_json
 def branches(*, target: str, root: str, as_json: bool) -> None:
     """Show the branches of a session and what they grew from; a star marks the current one."""
-    from segue.console.durations import moment_words
+    from segue.console.durations import time_formatter
 
     found = _sessions(root).branches(_place(target, root))
     if as_json:
         output.data([_plain(one) for one in found])
         return
-    when = moment_words()
+    when = time_formatter()
     rows = [
         (
             "*" if one.current else "",

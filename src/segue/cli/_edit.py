@@ -1,4 +1,4 @@
-"""What the verbs that change a session share: they hold it no longer than needed and leave its status to its owner."""
+"""What the verbs that change a session share: they lock it briefly and leave its status unchanged."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def writing(library: Library, id: str) -> Iterator[LiveSession]:
+def editing(library: Library, id: str) -> Iterator[LiveSession]:
+    """The session, locked for writing until the block ends."""
     live = library.open(id)
     try:
         yield live
@@ -23,8 +24,8 @@ def writing(library: Library, id: str) -> Iterator[LiveSession]:
         live.release()
 
 
-def report(library: Library, id: str, sentence: str, *, as_json: bool) -> None:
-    """Say what was done: to a person in a sentence, to a program as the session now is."""
+def print_change(library: Library, id: str, sentence: str, *, as_json: bool) -> None:
+    """Report a change: as a sentence, or with `as_json` as the session now is."""
     if as_json:
         from segue.formats.transcript import to_json_object
 

@@ -1,4 +1,4 @@
-"""How sessions and turns look to a person."""
+"""Sessions and turns as text for a terminal."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from segue.console import output
-from segue.console.durations import moment_words
+from segue.console.durations import time_formatter
 from segue.formats.terminal import one_line
 from segue.formats.transcript import part_lines
 
@@ -20,29 +20,29 @@ if TYPE_CHECKING:
 
 _STATUS_STYLES = {"active": "green", "paused": "", "completed": "dim", "interrupted": "yellow", "damaged": "red"}
 _ROLE_STYLES = {"user": "green", "assistant": "cyan", "system": "yellow", "tool": "blue"}
-TITLES = ("ID", "AGENT", "TITLE", "TURNS", "CREATED", "ACTIVE", "STATUS")
+COLUMNS = ("ID", "AGENT", "TITLE", "TURNS", "CREATED", "ACTIVE", "STATUS")
 _TITLE, _OPTIONAL = 2, (4, 1)
 
 
-def show_entries(entries: Sequence[IndexEntry], *, with_places: bool = False) -> None:
-    when = moment_words()
-    titles: tuple[str, ...] = TITLES
+def print_sessions(entries: Sequence[IndexEntry], *, with_sources: bool = False) -> None:
+    when = time_formatter()
+    columns: tuple[str, ...] = COLUMNS
     rows = [_row(entry, when) for entry in entries]
-    if with_places:
-        titles += ("WHERE",)
-        rows = [[*row, place_of(entry)] for row, entry in zip(rows, entries, strict=True)]
-    output.table(titles, rows, stretch=_TITLE, optional=_OPTIONAL)
+    if with_sources:
+        columns += ("SOURCE",)
+        rows = [[*row, format_source(entry)] for row, entry in zip(rows, entries, strict=True)]
+    output.table(columns, rows, stretch=_TITLE, optional=_OPTIONAL)
 
 
-def place_of(entry: IndexEntry) -> str:
-    """The source of a session; for a person a short form of it."""
+def format_source(entry: IndexEntry) -> str:
+    """The source of a session, on a terminal with ~ for the home folder."""
     if not output.stdout_is_tty():
         return entry.source
     return entry.source.replace(str(Path.home()), "~")
 
 
-def head_lines(about: Overview, branch: str, turns: int) -> Iterator[Line]:
-    when = moment_words()
+def render_head(about: Overview, branch: str, turns: int) -> Iterator[Line]:
+    when = time_formatter()
     if about.title:
         yield (("bold", one_line(about.title)),)
     facts = [
@@ -57,9 +57,9 @@ def head_lines(about: Overview, branch: str, turns: int) -> Iterator[Line]:
     yield (("dim", one_line(" · ".join(fact for fact in facts if fact))),)
 
 
-def turn_lines(turns: Iterable[Turn], *, first: int | None, branch: str = "") -> Iterator[Line]:
-    """Each turn under a line that says who and when; numbered on from `first` where that is known."""
-    when = moment_words()
+def render_turns(turns: Iterable[Turn], *, first: int | None, branch: str = "") -> Iterator[Line]:
+    """Each turn after a line with its role and time, numbered from `first` if that is given."""
+    when = time_formatter()
     for at, turn in enumerate(turns):
         number = "" if first is None else f"{first + at} "
         role: Span = (_ROLE_STYLES.get(turn.role, "bold"), f"{number}{one_line(turn.role)}")
