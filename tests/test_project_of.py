@@ -89,6 +89,12 @@ def test_a_remote_names_the_project_and_shows_no_secret(repository: Path) -> Non
     assert project(repository) == "example.org/team/login"
 
 
+def test_a_remote_is_read_as_git_reads_it(repository: Path) -> None:
+    config = '[Remote "origin"] url = "https://example.org/team"/\\\nlogin.git ; mine\n'
+    (repository / ".git" / "config").write_text(config, encoding="utf-8")
+    assert project(repository) == "example.org/team/login"
+
+
 @pytest.mark.parametrize(
     ("url", "address"),
     [

@@ -1,8 +1,9 @@
-"""Which project a session belongs to: by where its repository comes from, else by its first commit, else by its folder.
+"""Which project a session belongs to: it is named by its remote, else by its first commit, else by its folder.
 
-So a session finds its project again after a move, in a clone and in a worktree. What `.git` says is read as a file; git
-itself is asked only for the first commit of a repository that nobody cloned and whose log has been cut. Whoever unpacks
-a stranger's project and begins a session there has asked for nothing else, so git runs and fetches nothing for that.
+So a session finds its project again after a move, in a clone and in a worktree. Git is asked for the remote, with
+everything off that an untrusted repository could make it run or fetch: the user who unpacks one and starts a session
+there has asked for nothing else. The first commit is read from the log of HEAD; git would walk the whole history for
+it, and is asked only where the log was cut.
 """
 
 from __future__ import annotations
@@ -28,17 +29,15 @@ if TYPE_CHECKING:
     from segue.model import JsonObject, Overview
     from segue.store import Store
 
-_PATIENCE_SECONDS = 10.0
+_TIMEOUT_SECONDS = 10.0
 _MOST_CLONES = 4
-"""A clone of a clone of a clone on the same machine is the project of the first one."""
-_SECTION = re.compile(r'\s*\[\s*remote\s+"((?:[^"\\]|\\.)*)"\s*\]', re.IGNORECASE)
-_URL = re.compile(r'\s*url\s*=\s*"?([^"#;\n]*?)"?\s*(?:[#;].*)?', re.IGNORECASE)
+"""How many clones of clones on the same machine are followed to the first one, which names the project."""
 _SHORT_ADDRESS = re.compile(r"(?:[^@/]+@)?([^:/]+):(?!//)(.+)")
 _FIRST_COMMIT = re.compile(r"0+ ([0-9a-f]{40,64}) .*\tcommit \(initial\)")
 
 
 def origin_of(folder: Path, environ: Mapping[str, str]) -> JsonObject:
-    """What a session that begins in this folder records of it."""
+    """What a session that starts in this folder records about it."""
     place = os.path.realpath(folder)
     return {"cwd": _text(place), "project": project_of(Path(place), environ)}
 
@@ -53,7 +52,7 @@ def project_of(folder: Path, environ: Mapping[str, str]) -> str:
 
 
 def address_of(url: str) -> str:
-    """Where a remote is, without who asks and how: the same for all ways to write it. Empty for a folder."""
+    """Host and path of a remote, without user and protocol: the same for all spellings. Empty for a folder."""
     short = None if "://" in url else _SHORT_ADDRESS.fullmatch(url)
     try:
         parts = None if short else urlsplit(url)
@@ -64,24 +63,24 @@ def address_of(url: str) -> str:
     return f"{host.lower()}/{path}" if host and path else ""
 
 
-# ── What moved ───────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── Folders that moved ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
 class Relinked(Struct, frozen=True, kw_only=True):
-    """A session that follows its folder, or could not."""
+    """A session that was moved to the new folder, or could not be."""
 
     session_id: str
     cwd: str
-    """Where it belongs now."""
+    """The folder it belongs to now."""
     error: SegueError | None = None
 
 
 def relink(
     store: Store, old: str, new: str, project: Callable[[Path], str], *, clock: Callable[[], datetime] = utc_now
 ) -> Iterator[Relinked]:
-    """Let every session that began in a folder, or below it, belong to where that is now; doing it again does nothing.
+    """Move every session of a folder, or of one below it, to the new place of that folder; a second call does nothing.
 
-    The beginning stays as it was recorded: where the session belongs now is one of its settings from here on.
+    What the session recorded at its start stays: its place is an override from then on.
     """
     for session_id in sorted(store.ids()):
         try:
@@ -102,13 +101,13 @@ def relink(
 
 
 def _place(about: Overview, name: str) -> str:
-    """`cwd` or `project` of a session: as it was relinked last, else as it began."""
+    """`cwd` or `project` of a session: as it was relinked last, else as at its start."""
     value = about.overrides.get(name, about.extra.get(name))
     return value if isinstance(value, str) else ""
 
 
 def _moved(cwd: str, old: str, new: str) -> str:
-    """Empty for what is neither there nor below, or has arrived: the new folder may be in the old one."""
+    """The new folder; empty if the session was elsewhere, or has moved already: the new may be inside the old one."""
     if not _is_in(cwd, old) or (_is_in(new, old) and _is_in(cwd, new)):
         return ""
     return os.path.normpath(f"{new}/{cwd.removeprefix(old)}")
@@ -118,24 +117,24 @@ def _is_in(path: str, folder: str) -> bool:
     return path == folder or path.startswith(f"{folder.rstrip('/')}/")
 
 
-# ── What git left ────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── Repositories ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _repository_name(place: RepositoryLocation, environ: Mapping[str, str], clones: int) -> str:
-    url = _remote(place.common)
+def _repository_name(location: RepositoryLocation, environ: Mapping[str, str], clones: int) -> str:
+    url = _remote_url(location, environ)
     if address := address_of(url):
         return address
     if url and clones:
-        source = Path(os.path.realpath(place.root / url.removeprefix("file://")))
-        above = find_location(source) or _bare_place(source)
-        if above is not None and above.common != place.common:
+        source = Path(os.path.realpath(location.root / url.removeprefix("file://")))
+        above = find_location(source) or _bare_location(source)
+        if above is not None and above.common != location.common:
             return _repository_name(above, environ, clones - 1)
-    commit = _first_commit(place, environ)
+    commit = _first_commit(location, environ)
     return f"git:{commit}" if commit else ""
 
 
-def _bare_place(folder: Path) -> RepositoryLocation | None:
-    """What was cloned from may well have no files; whoever says so is the configuration, and it is only read."""
+def _bare_location(folder: Path) -> RepositoryLocation | None:
+    """The bare repository in this folder, which the configuration of a clone named; nothing is run in it."""
     return (
         RepositoryLocation(folder, folder, folder)
         if (folder / "HEAD").is_file() and (folder / "objects").is_dir()
@@ -143,32 +142,33 @@ def _bare_place(folder: Path) -> RepositoryLocation | None:
     )
 
 
-def _remote(common: Path) -> str:
-    """Of `origin`, else of the first remote there is."""
-    found: dict[str, str] = {}
-    name = ""
-    for line in read_text(common / "config").split("\n"):
-        if section := _SECTION.match(line):
-            name = section[1]
-        elif line.lstrip().startswith("["):
-            name = ""
-        elif name and (url := _URL.fullmatch(line)):
-            found.setdefault(name, url[1])
-    return found.get("origin") or next(iter(found.values()), "")
+def _remote_url(location: RepositoryLocation, environ: Mapping[str, str]) -> str:
+    """The URL of `origin`, else of the first remote; empty if there is none."""
+    config = str(location.common / "config")  # of this repository alone, and without files that it includes
+    output = _ask_git(location, environ, "config", "--file", config, "--null", "--get-regexp", r"^remote\..*\.url$")
+    urls: dict[str, str] = {}
+    for setting in output.split("\0")[:-1]:
+        name, _, url = setting.partition("\n")
+        urls.setdefault(name, url)
+    return urls.get("remote.origin.url") or next(iter(urls.values()), "")
 
 
-def _first_commit(place: RepositoryLocation, environ: Mapping[str, str]) -> str:
-    first = _FIRST_COMMIT.match(read_text(place.common / "logs" / "HEAD").partition("\n")[0])
+def _first_commit(location: RepositoryLocation, environ: Mapping[str, str]) -> str:
+    first = _FIRST_COMMIT.match(read_text(location.common / "logs" / "HEAD").partition("\n")[0])
     if first:
         return first[1]
-    git = Git(place=place, environ=environ, timeout_seconds=_PATIENCE_SECONDS)
+    return min(_ask_git(location, environ, "rev-list", "--max-parents=0", "HEAD").split(), default="")
+
+
+def _ask_git(location: RepositoryLocation, environ: Mapping[str, str], *arguments: str) -> str:
+    """What git answers; empty where it cannot, or is not installed."""
     try:
-        ended = git.run("rev-list", "--max-parents=0", "HEAD")
+        ended = Git(location=location, environ=environ, timeout_seconds=_TIMEOUT_SECONDS).run(*arguments)
     except (OSError, ValueError):
         return ""
-    return min(ended.output.decode("ascii", "replace").split(), default="") if ended.code == 0 else ""
+    return ended.output.decode("utf-8", "replace") if ended.code == 0 else ""
 
 
 def _text(path: str) -> str:
-    """A path as text that every store takes: file names may be any bytes."""
+    """A path as text that every store accepts: file names may be any bytes."""
     return os.fsencode(path).decode("utf-8", "replace")

@@ -19,7 +19,7 @@ def test_new_files_of_ours_are_committed_and_the_hash_is_told(place: Place) -> N
     outcome = place.commit()
     assert outcome.status == "committed"
     assert outcome.commit == place.git("rev-parse", "HEAD").strip()
-    assert outcome.words == f"committed {outcome.commit[:10]} on main"
+    assert outcome.message == f"committed {outcome.commit[:10]} on main"
     assert place.committed_files() == OUR_FILES
     assert place.git("status", "--porcelain") == ""
 
@@ -123,7 +123,7 @@ def test_an_unborn_branch_gets_its_first_commit(tmp_path: Path, place: Place) ->
     fresh.git("add", "staged.txt")
     fresh.write("conversations/001-plan/plan.md", "# A plan\n")
     outcome = fresh.commit()
-    assert outcome.words.endswith("on trunk")
+    assert outcome.message.endswith("on trunk")
     assert fresh.committed_files() == [OUR_FILES[1]]
     assert fresh.git("status", "--porcelain") == "A  staged.txt\n"
 
@@ -131,7 +131,7 @@ def test_an_unborn_branch_gets_its_first_commit(tmp_path: Path, place: Place) ->
 def test_a_detached_head_takes_the_commit_and_the_user_is_told(place: Place) -> None:
     place.git("checkout", "--quiet", "--detach")
     outcome = place.commit()
-    assert outcome.words.endswith("on no branch (HEAD is detached)")
+    assert outcome.message.endswith("on no branch (HEAD is detached)")
     assert "git switch -c" in outcome.hint
     assert place.git("rev-parse", "HEAD").strip() == outcome.commit
     assert place.git("log", "--format=%s", "main") == "first\n"
@@ -141,7 +141,7 @@ def test_a_worktree_is_a_repository_of_its_own_branch(tmp_path: Path, place: Pla
     place.git("worktree", "add", "--quiet", "-b", "side", str(tmp_path / "tree"))
     tree = Place(tmp_path / "tree", place.environ)
     tree.write("conversations/001-plan/plan.md", "# A plan\n")
-    assert tree.commit().words.endswith("on side")
+    assert tree.commit().message.endswith("on side")
     assert tree.committed_files("side") == [OUR_FILES[1]]
     assert place.git("log", "--format=%s", "main") == "first\n"
 

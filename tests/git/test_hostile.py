@@ -38,8 +38,8 @@ def do_everything(root: Path, environ: dict[str, str]) -> str:
         assert make_repository(root, environ, timeout_seconds=60).code == 0
         found = find_repository(root / OURS, environ=environ)
         assert found is not None
-    if found.place is not None:
-        find_programs(Git(place=found.place, environ=environ, timeout_seconds=60))
+    if found.location is not None:
+        find_programs(Git(location=found.location, environ=environ, timeout_seconds=60))
     outcome = found.commit([root / OURS], "ours", needed=[root / OURS / "plan.md"])
     found.commit([root / OURS], "again")
     return outcome.status
@@ -156,8 +156,8 @@ def silent_as_it_is(git: Git) -> Git:
 PLANTED: dict[str, tuple[Callable[[Stranger, Path], object], dict[str, object]]] = {
     "hooks": (hooked, {"segue.git.command._CLOSED": without("core.hooksPath")}),
     "fsmonitor": (watched, {"segue.git.command._CLOSED": without("core.fsmonitor")}),
-    "filters": (filtered, {"segue.git.command.Git.silent": silent_as_it_is}),
-    "filters of other files": (racy, {"segue.git.command.Git.silent": silent_as_it_is}),
+    "filters": (filtered, {"segue.git.command.Git.with_filters_off": silent_as_it_is}),
+    "filters of other files": (racy, {"segue.git.command.Git.with_filters_off": silent_as_it_is}),
     "lazy fetch": (
         partial,
         {"segue.git.command._CLOSED": without("core.sshCommand", "protocol"), "segue.git.command._OFFLINE": {}},
@@ -208,7 +208,7 @@ def test_a_file_that_a_filter_would_encrypt_is_not_committed_as_it_is(stranger: 
     assert found is not None
     outcome = found.commit([root / OURS], "ours")
     assert outcome.status == "failed"
-    assert f"{OURS}/plan.md goes through the filter 'crypt'" in outcome.words
+    assert f"{OURS}/plan.md needs the filter 'crypt'" in outcome.message
     assert stranger.canaries == []
 
 
@@ -217,7 +217,7 @@ def test_a_filter_with_a_name_that_no_option_can_say_is_refused(stranger: Strang
     found = find_repository(root, environ=stranger.environ)
     assert found is not None
     outcome = found.commit([root / OURS], "ours")
-    assert "cannot be switched off: b'a=b'" in outcome.words
+    assert "cannot be switched off: b'a=b'" in outcome.message
     assert stranger.canaries == []
 
 
@@ -225,12 +225,12 @@ def test_that_hooks_did_not_run_is_told(stranger: Stranger, tmp_path: Path) -> N
     root = prepared(stranger, tmp_path / "project")
     found = find_repository(root, environ=stranger.environ)
     assert found is not None
-    assert not found.commit([root / OURS], "ours").is_closed
+    assert not found.commit([root / OURS], "ours").hooks_skipped
     hook = root / ".git" / "hooks" / "pre-commit"
     hook.parent.mkdir(exist_ok=True)
     hook.symlink_to(stranger.bait("pre-commit"))
     (root / OURS / "plan.md").write_text("two\n", encoding="utf-8")
-    assert found.commit([root / OURS], "ours").is_closed
+    assert found.commit([root / OURS], "ours").hooks_skipped
     assert stranger.canaries == []
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from segue.git import process
+from segue import process
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,4 +21,4 @@ def test_nothing_that_was_said_is_lost_when_a_program_ends_between_two_looks(
     ended = process.run(argv, cwd=tmp_path, environ={}, timeout_seconds=60)
     if left_behind:
         process.run(["/bin/sh", "-c", "kill $(cat left)"], cwd=tmp_path, environ={}, timeout_seconds=60)
-    assert ended == process.GitResult(0, b"said\n", "told\n")
+    assert ended == process.ProcessResult(0, b"said\n", "told\n")

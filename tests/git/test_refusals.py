@@ -28,10 +28,10 @@ def assert_refused(place: Place, *words: str, hint: str, repository: Repository 
     outcome = (repository or place.repository).commit([place.ours], "refused")
     assert outcome.status == "failed"
     assert outcome.commit == ""
-    assert outcome.words.startswith(SAVED)
-    assert "\n" not in outcome.words
+    assert outcome.message.startswith(SAVED)
+    assert "\n" not in outcome.message
     for word in words:
-        assert word in outcome.words
+        assert word in outcome.message
     assert hint in outcome.hint
     assert place.git("rev-parse", "HEAD") == head
     assert place.index() == index
@@ -60,7 +60,7 @@ def test_a_part_that_git_ignores_is_told_with_the_line_that_does_and_the_rest_co
     outcome = place.repository.commit([place.ours], "a part", needed=[place.root / name for name in OUR_FILES])
     assert outcome.status == "committed"
     assert place.committed_files() == [OUR_FILES[1]]
-    told = f"git ignores {OUR_FILES[0]}, so that is saved but not committed (.gitignore line 2: .session/)"
+    told = f"git ignores {OUR_FILES[0]}, so it is saved but not committed (.gitignore line 2: .session/)"
     assert outcome.warnings == (told,)
 
 
@@ -75,7 +75,7 @@ def test_a_file_that_is_ignored_and_was_added_all_the_same_goes_on_being_committ
 @pytest.mark.parametrize("name", ["pre-commit", "commit-msg", "prepare-commit-msg"])
 def test_a_hook_that_refuses_is_quoted(place: Place, name: str) -> None:
     place.hook(name, "echo 'no plans \x1b[31mtoday'; exit 3")
-    assert_refused(place, "a hook of the repository refused it: no plans \\x1b[31mtoday", hint="commit again")
+    assert_refused(place, "a hook of the repository rejected it: no plans \\x1b[31mtoday", hint="commit again")
 
 
 def test_a_hook_finds_nobody_to_ask(place: Place) -> None:
@@ -87,7 +87,7 @@ def test_a_hook_that_does_not_end_is_stopped_and_the_lock_is_gone(place: Place) 
     os.mkfifo(place.root / ".git" / "never")
     place.hook("pre-commit", "cat .git/never")
     found = find_repository(place.ours, environ=place.environ, timeout_seconds=0.5, trusted=True)
-    assert_refused(place, "was not done within 0.5 seconds", hint="in a terminal", repository=found)
+    assert_refused(place, "did not end within 0.5 seconds", hint="in a terminal", repository=found)
     assert not (place.root / ".git" / "index.lock").exists()
 
 
@@ -98,7 +98,7 @@ def test_a_hook_that_does_not_end_after_the_commit_takes_nothing_back(place: Pla
     assert found is not None
     outcome = found.commit([place.ours], "there")
     assert outcome.status == "committed"
-    assert outcome.words.endswith("on main; a hook that ran after it did not end, and was stopped")
+    assert outcome.message.endswith("on main; the post-commit hook did not end in time and was stopped")
     assert place.committed_files() == OUR_FILES
     assert place.git("status", "--porcelain") == ""
 
@@ -126,7 +126,7 @@ def test_a_process_that_a_hook_leaves_behind_is_not_waited_for(place: Place) -> 
     os.mkfifo(place.root / ".git" / "never")
     place.hook("post-commit", "cat .git/never &")
     try:
-        assert place.commit().words.endswith("on main")
+        assert place.commit().message.endswith("on main")
     finally:
         os.close(os.open(place.root / ".git" / "never", os.O_WRONLY))
 
@@ -137,8 +137,8 @@ def test_a_lock_is_told_with_its_owner_and_never_removed(place: Place) -> None:
     os.utime(lock, (1_700_000_000, 1_700_000_000))
     outcome = place.commit()
     assert outcome.status == "failed"
-    assert f"{lock} is there since 2023-11-14 22:13:20 UTC, made by " in outcome.words
-    assert "delete that file yourself" in outcome.hint
+    assert f"{lock} exists since 2023-11-14 22:13:20 UTC, made by " in outcome.message
+    assert "delete that file" in outcome.hint
     assert lock.exists()
     lock.unlink()
     assert place.commit().status == "committed"
@@ -198,7 +198,7 @@ def test_a_machine_without_git_is_told_so(tmp_path: Path, place: Place) -> None:
 def test_a_path_outside_is_not_committed(tmp_path: Path, place: Place) -> None:
     outcome = place.repository.commit([place.ours, tmp_path / "elsewhere.md"], "outside")
     assert outcome.status == "failed"
-    assert "is not inside" in outcome.words
+    assert "is not inside" in outcome.message
     assert place.git("log", "--format=%s") == "first\n"
 
 
@@ -206,6 +206,6 @@ def test_a_repository_that_cannot_be_read_is_told_in_the_words_of_git(place: Pla
     repository = place.repository
     (place.root / ".git" / "HEAD").write_text("nonsense\n", encoding="utf-8")
     outcome = repository.commit([place.ours], "broken")
-    assert outcome.words.startswith(f"{SAVED}git says: ")
+    assert outcome.message.startswith(f"{SAVED}git says: ")
     shutil.rmtree(place.root)
-    assert "the folder is gone" in repository.commit([place.ours], "gone").words
+    assert "the folder is gone" in repository.commit([place.ours], "gone").message

@@ -33,7 +33,7 @@ for number in range(count):
     (ours / "plan.md").write_text(f"{name} {number}\\n")
     (ours / f"{number}.json").write_text("{}\\n")
     outcome = repository.commit([ours], f"{name} {number}")
-    print(outcome.status, outcome.words, flush=True)
+    print(outcome.status, outcome.message, flush=True)
 """
 
 
@@ -127,7 +127,7 @@ def test_a_lock_that_stays_is_named_after_a_bounded_wait(place: Place) -> None:
     found = Repository(root=place.root, environ=place.environ, wait_seconds=0.1)
     outcome = found.commit([place.ours], "never")
     assert (outcome.status, lock.exists()) == ("failed", True)
-    assert f"{lock} is there since " in outcome.words
+    assert f"{lock} is there since " in outcome.message
 
 
 def test_a_hook_that_takes_its_time_holds_nobody_up(place: Place) -> None:

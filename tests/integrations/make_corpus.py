@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, cast
 
-from segue.integrations import INTEGRATIONS, HandoverContext, run
+from segue.integrations import INTEGRATIONS, HandoverContext
 from tests.support.loopback.model import Model
 from tests.support.tool_machine import Machine
 
@@ -31,7 +31,7 @@ def main(folder: str) -> None:
             with TemporaryDirectory() as root, Model() as model:
                 machine = Machine(Path(root), folder, model, name)
                 launch = machine.launch(HandoverContext(), prompt)
-                if run(launch, machine.environ):
+                if launch.run(machine.environ):
                     raise SystemExit(f"{name} failed")
                 text = _transcript(machine, launch.native_id).decode().replace(root.lstrip("/"), "tmp/corpus")
             suffix = "json" if name == "opencode" else "jsonl"

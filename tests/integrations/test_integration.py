@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from segue.errors import NotFoundError, StorageError, UsageError
-from segue.integrations import INTEGRATIONS, HandoverContext, find_installed, run
+from segue.integrations import INTEGRATIONS, HandoverContext, find_installed
 from segue.integrations.as_text import in_words, without_context
 from tests.support.tool_machine import EARLIER
 
@@ -53,7 +53,7 @@ def test_no_text_of_a_conversation_becomes_an_option_or_a_command(
 ) -> None:
     prompt = "--help; $(touch owned) \u2028"
     launch = INTEGRATIONS[name].launch(EARLIER, cwd=tmp_path, environ=environ, prompt=prompt, headless=headless)
-    assert run(launch, environ) == 0
+    assert launch.run(environ) == 0
     words = told(environ)
     if headless:
         # The stand-in for opencode names no model, and so is told everything in words.
@@ -125,7 +125,7 @@ def test_a_tool_that_cannot_be_started_is_named(environ: dict[str, str], tmp_pat
     launch = INTEGRATIONS["claude"].launch(HandoverContext(), cwd=tmp_path, environ=environ)
     (tmp_path / "bin" / "claude").unlink()
     with pytest.raises(StorageError, match="cannot start"):
-        run(launch, environ)
+        launch.run(environ)
 
 
 def test_the_end_of_a_context_in_words_cannot_be_forged() -> None:

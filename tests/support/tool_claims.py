@@ -7,7 +7,7 @@ import signal
 import subprocess
 from typing import TYPE_CHECKING
 
-from segue.integrations import HandoverContext, run
+from segue.integrations import HandoverContext
 from tests.support.tool_machine import EARLIER, HEARD
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ PROMPT = "-p TOOL $(touch owned) && now?"
 def goes_on_and_comes_back_once(machine: Machine, model: Model) -> None:
     launch = machine.launch(EARLIER, PROMPT)
     before = {path: path.read_bytes() for path in machine.home.rglob("*") if path.is_file() and path.suffix == ".jsonl"}
-    assert run(launch, machine.environ) == 0
+    assert launch.run(machine.environ) == 0
     heard = model.heard(PROMPT)
     places = [place_of(expected, heard) for expected in HEARD]
     # Some send a call and its result side by side, some all calls and then all results.
@@ -46,7 +46,7 @@ def goes_on_and_comes_back_once(machine: Machine, model: Model) -> None:
     assert all(turn.native for turn in first.turns)
     assert first.after({turn.id for turn in machine.read_back(first.native_id).turns}) == ()
 
-    assert run(machine.resume(first.native_id, "And once more?"), machine.environ) == 0
+    assert machine.resume(first.native_id, "And once more?").run(machine.environ) == 0
     second = machine.read_back(first.native_id)
     assert second.damages == ()
     assert [turn.id for turn in second.turns[:4]] == [turn.id for turn in first.turns]
@@ -59,7 +59,7 @@ def goes_on_and_comes_back_once(machine: Machine, model: Model) -> None:
 
 def begins_empty_and_comes_back(machine: Machine) -> None:
     launch = machine.launch(HandoverContext(), "Hello there")
-    assert run(launch, machine.environ) == 0
+    assert launch.run(machine.environ) == 0
     found = machine.read_back(launch)
     assert [(turn.role, turn.content) for turn in found.turns] == [
         ("user", "Hello there"),
@@ -69,7 +69,7 @@ def begins_empty_and_comes_back(machine: Machine) -> None:
 
 def can_be_told_in_words(machine: Machine, model: Model) -> None:
     launch = machine.launch(EARLIER, "Go on.", preload=False)
-    assert run(launch, machine.environ) == 0
+    assert launch.run(machine.environ) == 0
     heard = "\n".join(piece.text for piece in model.heard("Go on."))
     assert heard.index("-- Why does login fail?") < heard.index("The token expires") < heard.index("Go on.")
     found = machine.read_back(launch)
@@ -96,7 +96,7 @@ def is_readable_after_a_kill(machine: Machine, model: Model) -> None:
     found = machine.read_back(launch)
     assert [turn.role for turn in found.turns if turn.content] in ([], ["user"])
     again = machine.resume(found.native_id, "Still there?")
-    assert run(again, machine.environ) == 0
+    assert again.run(machine.environ) == 0
     assert machine.read_back(again).turns[-1].content == "You said: Still there?"
 
 

@@ -6,7 +6,7 @@ from contextlib import closing, suppress
 from threading import Thread
 from typing import TYPE_CHECKING
 
-from segue.chat.hangup import ending_in_order
+from segue import process
 from segue.chat.repl import Chat
 from segue.chat.summary import summarize
 from segue.errors import DamagedError, NotFoundError
@@ -110,7 +110,7 @@ def run(library: Library, conversation: Conversation, resolver: AgentResolver, *
     chat = Chat(library, conversation, surface=resolver.surface, agents=resolver, dialect=dialect)
     if resolver.surface.terminal.is_interactive:
         Thread(target=_prepare, args=(conversation.agent,), daemon=True).start()
-    with ending_in_order(), closing(resolver):
+    with process.exit_on_signal(), closing(resolver):
         return chat.run()
 
 

@@ -7,12 +7,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from segue import process
 from segue.chat.agent import AgentError
 from segue.chat.commands import Called, Leave, TypedLine, UnknownCommand, table_of
 from segue.chat.commands.attachments import attach, changes
 from segue.chat.commands.completion import suggestions
 from segue.chat.commands.session import preview
-from segue.chat.stopping import stopping_only
 from segue.clock import utc_now
 from segue.errors import SegueError
 from segue.surface import Idle
@@ -274,7 +274,7 @@ class Chat:
             self.session.resume()
         while True:
             try:
-                with stopping_only(lambda: self.conversation.is_streaming):
+                with process.interruptible(lambda: self.conversation.is_streaming):
                     self.conversation.run_tool_loop(ask(), show=self._show, notify=self.terminal.note)
             except KeyboardInterrupt:
                 self._say_what_is_kept()

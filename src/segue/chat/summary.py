@@ -106,14 +106,14 @@ def summarize_with(agent: Agent, turns: Sequence[Turn], *, model: str = "") -> s
 
     Nothing is recorded.
     """
-    from segue.chat.stopping import stopping_only
+    from segue import process
 
     turns = turns[-SUMMARIZED_TURNS:]
     own = summarize(turns)
     if not own or not is_model(agent):
         return own
     try:
-        with stopping_only(lambda: True):
+        with process.interruptible(lambda: True):
             return _ask_for_summary(agent, turns, model) or own
     except (Exception, KeyboardInterrupt):  # noqa: BLE001 - leaving must not fail for want of a summary
         return own

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 def resume_in_tool(library: Library, id: str, name: str, *, model: str, printed: bool, force: bool) -> int:
     """Hand the session over, let the tool run, and take back what was said; or print the command that would."""
-    from segue.integrations import INTEGRATIONS, run
+    from segue.integrations import INTEGRATIONS
 
     tool = INTEGRATIONS.get(name)
     how: How = {
@@ -51,7 +51,7 @@ def resume_in_tool(library: Library, id: str, name: str, *, model: str, printed:
         if tool is not None:
             output.warn(f"what is said there comes back with {_again(library, id, '--from', name)}, or the next resume")
         return Exit.DONE
-    code = run(launch, os.environ)
+    code = launch.run(os.environ)
     if code:
         output.warn(f"{name} ended with {code}")
     if tool is None:
@@ -62,7 +62,7 @@ def resume_in_tool(library: Library, id: str, name: str, *, model: str, printed:
 
 def resume_native(kept: ExternalMatch, *, model: str, printed: bool) -> int:
     """Let a tool go on with a session of its own, where it was held; or print the command that would."""
-    from segue.integrations import INTEGRATIONS, run
+    from segue.integrations import INTEGRATIONS
 
     tool, cwd = INTEGRATIONS[kept.tool], here()
     if (folder := Path(kept.folder)).is_absolute():
@@ -84,7 +84,7 @@ def resume_native(kept: ExternalMatch, *, model: str, printed: bool) -> int:
         output.write_raw(f"{_line(launch)}\n")
         return Exit.DONE
     output.warn(f"{tool.name} goes on with its own session {kept.id}")
-    code = run(launch, os.environ)
+    code = launch.run(os.environ)
     if code:
         output.warn(f"{tool.name} ended with {code}")
     return Exit.NO_ANSWER if code else Exit.DONE

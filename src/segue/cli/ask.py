@@ -129,10 +129,9 @@ class _AnswerTerminal(ScriptTerminal):
 
 def _take(conversation: Conversation, question: str, terminal: Terminal) -> None:
     """The whole answer; after Ctrl-C, the part that had arrived is recorded."""
-    from segue.chat.hangup import ending_in_order
-    from segue.chat.stopping import stopping_only
+    from segue import process
 
-    with ending_in_order(), stopping_only(lambda: conversation.is_streaming):
+    with process.exit_on_signal(), process.interruptible(lambda: conversation.is_streaming):
         conversation.run_tool_loop(conversation.ask(question), show=terminal.show, notify=output.warn)
 
 

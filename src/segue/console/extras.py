@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from segue.errors import MissingExtraError, SegueError
-from segue.programs import find_program
+from segue.process import which
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -125,7 +125,7 @@ def _commands(extra: Extra, environ: Mapping[str, str]) -> list[list[str]]:
         )
     if find_spec("pip") is not None:
         return [[*pip, *extra.requirements]]
-    if (uv := find_program("uv", environ)) is not None:
+    if (uv := which("uv", environ)) is not None:
         return [[uv, "pip", "install", "--python", sys.executable, *extra.requirements]]
     if find_spec("ensurepip") is not None:
         return [[sys.executable, "-P", "-m", "ensurepip"], [*pip, *extra.requirements]]

@@ -1,11 +1,11 @@
-"""Commits of our files and of no others, made by the git of this machine.
+"""Commits our own files and no others, with the git of this machine.
 
-A commit is a courtesy and not what keeps things: whatever it holds was saved before, and stays saved if it fails. So
-git's failures are words for the user and never errors. The index stays as the user left it, but for our files.
+A commit is a convenience: what it contains was saved before, and stays saved if the commit fails. So a failure of git
+is a message for the user and never an error. The user's index stays as it is, except for our files.
 
-Read `repository` (what one asks for) and `commit` (how one is made), then `command` (the one place that calls git, and
-what a stranger's repository may not run), `trusted` (which ones are not), `place`, `index`, `hooks`, `answers`,
-`process`.
+Read `repository` (what callers use) and `commit` (how a commit is made), then `command` (the only code that calls git,
+and what an untrusted repository may not run), `trusted` (which repositories are trusted), `location`, `index`, `hooks`
+and `output`.
 """
 
 from __future__ import annotations

@@ -7,15 +7,16 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from segue import process
+from segue.git.command import clean_environ
 from segue.git.output import RefusedError, refusal_by_hook
-from segue.git.process import clean_environ, run
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from segue.durable.folder import Folder
     from segue.git.command import Git
-    from segue.git.process import GitResult
+    from segue.process import ProcessResult
 
 OF_A_COMMIT = ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit")
 _LONGEST_MESSAGE_BYTES = 1 << 20
@@ -23,7 +24,7 @@ _LONGEST_MESSAGE_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hooks:
-    """Those that are there, and `index`, which they see instead of the user's."""
+    """The hooks in a folder, and the index that they see instead of the user's."""
 
     git: Git
     folder: Path
@@ -33,7 +34,7 @@ class Hooks:
         self._must(self._run("pre-commit"))
 
     def edited(self, message: bytes, scratch: Folder) -> bytes:
-        """What two hooks make of a message, which is handed to them as a file."""
+        """The message after the two hooks that may edit it; they get it as a file."""
         if not any(self._find(name) for name in ("prepare-commit-msg", "commit-msg")):
             return message
         fd, name = scratch.begin(message, "message")
@@ -45,12 +46,12 @@ class Hooks:
         finally:
             scratch.discard(name)
 
-    def has_told_everyone(self) -> bool:
-        """Run what comes after a commit: nothing that it says changes it. Whether it ended in time."""
+    def run_after_commit(self) -> bool:
+        """Run the hook after the commit, which cannot undo it; whether it ended in time."""
         ended = self._run("post-commit")
         return ended is None or ended.code is not None
 
-    def _must(self, ended: GitResult | None) -> None:
+    def _must(self, ended: ProcessResult | None) -> None:
         if ended is not None and ended.code != 0:
             raise refusal_by_hook(ended, self.git.timeout_seconds)
 
@@ -58,32 +59,32 @@ class Hooks:
         hook = self.folder / name
         return hook if hook.is_file() and os.access(hook, os.X_OK) else None
 
-    def _run(self, name: str, *arguments: str) -> GitResult | None:
+    def _run(self, name: str, *arguments: str) -> ProcessResult | None:
         hook = self._find(name)
         if hook is None:
             return None
-        place = self.git.place
-        # In a worktree or a submodule git says where the repository is, and nowhere else.
-        named = {} if place.folder == place.root / ".git" else {"GIT_DIR": str(place.folder)}
+        location = self.git.location
+        # Git names the repository only in a worktree or a submodule.
+        named = {} if location.folder == location.root / ".git" else {"GIT_DIR": str(location.folder)}
         environ = clean_environ(self.git.environ) | {"GIT_INDEX_FILE": str(self.index), "GIT_PREFIX": ""} | named
         try:
             return self._start([str(hook), *arguments], environ)
         except OSError as error:
-            if error.errno == errno.ENOEXEC:  # a script that does not say for whom
+            if error.errno == errno.ENOEXEC:  # a script without an interpreter line
                 return self._start(["sh", str(hook), *arguments], environ)
-            raise RefusedError(f"the hook {name} cannot be started: {error}", "see to it, then commit again") from None
+            raise RefusedError(f"the hook {name} cannot be started: {error}", "fix it, then commit again") from None
 
-    def _start(self, argv: list[str], environ: dict[str, str]) -> GitResult:
-        root, seconds = self.git.place.root, self.git.timeout_seconds
-        return run(argv, cwd=root, environ=environ, timeout_seconds=seconds)
+    def _start(self, argv: list[str], environ: dict[str, str]) -> ProcessResult:
+        root, seconds = self.git.location.root, self.git.timeout_seconds
+        return process.run(argv, cwd=root, environ=environ, timeout_seconds=seconds)
 
 
 def find_hooks(git: Git, index: Path) -> Hooks | None:
-    """None where the repository is not trusted with running anything."""
+    """The hooks to run; None where the repository is not trusted."""
     if not git.trusted:
         return None
-    said = os.fsdecode(git.run("rev-parse", "--git-path", "hooks").output).removesuffix("\n")
-    return Hooks(git=git, folder=git.place.root / said, index=index)
+    path = os.fsdecode(git.run("rev-parse", "--git-path", "hooks").output).removesuffix("\n")
+    return Hooks(git=git, folder=git.location.root / path, index=index)
 
 
 def has_hooks(folder: Path) -> bool:

@@ -1,4 +1,4 @@
-"""The index of the user: read, copied, and locked as git locks it, so that nobody else commits meanwhile."""
+"""The user's index: read, copied, and locked as git locks it, so that no other process commits meanwhile."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from segue.durable.folder import TEMPORARY, Folder
-from segue.git.output import locked
+from segue.git.output import locked_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 _INDEX, _LOCK = "index", "index.lock"
 _TICK_SECONDS = 0.02
 _STALE_SECONDS = 60.0
-"""Nobody waits for a lock that has been there for so long: whoever made it was killed, or waits for a person."""
+"""An older lock is not waited for: the process that made it was killed, or waits for input."""
 _MOST_HOLDERS = 6
 _LEFT_SECONDS = 3600.0
 
 
 class GitIndex:
-    """That of one working tree."""
+    """The index of one working tree."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = Folder(str(folder))
 
     @contextmanager
     def copied(self) -> Iterator[Path]:
-        """A second name for the index, which git replaces when it writes; its path.
+        """The path of a second name for the index, which git replaces when it writes.
 
-        With the time of the first: by that git knows which files may have changed in the same moment, unseen.
+        It has the modification time of the index: git uses it to detect files that changed in the same moment.
         """
         name = f"{TEMPORARY}{os.urandom(8).hex()}"
         path = Path(self.folder.path_of(name))
@@ -47,12 +47,12 @@ class GitIndex:
             self.folder.discard(f"{name}.lock")
 
     def put(self, copy: Path) -> None:
-        """Let a copy take the place of the index; the lock must be held."""
+        """Replace the index by a copy; the lock must be held."""
         self.folder.rename(copy.name, _INDEX)
 
     @contextmanager
     def locked(self, wait_seconds: float) -> Iterator[None]:
-        """Whoever holds it is waited for so long, then named by a RefusedError; who comes next is waited for again."""
+        """Hold the lock of the index. Each other holder is waited for this long, then RefusedError names it."""
         last = time.monotonic() + _MOST_HOLDERS * wait_seconds
         holder, until = None, last
         while True:
@@ -64,7 +64,7 @@ class GitIndex:
                 if (found := _identity(path)) != holder:
                     holder, until = found, min(last, now + wait_seconds)
                 if now > until or _age_seconds(path) > _STALE_SECONDS:
-                    raise locked(path) from None
+                    raise locked_error(path) from None
             time.sleep(_TICK_SECONDS)
         try:
             yield
@@ -73,7 +73,7 @@ class GitIndex:
             self.folder.discard(_LOCK)
 
     def _sweep(self) -> None:
-        """What was left by somebody who was killed."""
+        """Remove the temporary files of processes that were killed."""
         for entry in self.folder.scan():
             if entry.name.startswith(TEMPORARY) and _age_seconds(entry.path) > _LEFT_SECONDS:
                 self.folder.discard(entry.name)

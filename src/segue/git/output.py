@@ -1,4 +1,4 @@
-"""What git says: the files that it knows, and why there is no commit, in words that say what to do."""
+"""Parses what git prints: the files that it knows, and why a commit failed, as a message with what to do."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from segue.git.process import GitResult
+    from segue.process import ProcessResult
 
 _SHOWN_CHARACTERS = 300
 _LOCK = re.compile(r"'([^']+\.lock)'")
@@ -28,76 +28,76 @@ class RefusedError(Exception):
 
 
 class Change(NamedTuple):
-    """A file as it is in a commit, or is to be."""
+    """A file as it is in a commit, or will be."""
 
     mode: bytes
-    """All zeros for a file that is gone."""
+    """All zeros for a deleted file."""
     blob: bytes
     name: bytes
 
     @property
     def line(self) -> bytes:
-        """For `update-index --index-info`."""
+        """The input line for `update-index --index-info`."""
         return b"%s %s\t%s\0" % (self.mode, self.blob, self.name)
 
 
-def read_changes(output: bytes) -> tuple[Change, ...]:
-    """Of `diff-index --raw -z`: a line of five fields, then the name."""
+def parse_changes(output: bytes) -> tuple[Change, ...]:
+    """Parse `diff-index --raw -z`: a line of five fields, then the name."""
     parts = output.split(b"\0")
     lines = zip(parts[0::2], parts[1::2], strict=False)
     return tuple(Change(fields[1], fields[3], name) for line, name in lines if (fields := line.split(b" ")))
 
 
-def read_tagged(output: bytes) -> dict[bytes, set[bytes]]:
-    """Of `ls-files -t -z`: the names by their tag."""
+def parse_tagged(output: bytes) -> dict[bytes, set[bytes]]:
+    """Parse `ls-files -t -z`: the names by their tag."""
     found: dict[bytes, set[bytes]] = {}
     for line in output.split(b"\0")[:-1]:
         found.setdefault(line[:1], set()).add(line[2:])
     return found
 
 
-def refusal_by_hook(ended: GitResult, timeout_seconds: float) -> RefusedError:
+def refusal_by_hook(ended: ProcessResult, timeout_seconds: float) -> RefusedError:
     if ended.code is None:
         return RefusedError(
-            f"a hook or the signing was not done within {timeout_seconds:g} seconds and was stopped",
+            f"a hook or the signing did not end within {timeout_seconds:g} seconds and was stopped",
             "run git commit in a terminal to see what it waits for",
         )
-    said = ended.errors + ended.output.decode("utf-8", "replace")
-    words = f": {_last_lines(said)}" if said.strip() else f", with exit code {ended.code}"
-    return RefusedError(f"a hook of the repository refused it{words}", "see to it, then commit again")
+    text = ended.errors + ended.output.decode("utf-8", "replace")
+    details = f": {_last_lines(text)}" if text.strip() else f", with exit code {ended.code}"
+    return RefusedError(f"a hook of the repository rejected it{details}", "fix it, then commit again")
 
 
-def explained(ended: GitResult, root: Path, timeout_seconds: float) -> RefusedError:
-    """Git's answer in our words where it is well known, and in its own where not."""
-    said = ended.errors
+def explain_failure(ended: ProcessResult, root: Path, timeout_seconds: float) -> RefusedError:
+    """A known failure of git in our words, any other in its own."""
+    text = ended.errors
     if ended.code is None:
         return refusal_by_hook(ended, timeout_seconds)
-    if "safe.directory" in said:
+    if "safe.directory" in text:
         trust = f"if you trust it: git config --global --add safe.directory {root}"
         return RefusedError("git does not trust this repository, since it belongs to another user", trust)
-    if "user.email" in said or "user.useConfigOnly" in said:
+    if "user.email" in text or "user.useConfigOnly" in text:
         return RefusedError(
             "git does not know who you are",
             'git config --global user.name "Your Name", and user.email likewise',
         )
-    if (found := _LOCK.search(said)) is not None and os.path.lexists(found[1]):
-        return locked(found[1])
-    if "failed to sign" in said:
+    if (found := _LOCK.search(text)) is not None and os.path.lexists(found[1]):
+        return locked_error(found[1])
+    if "failed to sign" in text:
         return RefusedError(
-            f"the commit could not be signed: {_first_line(said)}",
+            f"the commit could not be signed: {_first_line(text)}",
             "make signing work in a terminal without questions, or switch it off (commit.gpgSign)",
         )
-    return RefusedError(f"git says: {_first_line(said)}", "run git status in a terminal")
+    return RefusedError(f"git says: {_first_line(text)}", "run git status in a terminal")
 
 
-def locked(path: str) -> RefusedError:
+def locked_error(path: str) -> RefusedError:
     return RefusedError(
-        f"{path} is there{_owner(path)}: another git is at work here, or one was killed",
-        "commit again when it is done; if no git is running, delete that file yourself",
+        f"{path} exists{_owner(path)}: another git is running here, or one was killed",
+        "commit again when it has ended; if no git is running, delete that file",
     )
 
 
-def shown(names: Sequence[bytes]) -> str:
+def format_names(names: Sequence[bytes]) -> str:
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""
     return f"{os.fsdecode(names[0])}{more}"
 
@@ -110,11 +110,11 @@ def _owner(lock: str) -> str:
     return ""
 
 
-def _first_line(said: str) -> str:
-    lines = [line.strip() for line in said.split("\n") if line.strip()] or ["nothing at all"]
-    telling = next((line for line in lines if line.startswith(("fatal: ", "error: "))), lines[0])
-    return telling.removeprefix("fatal: ").removeprefix("error: ")[:_SHOWN_CHARACTERS]
+def _first_line(text: str) -> str:
+    lines = [line.strip() for line in text.split("\n") if line.strip()] or ["nothing"]
+    found = next((line for line in lines if line.startswith(("fatal: ", "error: "))), lines[0])
+    return found.removeprefix("fatal: ").removeprefix("error: ")[:_SHOWN_CHARACTERS]
 
 
-def _last_lines(said: str) -> str:
-    return " / ".join([line.strip() for line in said.split("\n") if line.strip()][-3:])[:_SHOWN_CHARACTERS]
+def _last_lines(text: str) -> str:
+    return " / ".join([line.strip() for line in text.split("\n") if line.strip()][-3:])[:_SHOWN_CHARACTERS]

@@ -1,4 +1,4 @@
-"""One working tree: what is committed there, and what the user is told."""
+"""One working tree: what is committed there, and what the user is shown."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from segue.formats.terminal import one_line
 from segue.git.command import Git
 from segue.git.commit import Commit, CommitResult
 from segue.git.location import MARKER, find_location
-from segue.git.output import RefusedError, explained
+from segue.git.output import RefusedError, explain_failure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from segue.git.location import RepositoryLocation
 
 TIMEOUT_SECONDS = 60.0
-"""For one call of git, and for each hook of a repository: they may run a linter, but wait for nobody."""
+"""For one call of git, and for each hook of a repository: it may run a linter, but not wait for input."""
 WAIT_SECONDS = 20.0
-"""For another git that holds the index or the branch."""
+"""How long another git that holds the index or the branch is waited for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repository:
-    """One working tree, and the environment in which git is run there; `trusted` lets it run what it names."""
+    """One working tree, and the environment in which git runs there; with `trusted` its own hooks and filters run."""
 
     root: Path
     environ: Mapping[str, str]
@@ -37,14 +37,14 @@ class Repository:
     wait_seconds: float = WAIT_SECONDS
 
     @property
-    def place(self) -> RepositoryLocation | None:
-        """None if what is there is no repository."""
+    def location(self) -> RepositoryLocation | None:
+        """None if there is no repository."""
         return find_location(self.root)
 
     def commit(self, paths: Iterable[Path | str], message: str, *, needed: Iterable[Path | str] = ()) -> CommitResult:
-        """Commit these files and what is in these folders, as it is on the disk now. Never raises for what git does.
+        """Commit these files, and the files in these folders, as they are on disk. Never raises for what git does.
 
-        What is `needed` is committed with them if git does not have it. If it is ignored, a warning says by which rule.
+        Files in `needed` are committed too if git does not have them. If one is ignored, a warning names the rule.
         """
         try:
             with _refusing():
@@ -53,35 +53,35 @@ class Repository:
                 return Commit(self._git(), self.wait_seconds).make(wanted, message, watched)
         except RefusedError as refused:
             hint = one_line(refused.hint)
-            return CommitResult(status="failed", words=one_line(f"saved, but not committed: {refused}"), hint=hint)
+            return CommitResult(status="failed", message=one_line(f"saved, but not committed: {refused}"), hint=hint)
 
     def uncommitted(self, path: Path | str) -> tuple[Path, ...]:
-        """The files at or below a path that the last commit does not have as they are; RefusedError if unknown."""
+        """The files at or below a path that differ from the last commit; RefusedError if that cannot be determined."""
         with _refusing():
             names = Commit(self._git(), self.wait_seconds).uncommitted([self._relative(Path(path))])
             return tuple(self.root / os.fsdecode(name) for name in names)
 
     def _git(self) -> Git:
-        place = self.place
-        if place is None:
+        location = self.location
+        if location is None:
             is_gone = not self.root.is_dir()
-            reason = "the folder is gone" if is_gone else f"{self.root / MARKER} leads to no repository"
+            reason = "the folder is gone" if is_gone else f"{self.root / MARKER} is not a repository"
             raise RefusedError(reason, "run git status in a terminal")
-        git = Git(place=place, environ=self.environ, timeout_seconds=self.timeout_seconds, trusted=self.trusted)
+        git = Git(location=location, environ=self.environ, timeout_seconds=self.timeout_seconds, trusted=self.trusted)
         ended = git.discover()
         if ended.code != 0:
-            raise explained(ended, self.root, self.timeout_seconds)
+            raise explain_failure(ended, self.root, self.timeout_seconds)
         is_tree, _, folder = os.fsdecode(ended.output).partition("\n")
-        if is_tree != "true" or os.path.realpath(folder.removesuffix("\n")) != str(place.folder):
-            raise RefusedError(f"git finds another repository at {self.root} than {place.folder}", "run git status")
-        return git if self.trusted else git.silent()
+        if is_tree != "true" or os.path.realpath(folder.removesuffix("\n")) != str(location.folder):
+            raise RefusedError(f"git finds another repository at {self.root} than {location.folder}", "run git status")
+        return git if self.trusted else git.with_filters_off()
 
     def _relative(self, path: Path) -> bytes:
-        """As git names it; the last part may be a link, and is then committed as one."""
+        """The path as git names it; if its last part is a link, the link is committed."""
         whole = self.root / path
         whole = Path(os.path.realpath(whole.parent), whole.name)
         if not whole.is_relative_to(self.root):
-            raise RefusedError(f"{path} is not inside {self.root}", "commit it where it belongs")
+            raise RefusedError(f"{path} is not inside {self.root}", "commit it in its own repository")
         return os.fsencode(whole.relative_to(self.root))
 
 
@@ -92,7 +92,7 @@ def find_repository(
     trusted: bool = False,
     timeout_seconds: float = TIMEOUT_SECONDS,
 ) -> Repository | None:
-    """The nearest repository at or above the path. Runs nothing: what is wrong with it, `commit` will say."""
+    """The nearest repository at or above the path. Runs nothing: `commit` reports what is wrong with it."""
     start = Path(os.path.realpath(path))
     for folder in (start, *start.parents):
         if os.path.lexists(folder / MARKER):
@@ -102,10 +102,10 @@ def find_repository(
 
 @contextmanager
 def _refusing() -> Iterator[None]:
-    """Whatever keeps git from its work is a reason why there is no commit."""
+    """Turn what prevents git from working into the reason why there is no commit."""
     try:
         yield
     except FileNotFoundError:
         raise RefusedError("there is no git on the PATH, or the folder is gone", "install git") from None
-    except (OSError, ValueError, SegueError) as error:  # a ValueError is an odd path, or an odd filter
+    except (OSError, ValueError, SegueError) as error:  # a ValueError is an unusable path or filter name
         raise RefusedError(f"git cannot be used here: {error}", "run git status in a terminal") from None

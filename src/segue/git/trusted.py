@@ -1,7 +1,7 @@
-"""Whether a repository was made or trusted here, and what it would run then.
+"""Whether a repository was created or trusted on this machine, and what it would run then.
 
-A name in the repository's folder and a mark of the user's belong together: so neither another repository in the same
-place nor a copy elsewhere is taken for the one that was trusted.
+The repository's folder has a name file, and the user's trust marks have its counterpart. So neither another repository
+in the same place nor a copy elsewhere counts as the trusted one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _NAME_FILE = "segue-name"
 _PART = "repository"
 
-# What every repository has, or may have, and what names no program, wherever it comes from.
+# Settings that every repository may have, and that never name a program.
 _PLAIN = re.compile(
     rb"core\.(?:repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|worktree"
     rb"|autocrlf|eol|safecrlf|quotepath)|user\.(?:name|email)|remote\..*\.(?:url|pushurl|fetch)"
@@ -34,36 +34,36 @@ _PLAIN = re.compile(
 )
 
 
-def is_trusted(place: RepositoryLocation | None, trust: Trust) -> bool:
-    if place is None:
+def is_trusted(location: RepositoryLocation | None, trust: Trust) -> bool:
+    if location is None:
         return False
-    name = read_text(place.common / _NAME_FILE)
-    return bool(name) and _marks(place, trust).has(_PART, name)
+    name = read_text(location.common / _NAME_FILE)
+    return bool(name) and _marks(location, trust).has(_PART, name)
 
 
-def trust_repository(place: RepositoryLocation, trust: Trust) -> None:
-    """Let it run from now on what git would run for it. StorageError if that cannot be kept."""
-    folder = Folder(str(place.common))
+def trust_repository(location: RepositoryLocation, trust: Trust) -> None:
+    """Let git run the programs of this repository from now on. StorageError if that cannot be saved."""
+    folder = Folder(str(location.common))
     with suppress(FileExistsError):
         folder.create(_NAME_FILE, secrets.token_hex(16).encode())
-    _marks(place, trust).put(_PART, read_text(place.common / _NAME_FILE))
+    _marks(location, trust).put(_PART, read_text(location.common / _NAME_FILE))
 
 
 def find_programs(git: Git) -> list[str]:
-    """What a commit may run besides git: the hooks that are there, and settings of the repository that are not plain.
+    """What a commit may run besides git: the hooks, and the settings of the repository that may name a program.
 
-    Some of these settings may name no program; all that do are among them. Runs none of it.
+    Not every one of these settings names a program, but all that do are among them. Runs none of it.
     """
-    folder = git.place.common / "hooks"
+    folder = git.location.common / "hooks"
     there = sorted(folder.iterdir()) if folder.is_dir() else []
     hooks = [path.name for path in there if path.suffix != ".sample" and os.access(path, os.X_OK)]
     try:
         settings = git.settings()
     except ValueError as error:
         return [str(error)]
-    odd = {name for scope, name in settings if scope in {b"local", b"worktree"} and not _PLAIN.fullmatch(name)}
-    return [one_line(f"the hook {name}") for name in hooks] + [one_line(os.fsdecode(name)) for name in sorted(odd)]
+    unusual = {name for scope, name in settings if scope in {b"local", b"worktree"} and not _PLAIN.fullmatch(name)}
+    return [one_line(f"the hook {name}") for name in hooks] + [one_line(os.fsdecode(name)) for name in sorted(unusual)]
 
 
-def _marks(place: RepositoryLocation, trust: Trust) -> Marks:
-    return trust.of(f"git:{place.common}", "")
+def _marks(location: RepositoryLocation, trust: Trust) -> Marks:
+    return trust.of(f"git:{location.common}", "")

@@ -14,7 +14,6 @@ from segue.integrations.gemini.launcher import Gemini
 from segue.integrations.integration import HandoverContext, Integration, Launch
 from segue.integrations.opencode.launcher import Opencode
 from segue.integrations.pi.launcher import Pi
-from segue.integrations.run import run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,4 +28,4 @@ def find_installed(environ: Mapping[str, str]) -> tuple[Integration, ...]:
     return tuple(tool for tool in INTEGRATIONS.values() if tool.find(environ) is not None)
 
 
-__all__ = ["INTEGRATIONS", "HandoverContext", "Integration", "Launch", "Transcript", "find_installed", "run"]
+__all__ = ["INTEGRATIONS", "HandoverContext", "Integration", "Launch", "Transcript", "find_installed"]

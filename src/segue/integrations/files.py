@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 from typing import TYPE_CHECKING
 
+from segue import process
 from segue.durable.folder import Folder
 from segue.durable.kernel import storage_error
 from segue.errors import NotFoundError, StorageError, UsageError
-from segue.programs import find_program
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,7 +20,7 @@ PATIENCE_SECONDS = 120
 
 
 def get_program(name: str, environ: Mapping[str, str]) -> str:
-    found = find_program(name, environ)
+    found = process.which(name, environ)
     if found is None:
         raise NotFoundError(f"there is no {name} on the PATH", hint=f"install {name}, or use another tool")
     return found
@@ -56,24 +55,15 @@ def discard(path: str) -> None:
 
 
 def ask(argv: Sequence[str], *, environ: Mapping[str, str], cwd: Path) -> bytes:
-    """What a command of the tool says. StorageError with its own words if it fails."""
+    """What a command of the tool writes. StorageError with its own message if it fails."""
+    command = " ".join(argv[:2])
     try:
-        done = subprocess.run(
-            argv,
-            env=dict(environ),
-            cwd=cwd,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=PATIENCE_SECONDS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise StorageError(
-            f"{' '.join(argv[:2])} did not end in {PATIENCE_SECONDS} seconds", hint="try again"
-        ) from None
+        ended = process.run(argv, environ=environ, cwd=cwd, timeout_seconds=PATIENCE_SECONDS)
     except OSError as error:
         raise storage_error(error, argv[0], "start") from error
-    if done.returncode:
-        said = " ".join((done.stderr or done.stdout).decode("utf-8", "replace").split())[-300:]
-        raise StorageError(f"{' '.join(argv[:2])} failed: {said or 'it does not say why'}", hint="run it by hand")
-    return done.stdout
+    if ended.code is None:
+        raise StorageError(f"{command} did not end in {PATIENCE_SECONDS} seconds", hint="try again")
+    if ended.code:
+        said = " ".join((ended.errors or ended.output.decode("utf-8", "replace")).split())[-300:]
+        raise StorageError(f"{command} failed: {said or 'it does not say why'}", hint="run it by hand")
+    return ended.output

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
+from segue import process
 from segue.clock import utc_now
+from segue.durable.kernel import storage_error
 from segue.errors import UsageError
 from segue.integrations.as_text import in_words, without_context
-from segue.integrations.files import check_native_id, get_program
+from segue.integrations.files import check_native_id, discard, get_program
 from segue.integrations.format.outgoing import sendable
 from segue.model import Turn
-from segue.programs import find_program
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,7 +74,7 @@ class LaunchOptions(Struct, frozen=True, kw_only=True):
 
 
 class Launch(Struct, frozen=True, kw_only=True):
-    """A tool ready to be started; `run` does it."""
+    """A tool ready to be started."""
 
     tool: str
     argv: tuple[str, ...]
@@ -88,6 +89,20 @@ class Launch(Struct, frozen=True, kw_only=True):
     """Files that were written for it."""
     passing: tuple[str, ...] = ()
     """Those of them that it needs only while it starts."""
+
+    def run(self, environ: Mapping[str, str]) -> int:
+        """Start it at the terminal and wait until it ends; its exit code, negative for the signal that ended it.
+
+        StorageError if it cannot be started.
+        """
+        prompt = None if self.stdin is None else self.stdin.encode("utf-8", "replace")
+        try:
+            return process.run_in_terminal(self.argv, cwd=self.cwd, environ={**environ, **self.environ}, stdin=prompt)
+        except OSError as error:
+            raise storage_error(error, self.argv[0], "start") from error
+        finally:
+            for path in self.passing:
+                discard(path)
 
 
 class Kind(Protocol):
@@ -114,7 +129,7 @@ class Integration(Struct, frozen=True, kw_only=True):
 
     def find(self, environ: Mapping[str, str]) -> str | None:
         """Where it is on the PATH."""
-        return find_program(self.name, environ)
+        return process.which(self.name, environ)
 
     def launch(
         self,

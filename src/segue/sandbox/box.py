@@ -8,12 +8,12 @@ import sys
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from subprocess import DEVNULL, PIPE, Popen
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from segue import process
 from segue.durable.scratch import scratch_folder
 from segue.sandbox import landlock
 from segue.sandbox.seccomp import MACHINES
@@ -31,6 +31,7 @@ DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 _LAUNCHER = Path(__file__).with_name("launcher.py")
 _TRUNCATION_SINCE = 3
 _OTHERS = 0o004
+_TRIAL_SECONDS = 60.0
 
 
 class Box(Struct, frozen=True, kw_only=True):
@@ -95,12 +96,13 @@ def ground() -> Ground:
             continue
         found = Ground("", has_namespaces, version)
         with launch((), Box(), cwd="/", on=found) as trial:
-            process = Popen(trial.argv, pass_fds=trial.descriptors, stdin=DEVNULL, stdout=DEVNULL, stderr=PIPE, env={})
-            _, said = process.communicate()
+            ended = process.run(
+                trial.argv, cwd="/", environ={}, pass_fds=trial.descriptors, timeout_seconds=_TRIAL_SECONDS
+            )
             reason = trial.failure()
-        if process.returncode == 0 and not reason:
+        if ended.code == 0 and not reason:
             return found
-        reasons.append(reason or said.decode("utf-8", "replace").strip().rpartition("\n")[2])
+        reasons.append(reason or ended.errors.strip().rpartition("\n")[2])
     return Ground(f"the kernel does not let us: {reasons[-1]}" if reasons else "the kernel is too old")
 
 

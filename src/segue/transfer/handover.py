@@ -23,7 +23,7 @@ from segue.integrations.format.transcript import Transcript
 from segue.integrations.integration import LONGEST_ARGUMENT_BYTES
 from segue.integrations.link import Link, link_of
 from segue.model import Turn
-from segue.programs import find_program
+from segue.process import which
 from segue.transfer.window import CHARACTERS, window
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def hand_document(session: LiveSession, command: str, how: How) -> Handover:
     said there comes back.
     """
     words = _words(command)
-    program = find_program(words[0], how["environ"])
+    program = which(words[0], how["environ"])
     if program is None:
         raise NotFoundError(
             f"there is no {words[0]!r:.60} on the PATH", hint=f"Segue knows {', '.join(INTEGRATIONS)}, and any command"

@@ -156,7 +156,7 @@ def test_a_refusing_hook_is_told_and_the_conversation_is_saved(office: Office) -
     hook.write_text("#!/bin/sh\necho 'not today' >&2\nexit 1\n", encoding="utf-8")
     hook.chmod(0o755)
     told = office.run(API, "Why?", "/exit")
-    assert "saved, but not committed: a hook of the repository refused it: not today" in told.complaint
+    assert "saved, but not committed: a hook of the repository rejected it: not today" in told.complaint
     assert "Session saved." in told.text
     assert office.session()["status"] == "paused"
 

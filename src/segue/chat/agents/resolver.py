@@ -20,7 +20,7 @@ from segue.chat.drafts import Drafts
 from segue.errors import MissingExtraError, NotFoundError, StorageError, UntrustedError, UsageError
 from segue.presets import Preset, Presets, PresetSources
 from segue.presets.drift import normalise
-from segue.programs import find_program
+from segue.process import which
 from segue.tools.demands import AGENT, REACH, SCOPE, Demand, shown, tools_demand
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ class AgentResolver:
 
     def names(self) -> tuple[str, ...]:
         """What can be asked for by name: presets first, then the agents that need nothing more than a key."""
-        tools = [name for name in PROGRAMS if find_program(name, self._environ)]
+        tools = [name for name in PROGRAMS if which(name, self.surface.environ)]
         return tuple(dict.fromkeys([*self.presets.names, "offline", *PROVIDERS[:3], *tools]))
 
     def choose(self, agent: str = "", *, preset: str = "", model: str = "") -> ResolvedAgent:

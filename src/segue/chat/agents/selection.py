@@ -17,7 +17,7 @@ from segue.chat.agents.command import CommandAgent
 from segue.chat.agents.offline import OfflineAgent
 from segue.chat.agents.retry import RetryPolicy
 from segue.errors import MissingExtraError, UsageError
-from segue.programs import find_program
+from segue.process import which
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -153,7 +153,7 @@ def choose_agent(
     preset_model: str | AgentSpec = "",
     config: str | AgentSpec = "",
     environ: Mapping[str, str],
-    which: Callable[[str, Mapping[str, str]], str | None] = find_program,
+    which: Callable[[str, Mapping[str, str]], str | None] = which,
     patience: RetryPolicy | None = None,
 ) -> AgentChoice:
     """The agent, and the reason for the choice.

@@ -306,12 +306,12 @@ class Conversations:
         """What a person should know; of what is so for every commit here, once."""
         notes = [written.problem]
         if outcome is not None:
-            closed = f"{_CLOSED}; cortext init asks whether they may" if outcome.is_closed else ""
+            closed = f"{_CLOSED}; cortext init asks whether they may" if outcome.hooks_skipped else ""
             lasting = [note for note in (*outcome.warnings, closed) if note not in self._warned]
             self._warned.update(lasting)
             notes += lasting
             if outcome.status == "failed":
-                notes.append("; ".join(filter(None, [outcome.words, outcome.hint])))
+                notes.append("; ".join(filter(None, [outcome.message, outcome.hint])))
         return tuple(note for note in notes if note)
 
 

@@ -67,8 +67,8 @@ def _set_up_repository(workspace: Workspace, *, trusts: bool) -> None:
     """Make one unless there is one; a workspace works without git all the same."""
     found = find_repository(workspace.root, environ=os.environ)
     if found is not None:
-        if found.place is not None:
-            _ask_for_trust(found.place, trusts=trusts)
+        if found.location is not None:
+            _ask_for_trust(found.location, trusts=trusts)
         return
     try:
         ended = make_repository(workspace.root, os.environ, timeout_seconds=TIMEOUT_SECONDS)
@@ -89,7 +89,7 @@ def _ask_for_trust(place: RepositoryLocation, *, trusts: bool) -> None:
     if is_trusted(place, trust):
         return
     try:
-        programs = find_programs(Git(place=place, environ=os.environ, timeout_seconds=TIMEOUT_SECONDS))
+        programs = find_programs(Git(location=place, environ=os.environ, timeout_seconds=TIMEOUT_SECONDS))
     except OSError:
         output.warn("there is no git here, so conversations are kept and not committed")
         return

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from segue.console import output
 from segue.dialects.cortext.conversations import CHAT
 from segue.errors import NotFoundError, SegueError, UsageError
-from segue.integrations import INTEGRATIONS, run
+from segue.integrations import INTEGRATIONS
 from segue.integrations.link import Link, link_of
 from segue.transfer.handover import EVER, hand_over, handed_over_since, take_back
 
@@ -62,7 +62,7 @@ def hold(
         desk.vouch(session, Link(tool.name, launch.native_id))
     finally:
         session.release()
-    code = run(launch, {**desk.environ, HELD: session.id})
+    code = launch.run({**desk.environ, HELD: session.id})
     if code != 0:
         output.warn(f"{tool.name} ended with {code}; what was said there is taken over all the same")
     session = desk.library.open(session.id)

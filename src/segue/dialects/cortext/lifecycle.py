@@ -95,7 +95,7 @@ def report(stopped: Stopped) -> None:
     for note in stopped.notes:
         output.warn(note)
     if stopped.commit is not None and stopped.commit.status == "committed":
-        output.note(stopped.commit.words)
+        output.note(stopped.commit.message)
 
 
 def _told(desk: WorkspaceContext, session: LiveSession, *, warnings: list[str]) -> dict[str, object]:
@@ -179,6 +179,6 @@ def _plain(stopped: Stopped) -> dict[str, object]:
         "status": stopped.status,
         "summary": stopped.summary,
         "message": saved(stopped),
-        "commit": {"status": commit.status, "hash": commit.commit, "words": commit.words} if commit else None,
+        "commit": {"status": commit.status, "hash": commit.commit, "words": commit.message} if commit else None,
         "notes": list(stopped.notes),
     }

@@ -85,4 +85,4 @@ def find_conversations(cwd: Path, *, notify: Callable[[str], None]) -> Conversat
 
 def _find_repository(root: Path, environ: Mapping[str, str], trust: Trust) -> Repository | None:
     found = find_repository(root, environ=environ)
-    return None if found is None else replace(found, trusted=is_trusted(found.place, trust))
+    return None if found is None else replace(found, trusted=is_trusted(found.location, trust))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import shlex
-import signal
 import sys
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from segue import process
 from segue.console import output
 from segue.console.exit_codes import Exit
 from segue.console.paths import trust_folder
@@ -18,17 +17,12 @@ from segue.dialects.ralph.runner.orchestrator import Orchestrator, RunOptions, R
 from segue.dialects.ralph.runner.workers import find_worker
 from segue.errors import UsageError
 from segue.library import open as open_library
-from segue.programs import find_program
 from segue.trust import Trust
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from types import FrameType
-
     from segue.git import Repository
     from segue.library import Library
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _BY_SIGNAL = 128
 
 
@@ -41,7 +35,7 @@ def run(options: dict[str, str]) -> int:
         takeover="--takeover" in options,
     )
     cwd = here()
-    with _stopping() as signals, open_library(options.get("--store") or None) as library:
+    with process.noted_signals() as signals, open_library(options.get("--store") or None) as library:
         orchestrator = Orchestrator(
             order,
             environ=os.environ,
@@ -88,28 +82,9 @@ def _show_plan(orchestrator: Orchestrator) -> int:
     return Exit.DONE
 
 
-@contextmanager
-def _stopping() -> Iterator[list[int]]:
-    """The signals that ask to stop, as they come. They interrupt nothing: whoever works looks at the list in time."""
-    came: list[int] = []
-
-    def note(number: int, _frame: FrameType | None) -> None:
-        came.append(number)
-
-    before = {number: signal.getsignal(number) for number in _SIGNALS}
-    ours = [number for number, earlier in before.items() if earlier is not signal.SIG_IGN]  # nohup says otherwise
-    for number in ours:
-        signal.signal(number, note)
-    try:
-        yield came
-    finally:
-        for number in ours:
-            signal.signal(number, before[number])
-
-
 def _own_command() -> str:
     """How an agent calls us: by name where that leads here, else by this interpreter."""
-    found = find_program("ralphtool", os.environ)
+    found = process.which("ralphtool", os.environ)
     if found is not None:
         return "ralphtool"
     return f"{shlex.quote(sys.executable)} -m segue.dialects.ralph"

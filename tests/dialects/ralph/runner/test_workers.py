@@ -39,7 +39,7 @@ def test_a_command_is_found_on_the_path_or_from_here(words: str, environ: dict[s
     assert isinstance(found, CommandWorker)
     assert (found.argv, found.name) == ((f"{tmp_path}/mine", "-x"), "mine -x")
     errand = found.prepare("Do it", title="", cwd=str(tmp_path), environ=environ)
-    assert (errand.argv, errand.given, errand.native_id) == (found.argv, "Do it", "")
+    assert (errand.argv, errand.stdin, errand.native_id) == (found.argv, "Do it", "")
 
 
 @pytest.mark.parametrize("words", ["claude", "missing", "./missing", "/etc/passwd"])

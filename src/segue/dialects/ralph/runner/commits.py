@@ -61,7 +61,7 @@ class StoryCommits:
         outcome = self._repository.commit(wanted, message) if wanted else None
         words: list[str] = []
         if outcome is not None and outcome.status != "nothing":
-            words = [outcome.words, *([outcome.hint] if outcome.status == "failed" and outcome.hint else [])]
+            words = [outcome.message, *([outcome.hint] if outcome.status == "failed" and outcome.hint else [])]
         if mixed:
             words.append(f"left out, since they had changes of yours: {_listed(mixed)}")
         return "; ".join(words)

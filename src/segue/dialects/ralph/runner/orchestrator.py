@@ -17,9 +17,9 @@ from msgspec import Struct
 from segue.clock import utc_now
 from segue.dialects.ralph.lifecycle import advance, begin, end
 from segue.dialects.ralph.openspec import find_next, get_story, plan_of
+from segue.dialects.ralph.runner.command import run_command
 from segue.dialects.ralph.runner.commits import StoryCommits
 from segue.dialects.ralph.runner.confined import Unconfined
-from segue.dialects.ralph.runner.process import attend
 from segue.dialects.ralph.runner.progress import (
     Notice,
     OutputReceived,
@@ -275,14 +275,14 @@ class Orchestrator:
         session.add("user", prompt)
         try:
             with self._surroundings.start(errand.argv, tool=errand.tool) as start:
-                ended = attend(
+                ended = run_command(
                     start.argv,
                     cwd=self.project,
                     environ={**environ, **errand.environ, **start.environ},
-                    given=errand.given,
-                    hear=lambda text: self._notify(OutputReceived(text=text)),
+                    stdin=errand.stdin,
+                    on_output=lambda text: self._notify(OutputReceived(text=text)),
                     should_stop=self._should_stop,
-                    held=(lock.fileno(), *start.descriptors),
+                    pass_fds=(lock.fileno(), *start.descriptors),
                 )
         finally:
             for path in errand.passing:
@@ -290,7 +290,7 @@ class Orchestrator:
         if not self._take_over_turns(session) and ended.output.strip():
             session.add("assistant", ended.output.strip(), partial=ended.code is None)
         take_over_notes(session, self._desk(session.id).overview)
-        return f"{self._worker.name} {ended.words}" if ended.words else ""
+        return f"{self._worker.name} {ended.failure}" if ended.failure else ""
 
     def _find_failure(self, session_id: str, story_id: str, how: str) -> str:
         """Why the story is not done; empty if it is."""
@@ -300,17 +300,17 @@ class Orchestrator:
         if self._order.verify:
             self._notify(Verifying(command=self._order.verify))
             with self._surroundings.start(["/bin/sh", "-c", self._order.verify]) as start:
-                ended = attend(
+                ended = run_command(
                     start.argv,
                     cwd=self.project,
                     environ={**self._environ, **self._told(session_id, story_id), **start.environ},
-                    hear=lambda text: self._notify(OutputReceived(text=text)),
+                    on_output=lambda text: self._notify(OutputReceived(text=text)),
                     should_stop=self._should_stop,
-                    held=start.descriptors,
+                    pass_fds=start.descriptors,
                 )
-            if ended.words:
+            if ended.failure:
                 said = ended.output[-_TOLD_CHARACTERS:].strip()
-                reasons.append(f"`{self._order.verify}` {ended.words}" + (f", and said:\n\n{said}" if said else ""))
+                reasons.append(f"`{self._order.verify}` {ended.failure}" + (f", and said:\n\n{said}" if said else ""))
         left = [task for task in get_story(self.stories(), story_id).tasks if not task.done]
         if left:
             reasons.append("These tasks are not ticked: " + ", ".join(task.id for task in left))

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from segue.errors import NotFoundError, SegueError, UsageError
 from segue.integrations import INTEGRATIONS, HandoverContext, Integration, Transcript, find_installed
-from segue.programs import find_program
+from segue.process import which
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,7 +21,7 @@ class AgentRun(Struct, frozen=True, kw_only=True):
     """One attempt, ready to be run."""
 
     argv: tuple[str, ...]
-    given: str
+    stdin: str
     """On its input."""
     environ: dict[str, str] = {}
     tool: str = ""
@@ -48,7 +48,7 @@ class CommandWorker(Struct, frozen=True, kw_only=True):
         return shlex.join([Path(self.argv[0]).name, *self.argv[1:]])
 
     def prepare(self, prompt: str, *, title: str, cwd: str, environ: Mapping[str, str]) -> AgentRun:  # noqa: ARG002 - it needs no more
-        return AgentRun(argv=self.argv, given=prompt)
+        return AgentRun(argv=self.argv, stdin=prompt)
 
 
 class ToolWorker(Struct, frozen=True, kw_only=True):
@@ -72,7 +72,7 @@ class ToolWorker(Struct, frozen=True, kw_only=True):
         )
         return AgentRun(
             argv=launch.argv,
-            given=launch.stdin or "",
+            stdin=launch.stdin or "",
             environ=launch.environ,
             tool=launch.tool,
             native_id=launch.native_id,
@@ -100,7 +100,7 @@ def find_worker(words: str, environ: Mapping[str, str], cwd: str) -> Worker:
         if tool.find(environ) is None:
             raise NotFoundError(f"{tool.name} is not on the PATH", hint="install it, or say --with COMMAND")
         return ToolWorker(tool=tool, options=tuple(argv[1:]))
-    found = str(Path(cwd, argv[0])) if "/" in argv[0] else find_program(argv[0], environ)
+    found = str(Path(cwd, argv[0])) if "/" in argv[0] else which(argv[0], environ)
     if found is None or not os.access(found, os.X_OK):
         raise NotFoundError(f"there is no command {argv[0]!r}", hint="install it, or name it with its whole path")
     return CommandWorker(argv=(found, *argv[1:]))

@@ -9,7 +9,7 @@ import pytest
 from segue.chat.agent import AgentError, Message, Request
 from segue.chat.agents.command import CommandAgent
 from segue.console.entry import absolute_search_path
-from segue.programs import find_program
+from segue.process import which
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +33,7 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     "path", ["", ":", "::", ".", "./", "..", "bin", "./bin", "~", "/nowhere:", ":/nowhere", ".:/nowhere"]
 )
 def test_empty_and_relative_elements_of_the_path_find_nothing(clone: Path, path: str) -> None:
-    assert find_program("claude", {"PATH": path}) is None
+    assert which("claude", {"PATH": path}) is None
     with pytest.raises(AgentError, match="there is no command"):
         list(CommandAgent(["claude"], environ={"PATH": path}).answer(QUESTION))
     assert not (clone / "ran").exists()
@@ -41,7 +41,7 @@ def test_empty_and_relative_elements_of_the_path_find_nothing(clone: Path, path:
 
 
 def test_absolute_folders_are_searched_in_order_and_a_slash_means_a_path(clone: Path) -> None:
-    assert find_program("claude", {"PATH": f":{clone}/nowhere:{clone}/bin:{clone}"}) == f"{clone}/bin/claude"
-    assert find_program("./claude", {"PATH": ""}) == "./claude"
+    assert which("claude", {"PATH": f":{clone}/nowhere:{clone}/bin:{clone}"}) == f"{clone}/bin/claude"
+    assert which("./claude", {"PATH": ""}) == "./claude"
     for name in ("", "no\0name", "./nothing", "bin", "./bin"):
-        assert find_program(name, {"PATH": str(clone)}) is None
+        assert which(name, {"PATH": str(clone)}) is None

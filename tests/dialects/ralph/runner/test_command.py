@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from segue.dialects.ralph.runner.process import Ended, attend
+from segue.dialects.ralph.runner.command import CommandResult, run_command
 from segue.durable.folder import Folder
 from segue.durable.lock import WriterLock, find_owner
 from segue.errors import UsageError
@@ -21,29 +21,29 @@ def never() -> bool:
     return False
 
 
-def listen(script: str, root: Path, *, given: str = "") -> tuple[Ended, list[str]]:
+def listen(script: str, root: Path, *, stdin: str = "") -> tuple[CommandResult, list[str]]:
     heard: list[str] = []
     argv = ["/bin/sh", "-c", script]
-    ended = attend(argv, cwd=str(root), environ=os.environ, given=given, hear=heard.append, should_stop=never)
+    ended = run_command(argv, cwd=str(root), environ=os.environ, stdin=stdin, on_output=heard.append, should_stop=never)
     return ended, heard
 
 
 def test_what_is_said_is_heard_and_kept_errors_and_all(tmp_path: Path) -> None:
     ended, heard = listen("echo one; echo two >&2; exit 3", tmp_path)
-    assert ended == Ended(3, "one\ntwo\n")
+    assert ended == CommandResult(3, "one\ntwo\n")
     assert "".join(heard) == ended.output
-    assert ended.words == "ended with exit code 3"
+    assert ended.failure == "ended with exit code 3"
 
 
 def test_more_than_a_pipe_holds_goes_in_and_comes_out(tmp_path: Path) -> None:
-    given = "αβγ\n" * 100_000
-    ended, _ = listen("exec cat", tmp_path, given=given)
-    assert ended == Ended(0, given)
+    text = "αβγ\n" * 100_000
+    ended, _ = listen("exec cat", tmp_path, stdin=text)
+    assert ended == CommandResult(0, text)
 
 
 def test_a_command_need_not_want_its_input(tmp_path: Path) -> None:
-    ended, _ = listen("exec 0<&-; echo done", tmp_path, given="x" * 1_000_000)
-    assert ended == Ended(0, "done\n")
+    ended, _ = listen("exec 0<&-; echo done", tmp_path, stdin="x" * 1_000_000)
+    assert ended == CommandResult(0, "done\n")
 
 
 def test_bytes_that_are_no_text_are_heard_all_the_same(tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_of_endless_words_the_last_are_kept(tmp_path: Path) -> None:
 
 def test_a_process_that_is_left_behind_does_not_hold_it_up(tmp_path: Path) -> None:
     ended, _ = listen("sleep 1000 & echo $! >left; echo done", tmp_path)
-    assert ended == Ended(0, "done\n")
+    assert ended == CommandResult(0, "done\n")
     os.kill(int((tmp_path / "left").read_text()), 9)
 
 
@@ -71,22 +71,22 @@ def test_a_command_that_closes_its_output_is_waited_for(tmp_path: Path) -> None:
 
 def test_a_signal_is_named(tmp_path: Path) -> None:
     ended, _ = listen("kill -9 $$", tmp_path)
-    assert ended.words == "was killed by SIGKILL"
+    assert ended.failure == "was killed by SIGKILL"
 
 
 def test_a_command_that_must_stop_is_gone_with_its_children_even_if_it_will_not(tmp_path: Path) -> None:
     heard: list[str] = []
     lock = WriterLock.acquire(Folder(str(tmp_path)), "held", timeout_seconds=0.0, since=EPOCH)
     assert isinstance(lock, WriterLock)
-    ended = attend(
+    ended = run_command(
         ["/bin/sh", "-c", "trap '' TERM; (trap '' TERM; echo ready; sleep 1000; sleep 1000); sleep 1000"],
         cwd=str(tmp_path),
         environ=os.environ,
-        hear=heard.append,
+        on_output=heard.append,
         should_stop=lambda: bool(heard),
-        held=(lock.fileno(),),
+        pass_fds=(lock.fileno(),),
     )
-    assert (ended.code, ended.output, ended.words) == (None, "ready\n", "was stopped")
+    assert (ended.code, ended.output, ended.failure) == (None, "ready\n", "was stopped")
     lock.forget()
     while find_owner(Folder(str(tmp_path)), "held") is not None:  # until the last of them has gone
         os.sched_yield()
@@ -95,4 +95,4 @@ def test_a_command_that_must_stop_is_gone_with_its_children_even_if_it_will_not(
 @pytest.mark.parametrize("argv", [["/no/such/command"], ["/etc/passwd"], ["/bin/echo", "a\0b"]])
 def test_what_cannot_be_started_is_told(argv: list[str], tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be started"):
-        attend(argv, cwd=str(tmp_path), environ=os.environ, hear=lambda _: None, should_stop=never)
+        run_command(argv, cwd=str(tmp_path), environ=os.environ, on_output=lambda _: None, should_stop=never)
