@@ -16,7 +16,7 @@ import msgspec
 import segue
 from bench.measure import Row, compare, elapsed, interleaved
 from bench.workload import texts
-from segue.integrations.histories import HISTORIES
+from segue.integrations import INTEGRATIONS
 from segue.transfer.import_sessions import import_session
 
 if TYPE_CHECKING:
@@ -74,13 +74,13 @@ def decode(path: Path) -> int:
 
 
 def read_all(home: Path) -> int:
-    (kept,) = HISTORIES["claude"].kept(home, {})
-    return sum(len(step.turn.content) for step in HISTORIES["claude"].read(kept).steps)
+    (kept,) = INTEGRATIONS["claude"].sessions(home, {})
+    return sum(len(step.turn.content) for step in INTEGRATIONS["claude"].read(kept).turns)
 
 
 def copy(home: Path, name: str) -> None:
-    history = HISTORIES["claude"]
-    (kept,) = history.kept(home, {})
+    history = INTEGRATIONS["claude"]
+    (kept,) = history.sessions(home, {})
     with segue.open(f"journal:{home / name}") as library:
         found = import_session(history, msgspec.structs.replace(kept, changed_at=0.0), library.store)
     assert not found.damages

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 def test_a_session_is_copied_whole_and_the_source_stays(cli: Segue, session: str) -> None:
     before = cli.files()
     told = cli.ok("convert", "log", "--to", f"soleur:{cli.home}/archive")
-    assert told == "login: 4 of 4 events were new, all read back; losses: none\n"
+    assert told == "login: copied 4 of 4 events, verified, nothing lost\n"
     assert segue.open(f"soleur:{cli.home}/archive").load(session) == cli.library.load(session)
     assert cli.files() == before
 
@@ -22,11 +22,11 @@ def test_again_only_what_is_missing_is_copied(cli: Segue, session: str) -> None:
     cli.ok(*call)
     cli.ok("add", session, "And logout?")
     cli.ok("new", "--id", "other")
-    assert cli.ok(*call).splitlines()[-1] == "2 of 2 sessions were copied or completed; losses: none"
+    assert cli.ok(*call).splitlines()[-1] == "copied or completed 2 of 2 sessions, nothing lost"
     assert cli.ok(*call).splitlines() == [
-        "login: nothing was missing, all read back; losses: none",
-        "other: nothing was missing, all read back; losses: none",
-        "0 of 2 sessions were copied or completed; losses: none",
+        "login: already up to date, verified, nothing lost",
+        "other: already up to date, verified, nothing lost",
+        "copied or completed 0 of 2 sessions, nothing lost",
     ]
 
 
@@ -50,11 +50,11 @@ def test_as_json_it_is_a_line_a_session(cli: Segue, session: str) -> None:
 
 def test_mistakes_are_told_and_make_nothing(cli: Segue, session: str) -> None:
     to = ("--to", f"journal:{cli.home}/archive")
-    assert "say which session, or --all" in cli.refuses(2, "convert", *to)
-    assert "say which session, or --all" in cli.refuses(2, "convert", session, "--all", *to)
+    assert "specify a session or --all" in cli.refuses(2, "convert", *to)
+    assert "specify a session or --all" in cli.refuses(2, "convert", session, "--all", *to)
     assert "there is no session nowhere" in cli.refuses(3, "convert", "nowhere", *to)
-    assert "is the store that the sessions are in" in cli.refuses(2, "convert", session, "--to", cli.store)
-    assert "is gone when this command ends" in cli.refuses(2, "convert", session, "--to", "memory:")
+    assert "is the store of the sessions itself" in cli.refuses(2, "convert", session, "--to", cli.store)
+    assert "is gone when this command exits" in cli.refuses(2, "convert", session, "--to", "memory:")
     assert "does not name a store" in cli.refuses(2, "convert", session, "--to", "nowhere:x")
     assert not (cli.home / "archive").exists()
 

@@ -50,8 +50,8 @@ def desk(cli: Segue, session: str) -> Desk:
 def test_a_session_goes_on_in_a_tool_and_every_turn_comes_back_once(desk: Desk) -> None:
     text, told = desk.resume("--with", "claude", said="And logout?")
     assert text == "I was told 2 messages. \n"
-    assert "handed over to claude; losses: none" in told
-    assert "2 turns came back from claude" in told
+    assert "handed over to claude, nothing lost" in told
+    assert "imported 2 turns from claude" in told
     desk.resume("--from", "claude")
     assert desk.said() == [
         "Why does login fail?",
@@ -66,7 +66,7 @@ def test_the_tool_goes_on_in_its_own_session_while_nothing_was_said_elsewhere(de
     desk.resume("--with", "claude", said="And logout?")
     text, told = desk.resume("--with", "claude", said="And now?")
     assert text == "I was told 4 messages. \n"
-    assert "goes on in its own session" in told
+    assert "claude continues its existing session, which is up to date" in told
     assert len(list(desk.cli.home.glob(".claude/projects/*/*.jsonl"))) == 1
 
 
@@ -75,7 +75,7 @@ def test_a_branch_that_left_the_tool_behind_is_handed_over_anew(desk: Desk) -> N
     desk.cli.ok("fork", "login", "--at", "2", "--name", "other")
     text, told = desk.resume("--with", "claude", said="Something else?")
     assert text == "I was told 2 messages. \n"
-    assert "1 other branch stays behind" in told
+    assert "1 other branch is left out" in told
     assert desk.said()[2:] == ["Something else?", "I was told 2 messages. "]
     assert len(desk.cli.library.load("login").path("main")) == 4
 
@@ -85,21 +85,21 @@ def test_what_could_not_be_carried_is_said_exactly(desk: Desk) -> None:
         live.add("assistant", "Let me look.", parts=[CALL, {"type": "image"}, {"type": "reasoning", "text": "Hm."}])
     _, told = desk.resume("--with", "claude", said="And?")
     assert [line.removeprefix("segue: for claude: ") for line in told.splitlines() if "for claude:" in line] == [
-        "1 image stays behind",
-        "1 piece of reasoning stays behind",
-        "1 call got no result, and is told as interrupted",
+        "1 image is left out",
+        "1 piece of reasoning is left out",
+        "1 call has no result, and is marked as interrupted",
     ]
-    assert "losses: 3, named above" in told
+    assert "3 losses listed above" in told
 
 
 def test_printed_the_command_is_on_stdout_alone_and_what_is_said_there_comes_back_later(desk: Desk) -> None:
     text, told = desk.resume("--with", "claude", "--print")
     assert text.startswith(f"cd {desk.cli.home} && {desk.bin}/claude --resume ")
-    assert "comes back with segue resume login --from claude" in told
+    assert "to import the replies later: segue resume login --from claude" in told
     subprocess.run(["/bin/sh", "-c", text], input=b"Said later", check=True, env=desk.cli.environment(PATH=desk.path))
     assert len(desk.said()) == 2
     _, told = desk.resume("--agent", "offline", said="/exit\n")
-    assert "2 turns came back from claude" in told
+    assert "imported 2 turns from claude" in told
     assert desk.said()[2] == "Said later"
 
 
@@ -107,7 +107,7 @@ def test_any_other_command_is_told_in_words_and_what_is_said_there_does_not_come
     desk.install("parrot", "cat")
     text, told = desk.resume("--with", "parrot", said="And logout?")
     assert text.index("Why does login fail?") < text.index("The token expires.") < text.index("And logout?")
-    assert "what is said in parrot does not come back" in told
+    assert "the replies of parrot cannot be imported" in told
     assert len(desk.said()) == 2
 
 
@@ -140,21 +140,21 @@ def test_a_completed_session_is_handed_over_only_after_a_yes(desk: Desk) -> None
 def test_a_tool_that_fails_without_a_word_is_told(desk: Desk) -> None:
     desk.install("claude", "exit 3")
     _, told = desk.resume("--with", "claude", said="And logout?", code=8)
-    assert "claude ended with 3" in told
-    assert "nothing new was said in claude" in told
+    assert "claude exited with 3" in told
+    assert "no new turns in claude" in told
 
 
 @pytest.mark.parametrize(
     ("words", "code", "complaint"),
     [
-        (("--with", "nowhere"), 3, "there is no 'nowhere' on the PATH"),
-        (("--with", "codex"), 3, "there is no codex on the PATH"),
-        (("--with", "'"), 2, "is no command: No closing quotation"),
-        (("--with", " "), 2, "there is no tool"),
+        (("--with", "nowhere"), 3, "'nowhere' is not on the PATH"),
+        (("--with", "codex"), 3, "codex is not on the PATH"),
+        (("--with", "'"), 2, "is not a command: No closing quotation"),
+        (("--with", " "), 2, "no tool is named"),
         (("--print",), 2, "--print prints the command of a tool"),
-        (("--with", "claude", "--from", "claude"), 2, "exclude each other"),
+        (("--with", "claude", "--from", "claude"), 2, "cannot be used together"),
         (("--from", "claude"), 3, "session login was never handed over to claude"),
-        (("--from", "parrot"), 3, "Segue does not read what is said in 'parrot'"),
+        (("--from", "parrot"), 3, "cannot import replies from 'parrot'"),
     ],
 )
 def test_mistakes_are_told_in_one_line_and_change_nothing(
@@ -170,5 +170,5 @@ def test_mistakes_are_told_in_one_line_and_change_nothing(
 def test_without_a_terminal_and_without_words_nothing_is_started(desk: Desk) -> None:
     before = desk.cli.files()
     _, told = desk.resume("--with", "claude", code=2)
-    assert "there is no terminal to open claude at" in told
+    assert "stdin is not a terminal, so claude needs a message" in told
     assert desk.cli.files() == before

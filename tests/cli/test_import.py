@@ -10,8 +10,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from segue.cli.import_ import TOOLS
-from segue.integrations.histories import HISTORIES
-from tests.support.tool_homes import CLAUDE, PLACES, move_in
+from segue.integrations import INTEGRATIONS
+from tests.support.integration_homes import CLAUDE, PLACES, move_in
 
 if TYPE_CHECKING:
     from tests.support.cli import Segue
@@ -48,19 +48,18 @@ def test_a_damaged_file_is_imported_as_far_as_it_goes_and_the_place_is_named(cli
     os.utime(cli.home / PLACES["claude"], OLD)
     result = cli.run("import", "claude", "--all")
     assert (result.code, result.text) == (0, f"{NAME}: 4 turns\n")
-    assert result.complaint.endswith("line 29: it breaks off in the middle\n")
+    assert result.complaint.endswith("line 29: it is truncated\n")
 
 
 def test_a_call_that_names_no_session_says_what_to_do(cli: Segue) -> None:
-    assert cli.refuses(2, "import", "claude") == (
-        "segue: say which session, or --all; as in: segue import claude --all"
-    )
+    told = "segue: specify a session or --all; for example: segue import claude --all"
+    assert cli.refuses(2, "import", "claude") == told
     assert "claude has no session 'nothing'" in cli.refuses(3, "import", "claude", "nothing")
     assert "is not one of" in cli.refuses(2, "import", "clod", "--all")
 
 
 def test_the_command_knows_every_tool_whose_sessions_can_be_read() -> None:
-    assert tuple(HISTORIES) == TOOLS
+    assert tuple(INTEGRATIONS) == TOOLS
 
 
 def test_a_tool_without_sessions_is_no_error(cli: Segue) -> None:

@@ -81,7 +81,7 @@ def test_without_a_terminal_several_are_listed_and_none_is_resumed(cli: Segue, w
     result = cli.run("resume", *words, stdin=script("1"))
     assert (result.code, result.text) == (3, "")
     assert result.complaint.index("log-2") < result.complaint.index("log-1")
-    assert "say one of these ids" in result.complaint
+    assert "use one of these ids" in result.complaint
     assert cli.files() == before
 
 
@@ -112,13 +112,13 @@ def test_choosing_none_changes_nothing(cli: Segue) -> None:
 
 @pytest.mark.parametrize("args", [(), ("--last",), ("words",)])
 def test_where_there_is_nothing_to_resume_chat_is_suggested(cli: Segue, args: tuple[str, ...]) -> None:
-    assert "segue chat starts one" in cli.refuses(3, "resume", *args)
+    assert "start one with: segue chat" in cli.refuses(3, "resume", *args)
 
 
 def test_words_that_nothing_has_resume_nothing(cli: Segue, session: str) -> None:
     before = cli.files()
     assert "no session matches 'zzz'" in cli.refuses(3, "resume", "zzz")
-    assert "exclude each other" in cli.refuses(2, "resume", session, "--last")
+    assert "cannot be used together" in cli.refuses(2, "resume", session, "--last")
     assert cli.files() == before
 
 
@@ -205,7 +205,7 @@ def test_a_completed_session_is_resumed_only_on_a_yes(cli: Segue, session: str, 
     before = cli.files()
     result = cli.run("resume", session, stdin=stdin)
     assert result.code == 1
-    assert "is completed. Go on with it?" in result.complaint
+    assert "is completed. Resume it?" in result.complaint
     assert cli.files() == before
 
 

@@ -10,9 +10,10 @@ import segue
 from segue.durable.folder import Folder
 from segue.errors import UsageError
 from segue.index import Filters, Index, StoreSource
-from segue.integrations import claude
+from segue.integrations import INTEGRATIONS
+from segue.integrations.claude import writer
 from segue.integrations.format.outgoing import outgoing_messages
-from segue.integrations.histories import HISTORIES, IntegrationSource
+from segue.integrations.shared.index_source import IntegrationSource
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -257,10 +258,10 @@ def hand_over(library: Library, id: str, home: Path, *, origin: str) -> Integrat
     place.mkdir(parents=True)
     now = datetime(2026, 1, 5, tzinfo=UTC)
     said = outgoing_messages(library.load(id).turns, now=now)
-    data = claude.write(said, session_id=OWN, cwd="/work", title="", now=now, origin=origin)
+    data = writer.write(said, session_id=OWN, cwd="/work", title="", now=now, origin=origin)
     (place / f"{OWN}.jsonl").write_bytes(data)
     claim(library, id)
-    return IntegrationSource(HISTORIES["claude"], home, {})
+    return IntegrationSource(INTEGRATIONS["claude"], home, {})
 
 
 def claim(library: Library, id: str, **more: str) -> None:

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.integration_machine import Machine
 from tests.support.loopback.model import Model
-from tests.support.tool_machine import Machine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Writes tests/corpus/{claude,codex,gemini,opencode} anew: python -m tests.integrations.make_corpus DIR-OF-TOOLS.
+"""Rebuilds tests/corpus/{claude,codex,gemini,opencode}: python -m tests.integrations.make_corpus DIR-OF-TOOLS.
 
 Real tools, a model on this machine. What their makers tell their models is cut out; all else is as it was written.
 """
@@ -12,9 +12,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, cast
 
-from segue.integrations import INTEGRATIONS, HandoverContext
+from segue.integrations import HandoverContext
+from segue.integrations.registry import launchable
+from tests.support.integration_machine import Machine
 from tests.support.loopback.model import Model
-from tests.support.tool_machine import Machine
 
 if TYPE_CHECKING:
     from segue.model import JsonObject
@@ -26,7 +27,7 @@ UNREAD = {"api-request-shape", "api-request-blob", "api-request", "world_state",
 
 
 def main(folder: str) -> None:
-    for name in INTEGRATIONS:
+    for name in launchable():
         for kind, prompt in PROMPTS.items():
             with TemporaryDirectory() as root, Model() as model:
                 machine = Machine(Path(root), folder, model, name)

@@ -8,16 +8,17 @@ import pytest
 
 import segue
 from segue.errors import SegueError
-from segue.integrations.histories import HISTORIES
+from segue.integrations import INTEGRATIONS
 from segue.transfer.import_sessions import import_session
-from tests.support.tool_homes import PLACES, later, move_in
+from tests.support.integration_homes import PLACES, later, move_in
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Iterator
     from pathlib import Path
 
-    from segue.integrations.histories import ExternalSession, History
+    from segue.integrations import Integration
+    from segue.integrations.shared.history import ExternalSession
 
 SAMPLE = 40
 LONG_SAMPLE_OF_A_DATABASE = 4000
@@ -30,9 +31,9 @@ def broken(data: bytes, rng: random.Random, *, everything: bool) -> Iterator[byt
         yield data[:place] + bytes([data[place] ^ 1 << rng.randrange(8)]) + data[place + 1 :]
 
 
-def looked_at(history: History, home: Path) -> list[ExternalSession]:
+def looked_at(history: Integration, home: Path) -> list[ExternalSession]:
     try:
-        return list(history.kept(home, {}))
+        return list(history.sessions(home, {}))
     except SegueError as error:
         assert str(error)  # noqa: PT017 - it says why, whatever it is
         return []
@@ -40,7 +41,7 @@ def looked_at(history: History, home: Path) -> list[ExternalSession]:
 
 def check(tool: str, home: Path, data: bytes) -> None:
     (home / PLACES[tool]).write_bytes(data)
-    history = HISTORIES[tool]
+    history = INTEGRATIONS[tool]
     store = segue.open("memory:").store
     for kept in looked_at(history, home):
         try:
@@ -54,7 +55,7 @@ def check(tool: str, home: Path, data: bytes) -> None:
             store.load(found.session_id)
 
 
-@pytest.mark.parametrize("tool", HISTORIES)
+@pytest.mark.parametrize("tool", INTEGRATIONS)
 def test_a_broken_file_is_imported_as_far_as_it_can_be_read(tool: str, tmp_path: Path, rng: random.Random) -> None:
     move_in(tmp_path, tool)
     for data in broken((tmp_path / PLACES[tool]).read_bytes(), rng, everything=False):
@@ -63,7 +64,7 @@ def test_a_broken_file_is_imported_as_far_as_it_can_be_read(tool: str, tmp_path:
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("tool", HISTORIES)
+@pytest.mark.parametrize("tool", INTEGRATIONS)
 def test_every_truncation_and_flip_is_imported_as_far_as_it_can_be_read(
     tool: str, tmp_path: Path, rng: random.Random
 ) -> None:

@@ -15,14 +15,16 @@ from msgspec.structs import replace
 
 from segue.errors import AmbiguousIdError, NotFoundError
 from segue.index import Index
-from segue.integrations.histories import HISTORIES, IntegrationSource, find_external, integration_sources
-from tests.support import tool_homes
-from tests.support.tool_homes import CLAUDE, CODEX, CORPUS, PLACES, SECRET, move_in, read, snapshot
+from segue.integrations import INTEGRATIONS
+from segue.integrations.registry import integration_sources
+from segue.integrations.shared.index_source import IntegrationSource
+from tests.support import integration_homes
+from tests.support.integration_homes import CLAUDE, CODEX, CORPUS, PLACES, SECRET, move_in, read, snapshot
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-TOOLS = list(HISTORIES)
+TOOLS = list(INTEGRATIONS)
 CALLING = [tool for tool in TOOLS if tool != "aider"]
 AT = "2026-01-05T09:30:00.000Z"
 
@@ -45,7 +47,7 @@ def test_a_tool_call_its_result_model_and_tokens_are_read_in_place(tool: str, tm
 def test_every_start_of_aider_is_a_session_with_its_questions_and_answers(tmp_path: Path) -> None:
     move_in(tmp_path, "aider")
     about, steps = read("aider", tmp_path)
-    assert len(tool_homes.kept("aider", tmp_path)) == 2
+    assert len(integration_homes.sessions("aider", tmp_path)) == 2
     asked, answered = (step.turn for step in steps)
     assert (asked.content, answered.content) == ("A second\nline", "You said: A second\nline\n\n[cut]")
     assert (answered.tokens, answered.model, about.cwd) == (198, "openai/m", str(tmp_path))
@@ -100,21 +102,21 @@ def test_credentials_beside_sessions_are_never_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize("tool", TOOLS)
 def test_a_session_is_found_by_the_beginning_of_its_id(tool: str, tmp_path: Path) -> None:
     move_in(tmp_path, tool)
-    *others, last = tool_homes.kept(tool, tmp_path)
+    *others, last = integration_homes.sessions(tool, tmp_path)
     beginning = last.id if others else last.id[:8]
-    assert find_external(HISTORIES[tool], beginning, tmp_path, {}) == last
+    assert INTEGRATIONS[tool].find_session(beginning, tmp_path, {}) == last
     with pytest.raises(NotFoundError, match=f"{tool} has no session 'nothing'"):
-        find_external(HISTORIES[tool], "nothing", tmp_path, {})
+        INTEGRATIONS[tool].find_session("nothing", tmp_path, {})
 
 
 def test_a_beginning_that_two_sessions_share_names_them(tmp_path: Path) -> None:
     move_in(tmp_path, "llm")
     with pytest.raises(AmbiguousIdError):
-        find_external(HISTORIES["llm"], "01m7f", tmp_path, {})
+        INTEGRATIONS["llm"].find_session("01m7f", tmp_path, {})
 
 
 def test_a_home_without_tools_has_no_sessions(tmp_path: Path) -> None:
-    assert [kept for tool in TOOLS for kept in tool_homes.kept(tool, tmp_path)] == []
+    assert [kept for tool in TOOLS for kept in integration_homes.sessions(tool, tmp_path)] == []
     assert integration_sources(tmp_path, {}) == []
 
 
@@ -175,16 +177,16 @@ def test_a_damage_at_the_end_of_a_large_session_is_told_without_a_line_that_nobo
         file.write(b'{"type":"us')
     with Index(None) as catalog:
         catalog.refresh(integration_sources(tmp_path, {}), words=False)
-        assert [entry.damage for entry in catalog.entries()] == [f"{place}: it breaks off in the middle"]
+        assert [entry.damage for entry in catalog.entries()] == [f"{place}: it is truncated"]
 
 
 def test_a_session_that_cannot_be_read_is_listed_with_its_damage(tmp_path: Path) -> None:
     move_in(tmp_path, "claude")
     with (tmp_path / PLACES["claude"]).open("ab") as file:
         file.write(b'{"type":"us')
-    source = IntegrationSource(HISTORIES["claude"], tmp_path, {})
+    source = IntegrationSource(INTEGRATIONS["claude"], tmp_path, {})
     record = source.read(CLAUDE)
-    assert (record.head.turn_count, record.head.damage.partition(": ")[2]) == (4, "it breaks off in the middle")
+    assert (record.head.turn_count, record.head.damage.partition(": ")[2]) == (4, "it is truncated")
 
 
 def test_a_compressed_rollout_is_read_like_a_plain_one(tmp_path: Path) -> None:
@@ -213,14 +215,14 @@ def test_a_rollout_that_unpacks_to_more_than_is_read_costs_only_itself(tmp_path:
         catalog.refresh(integration_sources(tmp_path, {}))
         damages = {entry.id: entry.damage for entry in catalog.entries()}
     assert damages[CODEX] == ""
-    assert "unpacks to more than 16 MB" in damages["0" * 36]
+    assert "decompresses to more than 16 MB" in damages["0" * 36]
 
 
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ("ALTER TABLE part ADD COLUMN more TEXT GENERATED ALWAYS AS ('x') VIRTUAL", "part is no plain table"),
-        ("ALTER TABLE part RENAME TO p; CREATE VIEW part AS SELECT * FROM p", "part is no plain table"),
+        ("ALTER TABLE part ADD COLUMN more TEXT GENERATED ALWAYS AS ('x') VIRTUAL", "part is not a plain table"),
+        ("ALTER TABLE part RENAME TO p; CREATE VIEW part AS SELECT * FROM p", "part is not a plain table"),
     ],
 )
 def test_what_a_database_would_compute_is_not_read(change: str, reason: str, tmp_path: Path) -> None:
@@ -244,11 +246,11 @@ def test_a_fork_of_codex_that_begins_with_itself_is_read_once(tmp_path: Path) ->
 
 def test_names_of_codex_threads_are_titles_and_the_last_one_counts(tmp_path: Path) -> None:
     move_in(tmp_path, "codex")
-    before = tool_homes.kept("codex", tmp_path)[0].revision
+    before = integration_homes.sessions("codex", tmp_path)[0].revision
     names = [{"id": CODEX, "thread_name": name} for name in ("First", "Login bug")]
     (tmp_path / ".codex/session_index.jsonl").write_text("".join(json.dumps(name) + "\n" for name in names))
     assert read("codex", tmp_path)[0].title == "Login bug"
-    assert tool_homes.kept("codex", tmp_path)[0].revision != before
+    assert integration_homes.sessions("codex", tmp_path)[0].revision != before
 
 
 def test_a_fork_of_codex_begins_with_what_it_shares(tmp_path: Path) -> None:
@@ -270,7 +272,7 @@ def test_a_fork_of_codex_begins_with_what_it_shares(tmp_path: Path) -> None:
     assert (steps[2].turn.content, steps[2].after) == ("Another way", whole[1].turn.id)
     (tmp_path / PLACES["codex"]).unlink()
     about, steps = read("codex", tmp_path)
-    assert (len(steps), "its beginning is in session" in about.damages[0].reason) == (1, True)
+    assert (len(steps), "it starts with session" in about.damages[0].reason) == (1, True)
 
 
 def test_an_older_document_of_gemini_is_read_and_of_several_files_the_longest(tmp_path: Path) -> None:
@@ -302,7 +304,7 @@ def test_an_older_database_of_llm_is_read(tmp_path: Path) -> None:
         INSERT INTO responses VALUES ('r2', 'm', '', 'Be brief.', 'It expires.', 'c', '2024-05-01T10:00:01', 7);
         INSERT INTO tool_calls VALUES (1, 'r1', 'grep', '{"words": "token"}', 't1');
     """
-    tool_homes.database(place, script)
+    integration_homes.database(place, script)
     about, steps = read("llm", tmp_path)
     assert (about.title, about.damages) == ("Login", [])
     assert [(step.turn.role, step.turn.content) for step in steps] == [

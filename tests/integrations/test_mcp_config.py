@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from segue.integrations.mcp_config import ConfiguredServers, mcp_servers
+from segue.integrations import INTEGRATIONS
+from segue.integrations.shared.mcp_config import ConfiguredServers, find_mcp_servers
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +29,7 @@ class Machine:
         path.write_text(text, encoding="utf-8")
 
     def ask(self, tool: str) -> ConfiguredServers:
-        return mcp_servers(tool, self.root, self.home, self.environ)
+        return find_mcp_servers(INTEGRATIONS.get(tool), self.root, self.home, self.environ)
 
 
 @pytest.fixture
@@ -121,8 +122,8 @@ def test_opencode_may_be_given_a_file(machine: Machine, tmp_path: Path) -> None:
     [
         (f'{{\n"mcpServers": {{\n"a": {SECRET}', "{} line 3: it is not JSON"),
         (f'{{ // one\n/* two\nthree */ "{SECRET}": }}', "{} line 3: it is not JSON"),
-        ("[" * 100_000, "{}: it holds more than can be read"),
-        (f'{{"{SECRET}": {"9" * 5000}}}', "{}: it holds more than can be read"),
+        ("[" * 100_000, "{}: it contains more than can be read"),
+        (f'{{"{SECRET}": {"9" * 5000}}}', "{}: it contains more than can be read"),
     ],
 )
 def test_a_file_that_cannot_be_read_costs_itself_and_is_told_with_its_place(

@@ -9,8 +9,15 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue.integrations import claude, codex, gemini, opencode
+from segue.integrations.claude import reader as claude_reader
+from segue.integrations.claude import writer as claude_writer
+from segue.integrations.codex import reader as codex_reader
+from segue.integrations.codex import writer as codex_writer
 from segue.integrations.format.outgoing import LONGEST_RESULT, iso_ms, outgoing_messages, rising
+from segue.integrations.gemini import reader as gemini_reader
+from segue.integrations.gemini import writer as gemini_writer
+from segue.integrations.opencode import reader as opencode_reader
+from segue.integrations.opencode import writer as opencode_writer
 from segue.model import Turn
 
 if TYPE_CHECKING:
@@ -97,9 +104,9 @@ def test_whatever_was_said_every_tool_gets_lines_of_ascii_json_that_are_read_as_
     turns = [turn(role, text, call(arguments={text: text}), result(content=text)) for role, text in said_]
     pieces = outgoing_messages(turns, now=NOW)
     files = [
-        claude.write(pieces, session_id=ID, cwd="/p", title="t", now=NOW),
-        codex.write(pieces, session_id=ID, cwd="/p", now=NOW),
-        gemini.write(pieces, session_id=ID, cwd="/p", now=NOW),
+        claude_writer.write(pieces, session_id=ID, cwd="/p", title="t", now=NOW),
+        codex_writer.write(pieces, session_id=ID, cwd="/p", now=NOW),
+        gemini_writer.write(pieces, session_id=ID, cwd="/p", now=NOW),
     ]
     for data in files:
         assert data.isascii()
@@ -107,11 +114,11 @@ def test_whatever_was_said_every_tool_gets_lines_of_ascii_json_that_are_read_as_
         for line in data.decode().splitlines():
             json.loads(line)
             assert "\\ud800" not in line or "\\udc00" in line
-    document = opencode.write(pieces, session_id=f"ses_{'0' * 26}", cwd="/p", title="", model="a/b", now=NOW)
+    document = opencode_writer.write(pieces, session_id=f"ses_{'0' * 26}", cwd="/p", title="", model="a/b", now=NOW)
     found = [
-        claude.read(files[0], native_id=ID, place="f"),
-        codex.read(files[1], native_id=ID, place="f"),
-        gemini.read(files[2], place="f"),
-        opencode.read(document, place="f"),
+        claude_reader.read(files[0], native_id=ID, place="f"),
+        codex_reader.read(files[1], native_id=ID, place="f"),
+        gemini_reader.read(files[2], place="f"),
+        opencode_reader.read(document, place="f"),
     ]
     assert [(transcript.turns, transcript.damages) for transcript in found] == [((), ())] * 4

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from segue.integrations import claude, codex, gemini, opencode
+from segue.integrations.claude import reader as claude
+from segue.integrations.codex import reader as codex
 from segue.integrations.format.lines import ENDS_BYTES, Ends, lines_of
 from segue.integrations.format.transcript import TranscriptBuilder
+from segue.integrations.gemini import reader as gemini
+from segue.integrations.opencode import reader as opencode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -185,10 +188,10 @@ def test_what_codex_took_back_is_not_read(said: tuple[str | int, ...], left: lis
 
 
 def test_what_codex_took_back_stays_a_branch_of_its_own() -> None:
-    gathering = TranscriptBuilder("codex", "file", "s")
-    steps = list(codex.steps(lines_of(codex_lines("a", "b", 1, "c")), gathering))
-    assert [step.turn.content for step in steps[::2]] == ["user: a", "user: b", "user: c"]
-    assert steps[2].after == steps[4].after == steps[1].turn.id
+    builder = TranscriptBuilder("codex", "file", "s")
+    entries = list(codex.parse_turns(lines_of(codex_lines("a", "b", 1, "c")), builder))
+    assert [entry.turn.content for entry in entries[::2]] == ["user: a", "user: b", "user: c"]
+    assert entries[2].after == entries[4].after == entries[1].turn.id
 
 
 @pytest.mark.parametrize("size", [1, 50, 5_000, 300_000])

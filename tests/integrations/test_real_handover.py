@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import segue
-from tests.support.tool_machine import Machine
+from tests.support.integration_machine import Machine
 
 if TYPE_CHECKING:
     from tests.support.loopback.model import Model
@@ -88,7 +88,7 @@ def test_what_was_said_elsewhere_reaches_the_model_in_order_and_what_follows_com
     id = desk.bring(began)
     resume = ("resume", id, "--with", tool, *(("--model", MODELS[tool]) if tool in MODELS else ()))
     told = desk.run(*resume, said=PROMPT)
-    assert f"handed over to {tool}; losses: none" in told
+    assert f"handed over to {tool}, nothing lost" in told
 
     heard = model.heard(PROMPT)
     places = [
@@ -101,6 +101,6 @@ def test_what_was_said_elsewhere_reaches_the_model_in_order_and_what_follows_com
     after = [(turn.role, turn.content) for turn in segue.open(desk.store).load(id).turns]
     assert after[-2:] == [("user", PROMPT), ("assistant", f"You said: {PROMPT}")]
     told = desk.run(*resume, said="And once more?")
-    assert f"{tool} goes on in its own session" in told
+    assert f"{tool} continues its existing session" in told
     found = [(turn.role, turn.content) for turn in segue.open(desk.store).load(id).turns]
     assert found == [*after, ("user", "And once more?"), ("assistant", "You said: And once more?")]

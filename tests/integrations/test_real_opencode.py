@@ -6,26 +6,26 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support import tool_claims
+from tests.support import integration_claims
 
 if TYPE_CHECKING:
+    from tests.support.integration_machine import Machine
     from tests.support.loopback.model import Model
-    from tests.support.tool_machine import Machine
 
 pytestmark = pytest.mark.real_tools
 
 
 def test_a_conversation_goes_on_in_opencode_and_comes_back_once(machine: Machine, model: Model) -> None:
-    tool_claims.goes_on_and_comes_back_once(machine, model)
+    integration_claims.goes_on_and_comes_back_once(machine, model)
 
 
 def test_a_conversation_begins_in_opencode_and_comes_back(machine: Machine) -> None:
-    tool_claims.begins_empty_and_comes_back(machine)
+    integration_claims.begins_empty_and_comes_back(machine)
 
 
 def test_opencode_can_be_told_a_conversation_in_words(machine: Machine, model: Model) -> None:
-    tool_claims.can_be_told_in_words(machine, model)
+    integration_claims.can_be_told_in_words(machine, model)
 
 
 def test_a_session_of_opencode_can_be_read_and_resumed_after_a_kill(machine: Machine, model: Model) -> None:
-    tool_claims.is_readable_after_a_kill(machine, model)
+    integration_claims.is_readable_after_a_kill(machine, model)

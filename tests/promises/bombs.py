@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import segue
 from segue.errors import SegueError
 from segue.index import Index
-from segue.integrations.histories import HISTORIES, integration_sources
+from segue.integrations.registry import INTEGRATIONS, integration_sources
 from segue.model import accept_first, fold
 from segue.transfer.import_sessions import import_session
 from tests.support.long_lists import events
@@ -271,9 +271,9 @@ def look_at_all(home: Path) -> None:
         catalog.refresh(integration_sources(home, environ), words=True)
         sound = {(entry.tool, entry.id) for entry in catalog.entries() if not entry.damage}
         catalog.search("hello")
-    for history in HISTORIES.values():
+    for history in INTEGRATIONS.values():
         with suppress(SegueError):
-            for kept in history.kept(home, environ):
+            for kept in history.sessions(home, environ):
                 with suppress(SegueError):
                     import_session(history, kept, segue.open("memory:").store)
     sys.stdout.write("".join(f"{tool} {id}\n" for tool, id in sorted(sound)))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.promises.bombs import MAKERS
-from tests.support.tool_homes import CLAUDE, PI, move_in
+from tests.support.integration_homes import CLAUDE, PI, move_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -22,7 +22,7 @@ import segue
 from segue.cli.app import run
 from segue.console.exit_codes import Exit
 from tests.promises.mutations import mutate, mutate_database, replace_file
-from tests.support.tool_homes import PLACES, move_in
+from tests.support.integration_homes import PLACES, move_in
 
 if TYPE_CHECKING:
     import random

@@ -112,7 +112,7 @@ def test_a_session_that_has_gone_on_in_the_target_is_left_alone(journal: Journal
 def test_an_attachment_whose_bytes_are_gone_is_a_loss_that_is_named(journal: JournalStore, soleur: SoleurStore) -> None:
     name = f"sha256:{'0' * 64}"
     create_and_close(journal, Attachment(path="README.md", hash=name, size_bytes=8, timestamp=moment(1), id="attached"))
-    assert copy(journal, ID, soleur).losses == (f"{name} is named, but it was not in {journal.url}",)
+    assert copy(journal, ID, soleur).losses == (f"blob {name} is missing in {journal.url}",)
 
 
 def test_one_that_cannot_be_converted_costs_only_itself(journal: JournalStore, soleur: SoleurStore) -> None:

@@ -10,10 +10,10 @@ import pytest
 
 import segue
 from segue.errors import SessionExistsError
-from segue.integrations.histories import HISTORIES
+from segue.integrations import INTEGRATIONS
 from segue.model import Turn
 from segue.transfer.import_sessions import FailedImport, Imported, ImportWatch, import_session
-from tests.support.tool_homes import CLAUDE, PLACES, kept, later, move_in, snapshot
+from tests.support.integration_homes import CLAUDE, PLACES, later, move_in, sessions, snapshot
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,7 +36,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def copy(tool: str, home: Path, library: Library) -> Imported:
-    return import_session(HISTORIES[tool], kept(tool, home)[-1], library.store, clock=later)
+    return import_session(INTEGRATIONS[tool], sessions(tool, home)[-1], library.store, clock=later)
 
 
 def said(name: str, after: str | None, text: str, role: str = "user", **more: object) -> dict[str, object]:
@@ -56,7 +56,7 @@ def contents(library: Library, branch: str | None = None) -> list[str]:
     return [turn.content for turn in session.path(branch or session.branch)]
 
 
-@pytest.mark.parametrize("tool", HISTORIES)
+@pytest.mark.parametrize("tool", INTEGRATIONS)
 @pytest.mark.parametrize("scheme", ["journal", "memory", "soleur", "cortext", "gptel"])
 def test_a_session_is_copied_once_into_any_store_and_the_tool_notices_nothing(
     tool: str, scheme: str, home: Path, tmp_path: Path
@@ -72,7 +72,7 @@ def test_a_session_is_copied_once_into_any_store_and_the_tool_notices_nothing(
     assert list(library.store.read(first.session_id)) == events
     session = library.load(first.session_id)
     assert (session.agent, session.status, session.extra["tool"]) == (tool, "paused", tool)
-    assert session.extra["origin"] == kept(tool, home)[-1].id
+    assert session.extra["origin"] == sessions(tool, home)[-1].id
     assert len(session.turns) == first.turns
     assert all(turn.native and turn.native["tool"] == tool for turn in session.turns)
     assert snapshot(home) == before
@@ -192,7 +192,7 @@ def test_a_title_that_the_tool_gives_later_is_taken_over(home: Path, library: Li
 
 def test_an_answer_that_is_being_written_waits_until_it_is_complete(home: Path, library: Library) -> None:
     write(home, said("a", None, "Why?"), said("b", "a", "It", "assistant"))
-    history, now = HISTORIES["claude"], kept("claude", home)[0]
+    history, now = INTEGRATIONS["claude"], sessions("claude", home)[0]
     early = import_session(
         history, now, library.store, clock=lambda: later().fromtimestamp(now.changed_at + 1, later().tzinfo)
     )
@@ -237,7 +237,7 @@ def test_a_session_without_turns_is_not_copied(home: Path, library: Library) -> 
 
 def test_watching_copies_what_changes_and_keeps_what_a_tool_deletes(home: Path, library: Library) -> None:
     write(home, said("a", None, "Why?"))
-    watch = ImportWatch([HISTORIES["claude"]], library.store, home=home, environ={}, clock=later)
+    watch = ImportWatch([INTEGRATIONS["claude"]], library.store, home=home, environ={}, clock=later)
     assert [found.turns for found in watch.poll() if isinstance(found, Imported)] == [1]
     assert list(watch.poll()) == []
     write(home, said("b", "a", "It expires.", "assistant"))
@@ -251,7 +251,7 @@ def test_a_session_in_use_costs_only_itself_and_is_tried_again(home: Path, libra
     write(home, said("a", None, "Why?"))
     library.create(id=f"claude-{CLAUDE}").close()
     move_in(home, "pi")
-    histories = [HISTORIES["claude"], HISTORIES["pi"]]
+    histories = [INTEGRATIONS["claude"], INTEGRATIONS["pi"]]
     watch = ImportWatch(histories, library.store, home=home, environ={}, clock=later)
     assert [type(found) for found in watch.poll()] == [FailedImport, Imported]
     assert [type(found) for found in watch.poll()] == [FailedImport]
@@ -260,7 +260,7 @@ def test_a_session_in_use_costs_only_itself_and_is_tried_again(home: Path, libra
 def test_a_database_that_is_none_is_reported_and_costs_only_itself(home: Path, library: Library) -> None:
     move_in(home, "opencode", "pi")
     (home / PLACES["opencode"]).write_bytes(b"no database" * 100)
-    watch = ImportWatch(HISTORIES.values(), library.store, home=home, environ={}, clock=later)
+    watch = ImportWatch(INTEGRATIONS.values(), library.store, home=home, environ={}, clock=later)
     failed, imported = watch.poll()
     assert isinstance(failed, FailedImport)
     assert "file is not a database" in str(failed.error)

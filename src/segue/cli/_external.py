@@ -1,4 +1,4 @@
-"""Sessions that AI tools keep, where a verb takes an id: read in place, or copied before they go on elsewhere."""
+"""Sessions of AI tools where a verb takes an id: read in place, or imported before they are continued elsewhere."""
 
 from __future__ import annotations
 
@@ -14,58 +14,59 @@ from segue.errors import AmbiguousIdError, InvalidIdError, NotFoundError
 
 if TYPE_CHECKING:
     from segue.errors import Damage
-    from segue.integrations.histories import ExternalSession, History
+    from segue.integrations import Integration
+    from segue.integrations.shared.history import ExternalSession
     from segue.library import Library
     from segue.store import Store
     from segue.transfer.import_sessions import Imported
 
 _END_OF_TIME = datetime.max.replace(tzinfo=UTC)
-"""Nothing is being written by then: what there is of an answer is taken as it is."""
+"""As the current time, it makes every answer complete: what there is of it is imported."""
 
 
 class ExternalMatch(NamedTuple):
-    history: History
-    kept: ExternalSession
+    integration: Integration
+    session: ExternalSession
 
     @property
     def tool(self) -> str:
-        return self.history.name
+        return self.integration.name
 
     @property
     def id(self) -> str:
-        return self.kept.id
+        return self.session.id
 
     @property
     def folder(self) -> str:
-        """Where it was held; empty where that is not known."""
-        about, steps = self.history.read(self.kept)
-        next(steps, None)
-        steps.close()
-        return about.cwd
+        """The folder of the conversation; empty if it is not known."""
+        builder, turns = self.integration.read(self.session)
+        next(turns, None)
+        turns.close()
+        return builder.cwd
 
 
-class Readable(NamedTuple):
+class ReadableSession(NamedTuple):
     library: Library
     id: str
     damages: tuple[Damage, ...] = ()
-    """Of a tool's own files; a store names its own when it is asked."""
+    """Those in the files of an AI tool; a store reports its own."""
 
 
 def find_external_match(id: str, *, shortest: int = 1) -> ExternalMatch | None:
-    """The one with this id, or the one that begins so; None if there is none, or if the call names a store.
+    """The session with this id, or the only one whose id starts with it; None if there is none, or a store is named.
 
-    A beginning has at least so many characters. AmbiguousIdError if several begin so.
+    A prefix has at least `shortest` characters. AmbiguousIdError if several ids start with it.
     """
     if is_store_named():
         return None
-    from segue.integrations.histories import HISTORIES
+    from segue.integrations.registry import with_history
 
     found: dict[str, ExternalMatch] = {}
-    for history in HISTORIES.values():
-        with suppress(Exception):  # a listing says of which tool nothing can be read
-            for kept in history.kept(Path.home(), os.environ):
-                if kept.id.startswith(id):
-                    found.setdefault(kept.id, ExternalMatch(history, kept))
+    for integration in with_history().values():
+        with suppress(Exception):  # `segue list` reports which tools cannot be read
+            for session in integration.sessions(Path.home(), os.environ):
+                if session.id.startswith(id):
+                    found.setdefault(session.id, ExternalMatch(integration, session))
     if id in found or not found or len(id) < shortest:
         return found.get(id)
     if len(found) > 1:
@@ -73,42 +74,42 @@ def find_external_match(id: str, *, shortest: int = 1) -> ExternalMatch | None:
     return next(iter(found.values()))
 
 
-def readable(library: Library, id: str) -> Readable:
-    """The session of the store; or else one that a tool keeps, in memory for as long as the call takes."""
+def find_readable(library: Library, id: str) -> ReadableSession:
+    """The session of the store, or else one of an AI tool, which is copied into memory."""
     try:
-        return Readable(library, library.resolve(id))
+        return ReadableSession(library, library.resolve(id))
     except AmbiguousIdError:
         raise
     except (InvalidIdError, NotFoundError):
-        found = find_external_match(id)
-        if found is None:
+        match = find_external_match(id)
+        if match is None:
             raise
     from segue.library import open as open_url
 
-    place = open_url("memory:")
-    copied = _copied(found, place.store)
-    return Readable(place, copied.session_id, copied.damages)
+    memory = open_url("memory:")
+    imported = _import(match, memory.store)
+    return ReadableSession(memory, imported.session_id, imported.damages)
 
 
-def bring_in(library: Library, found: ExternalMatch) -> str:
-    """Copy it into the store, or what is new of it, and say so; its id there."""
-    copied = _copied(found, library.store)
-    tell_damages(copied.damages)
-    count = f"{copied.turns:,} turn{'' if copied.turns == 1 else 's'}" if copied.turns else "nothing new"
-    output.warn(f"copied from {found.tool} as {copied.session_id}: {count}")
-    return copied.session_id
+def import_match(library: Library, match: ExternalMatch) -> str:
+    """Import it into the store, or what is new of it, and report that; returns its id there."""
+    imported = _import(match, library.store)
+    warn_damages(imported.damages)
+    count = f"{imported.turns:,} turn{'' if imported.turns == 1 else 's'}" if imported.turns else "nothing new"
+    output.warn(f"imported from {match.tool} as {imported.session_id}: {count}")
+    return imported.session_id
 
 
-def tell_damages(damages: tuple[Damage, ...]) -> None:
+def warn_damages(damages: tuple[Damage, ...]) -> None:
     for damage in damages:
         output.warn(f"{damage}")
 
 
-def _copied(found: ExternalMatch, store: Store) -> Imported:
+def _import(match: ExternalMatch, store: Store) -> Imported:
     from segue.transfer.import_sessions import import_session
 
-    copied = import_session(found.history, found.kept, store, clock=lambda: _END_OF_TIME)
-    if not copied.session_id:
-        tell_damages(copied.damages)
-        raise NotFoundError(f"{found.tool} session {found.id} has nothing to read in it")
-    return copied
+    imported = import_session(match.integration, match.session, store, clock=lambda: _END_OF_TIME)
+    if not imported.session_id:
+        warn_damages(imported.damages)
+        raise NotFoundError(f"{match.tool} session {match.id} contains nothing readable")
+    return imported

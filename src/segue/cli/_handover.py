@@ -1,4 +1,4 @@
-"""`segue resume --with` and `--from`: a session goes on in an AI tool, and what was said there comes back."""
+"""`segue resume --with` and `--from`: an AI tool continues a session, and its replies are imported."""
 
 from __future__ import annotations
 
@@ -17,162 +17,185 @@ from segue.errors import NotFoundError, SegueError, UsageError
 
 if TYPE_CHECKING:
     from segue.cli._external import ExternalMatch
-    from segue.integrations import Integration, Launch
+    from segue.integrations import Integration, Launch, LaunchOptions
     from segue.library import Library
     from segue.session import LiveSession
-    from segue.transfer.handover import Handover, How, ReturnedTurns
+    from segue.transfer.handover import Handover, ImportedReplies
     from segue.trust import Marks
 
 
 def resume_in_tool(library: Library, id: str, name: str, *, model: str, printed: bool, force: bool) -> int:
-    """Hand the session over, let the tool run, and take back what was said; or print the command that would."""
-    from segue.integrations import INTEGRATIONS
+    """Hand the session over, run the tool, and import its replies; or print the command for it."""
+    from segue.integrations.registry import launchable
 
-    tool = INTEGRATIONS.get(name)
-    how: How = {
-        "cwd": here(),
-        "environ": os.environ,
-        "prompt": "" if printed or output.stdin_is_tty() else _piped(name),
-        "headless": not printed and not output.stdin_is_tty(),
-        "model": model,
-    }
+    integration = launchable().get(name)
+    options = _launch_options(name, model=model, printed=printed)
     session = library.open(id)
     try:
-        _catch_up(library, session)
-        handover = _prepared(session, tool, name, how)
+        _import_latest_replies(library, session, options)
+        handover = _prepare(session, integration, name, options)
         session.resume(force=force)
-        session.pause()  # for as long as the tool has it, nobody here does
+        session.pause()  # it is not locked while the tool runs
     finally:
         session.release()
     _report(handover, name)
-    launch = handover.launch
     if printed:
-        output.write_raw(f"{_line(launch)}\n")
-        if tool is not None:
-            output.warn(f"what is said there comes back with {_again(library, id, '--from', name)}, or the next resume")
+        output.write_raw(f"{_command_line(handover.launch)}\n")
+        if integration is not None:
+            output.warn(f"to import the replies later: {_resume_command(library, id, '--from', name)}")
         return Exit.DONE
-    code = launch.run(os.environ)
-    if code:
-        output.warn(f"{name} ended with {code}")
-    if tool is None:
-        return Exit.NO_ANSWER if code else Exit.DONE
+    failed = _run(handover.launch, name)
+    if integration is None:
+        return Exit.NO_ANSWER if failed else Exit.DONE
     count = import_from_tool(library, id, name)
-    return Exit.NO_ANSWER if code and not count else Exit.DONE
+    return Exit.NO_ANSWER if failed and not count else Exit.DONE
 
 
-def resume_native(kept: ExternalMatch, *, model: str, printed: bool) -> int:
-    """Let a tool go on with a session of its own, where it was held; or print the command that would."""
-    from segue.integrations import INTEGRATIONS
+def resume_native(external: ExternalMatch, *, model: str, printed: bool) -> int:
+    """Let a tool continue a session of its own, in the folder of that session; or print the command for it."""
+    from msgspec.structs import replace
 
-    tool, cwd = INTEGRATIONS[kept.tool], here()
-    if (folder := Path(kept.folder)).is_absolute():
+    integration = external.integration
+    options = _launch_options(integration.name, model=model, printed=printed)
+    if (folder := Path(external.folder)).is_absolute():
         if folder.is_dir():
-            cwd = folder
+            options = replace(options, cwd=folder)
         else:
-            output.warn(f"{folder} is not there any more; {tool.name} starts in {cwd}")
-    launch = tool.resume(
-        kept.id,
-        cwd=cwd,
-        environ=os.environ,
-        prompt="" if printed or output.stdin_is_tty() else _piped(tool.name),
-        headless=not printed and not output.stdin_is_tty(),
-        model=model,
-    )
+            output.warn(f"{folder} does not exist any more; {integration.name} starts in {options.cwd}")
+    launch = integration.resume(external.id, options)
     if launch is None:
-        raise NotFoundError(f"{tool.name} has no session {kept.id} any more", hint="segue list shows all")
+        raise NotFoundError(f"{integration.name} no longer has session {external.id}", hint="list all with: segue list")
     if printed:
-        output.write_raw(f"{_line(launch)}\n")
+        output.write_raw(f"{_command_line(launch)}\n")
         return Exit.DONE
-    output.warn(f"{tool.name} goes on with its own session {kept.id}")
-    code = launch.run(os.environ)
-    if code:
-        output.warn(f"{tool.name} ended with {code}")
-    return Exit.NO_ANSWER if code else Exit.DONE
+    output.warn(f"{integration.name} continues its own session {external.id}")
+    return Exit.NO_ANSWER if _run(launch, integration.name) else Exit.DONE
 
 
 def import_from_tool(library: Library, id: str, name: str) -> int:
-    """Record what was said in the tool since; how many turns that were."""
-    from segue.integrations import INTEGRATIONS
-    from segue.integrations.link import link_of
-    from segue.transfer.handover import record_handover, take_back
+    """Import the replies of a tool; returns how many turns are new."""
+    from segue.integrations.registry import launchable
+    from segue.transfer.handover import import_replies, record_handover
+    from segue.transfer.linked_session import find_linked_session
 
-    tool = INTEGRATIONS.get(name)
-    if tool is None:
-        raise NotFoundError(
-            f"Segue does not read what is said in {name!r:.40}", hint=f"it does for {', '.join(INTEGRATIONS)}"
-        )
+    known = launchable()
+    if name not in known:
+        raise NotFoundError(f"cannot import replies from {name!r:.40}", hint=f"use one of {', '.join(known)}")
     session = library.open(id)
     try:
-        link = link_of(session.overview, name)
-        if link is None:
+        linked = find_linked_session(session.overview, name)
+        if linked is None:
             raise NotFoundError(
                 f"session {session.id} was never handed over to {name}",
-                hint=f"{_again(library, id, '--with', name)} does it",
+                hint=f"hand it over with: {_resume_command(library, id, '--with', name)}",
             )
-        if not link.is_agreed(marks := _marks(session), _confirm):
+        if not linked.is_agreed(marks := _marks(session), _confirm):
             raise UsageError(
-                f"session {session.id} was not handed over to {name} here, so nothing is copied from there",
-                hint="do it at a terminal, and say yes",
+                f"session {session.id} was not handed over to {name} on this machine, so nothing is imported",
+                hint="run it at a terminal, and confirm",
             )
-        found = take_back(library, session, tool, link.native_id, cwd=here(), environ=os.environ)
-        if found.transcript.native_id not in {"", link.native_id}:  # the tool went on under another name
+        found = import_replies(library, session, known[name], linked.native_id, _read_options())
+        if found.transcript.native_id not in {"", linked.native_id}:  # the tool continued it under another id
             record_handover(session, name, found.transcript.native_id, marks)
     finally:
         session.release()
-    _notify(found, name)
+    _report_replies(found, name)
     if not found.turns:
-        output.warn(f"nothing new was said in {name}")
+        output.warn(f"no new turns in {name}")
     return len(found.turns)
 
 
-def catch_up(library: Library, id: str) -> None:
-    """Take back what was said in a tool since, before the session goes on here."""
+def import_latest_replies(library: Library, id: str) -> None:
+    """Import the replies of the last tool before the session is resumed here."""
     if library.store.overview(id).overrides.get("tool_session"):
         session = library.open(id)
         try:
-            _catch_up(library, session)
+            _import_latest_replies(library, session, _read_options())
         finally:
             session.release()
 
 
-def _catch_up(library: Library, session: LiveSession) -> None:
-    """What cannot be read costs a warning: the conversation goes on without it, and it can be taken back later."""
-    from segue.integrations import INTEGRATIONS
-    from segue.integrations.link import link_of
-    from segue.transfer.handover import catch_up
+def _import_latest_replies(library: Library, session: LiveSession, options: LaunchOptions) -> None:
+    """If the replies cannot be read, warn: the conversation continues, and they can be imported later."""
+    from segue.integrations.registry import launchable
+    from segue.transfer.handover import import_latest_replies
+    from segue.transfer.linked_session import find_linked_session
 
-    link, marks = link_of(session.overview), _marks(session)
-    if link is None or link.tool not in INTEGRATIONS:
+    linked, marks = find_linked_session(session.overview), _marks(session)
+    if linked is None or linked.tool not in launchable():
         return
-    name = link.tool
-    if not link.is_agreed(marks, _confirm):
-        output.warn(f"this session was not handed over to {name} here, so nothing is copied from there")
+    name = linked.tool
+    if not linked.is_agreed(marks, _confirm):
+        output.warn(f"this session was not handed over to {name} on this machine, so nothing is imported")
         return
     try:
-        found = catch_up(library, session, cwd=here(), environ=os.environ, marks=marks)
+        found = import_latest_replies(library, session, options, marks=marks)
     except SegueError as error:
-        output.warn(f"what was said in {name} cannot be read: {error}")
+        output.warn(f"cannot import the replies from {name}: {error}")
         return
     if found is not None and found.transcript.native_id:
-        _notify(found, name)
+        _report_replies(found, name)
 
 
-def _notify(found: ReturnedTurns, name: str) -> None:
-    for damage in found.transcript.damages:
-        output.warn(f"what was said in {name} cannot be read whole: {damage}")
-    if count := len(found.turns):
-        output.warn(f"{count:,} turn{'' if count == 1 else 's'} came back from {name}")
+def _launch_options(name: str, *, model: str, printed: bool) -> LaunchOptions:
+    from segue.integrations import LaunchOptions
+
+    headless = not printed and not output.stdin_is_tty()
+    return LaunchOptions(
+        cwd=here(), environ=os.environ, prompt=_read_prompt(name) if headless else "", headless=headless, model=model
+    )
 
 
-def _prepared(session: LiveSession, tool: Integration | None, name: str, how: How) -> Handover:
-    from segue.transfer.handover import hand_document, hand_over, record_handover
+def _read_options() -> LaunchOptions:
+    from segue.integrations import LaunchOptions
 
-    if tool is None:
-        return hand_document(session, name, how)
+    return LaunchOptions(cwd=here(), environ=os.environ)
+
+
+def _read_prompt(name: str) -> str:
+    text = (sys.stdin.read() if sys.stdin is not None else "").strip()
+    if not text:
+        raise UsageError(f"stdin is not a terminal, so {name} needs a message", hint="pipe one in, or use --print")
+    return text
+
+
+def _prepare(session: LiveSession, integration: Integration | None, name: str, options: LaunchOptions) -> Handover:
+    from segue.transfer.handover import hand_over, hand_over_as_text, record_handover
+
+    if integration is None:
+        return hand_over_as_text(session, name, options)
     marks = _marks(session)
-    handover = hand_over(session, tool, how, marks=marks)
-    record_handover(session, tool.name, handover.launch.native_id, marks)
+    handover = hand_over(session, integration, options, marks=marks)
+    record_handover(session, integration.name, handover.launch.native_id, marks)
     return handover
+
+
+def _run(launch: Launch, name: str) -> bool:
+    """Whether it failed."""
+    code = launch.run(os.environ)
+    if code:
+        output.warn(f"{name} exited with {code}")
+    return bool(code)
+
+
+def _report(handover: Handover, name: str) -> None:
+    if handover.is_return:
+        output.warn(f"{name} continues its existing session, which is up to date")
+        return
+    for loss in handover.losses:
+        output.warn(f"for {name}: {loss}")
+    count = len(handover.losses)
+    lost = f"{count} {'loss' if count == 1 else 'losses'} listed above" if count else "nothing lost"
+    output.warn(f"handed over to {name}, {lost}")
+    if not handover.launch.native_id:
+        output.warn(f"the replies of {name} cannot be imported")
+
+
+def _report_replies(found: ImportedReplies, name: str) -> None:
+    for damage in found.transcript.damages:
+        output.warn(f"cannot read all replies from {name}: {damage}")
+    if count := len(found.turns):
+        output.warn(f"imported {count:,} turn{'' if count == 1 else 's'} from {name}")
 
 
 def _marks(session: LiveSession) -> Marks:
@@ -186,35 +209,13 @@ def _confirm(question: str) -> bool:
     return output.stdin_is_tty() and output.confirm(question, yes=False)
 
 
-def _report(handover: Handover, name: str) -> None:
-    if handover.is_return:
-        output.warn(f"{name} goes on in its own session, where nothing was missed")
-        return
-    for loss in handover.losses:
-        output.warn(f"for {name}: {loss}")
-    output.warn(
-        f"handed over to {name}; losses: {f'{len(handover.losses)}, named above' if handover.losses else 'none'}"
-    )
-    if not handover.launch.native_id:
-        output.warn(f"what is said in {name} does not come back")
-
-
-def _piped(name: str) -> str:
-    said = (sys.stdin.read() if sys.stdin is not None else "").strip()
-    if not said:
-        raise UsageError(
-            f"there is no terminal to open {name} at", hint="pipe in what you want to say there, or say --print"
-        )
-    return said
-
-
-def _line(launch: Launch) -> str:
-    """As one types it; `cd` first, since most tools find their sessions by the folder."""
+def _command_line(launch: Launch) -> str:
+    """The launch as a shell command; `cd` first, since most tools find their sessions by the folder."""
     variables = [f"{name}={shlex.quote(value)}" for name, value in launch.environ.items()]
     return f"cd {shlex.quote(launch.cwd)} && {' '.join([*variables, shlex.join(launch.argv)])}"
 
 
-def _again(library: Library, id: str, *words: str) -> str:
-    """The command, with the store where the call named one."""
-    said = click.get_current_context().get_parameter_source("library") is click.core.ParameterSource.COMMANDLINE
-    return shlex.join(["segue", "resume", id, *words, *(("--store", library.store.url) if said else ())])
+def _resume_command(library: Library, id: str, *arguments: str) -> str:
+    """The command, with the store if this call names one."""
+    is_named = click.get_current_context().get_parameter_source("library") is click.core.ParameterSource.COMMANDLINE
+    return shlex.join(["segue", "resume", id, *arguments, *(("--store", library.store.url) if is_named else ())])

@@ -128,7 +128,7 @@ def find_sources(library: Library) -> Sources:
         default = library.store.url if not _is_store_option_given() else ""
         return Sources([StoreSource(library.store)], libraries, default=default)
     from segue.console.settings import config_path, read_stores
-    from segue.integrations.histories import integration_sources
+    from segue.integrations.registry import integration_sources
 
     for url in read_stores(config_path()):
         found = options.open_library(url)

@@ -18,26 +18,28 @@ if TYPE_CHECKING:
     "segue convert --all --store gptel:~/.gptel/sessions --to journal:backup --json",
 )
 @click.argument("id", metavar="[ID]", type=options.text, default="", shell_complete=options.complete_ids)
-@click.option("--to", "url", metavar="URL", required=True, type=options.text, help="The store to copy into.")
-@click.option("--all", "everything", is_flag=True, help="All sessions of the store.")
+@click.option(
+    "--to", "url", metavar="URL", required=True, type=options.text, help="Store to copy into, e.g. journal:/path."
+)
+@click.option("--all", "everything", is_flag=True, help="Copy all sessions of the store.")
 @options.library
 @options.as_json
 def command(*, library: Library, id: str, url: str, everything: bool, as_json: bool) -> int:
-    """Copy a session into another store, whole, and read it back there; the source stays as it is.
+    """Copy a session into another store, and verify the copy.
 
-    Again, it adds what is new since, and completes what was cut short. What could not be carried is said, or that
-    nothing was lost. With --json a line a session.
+    The source does not change. Repeating it adds what is new, and completes an interrupted copy. Losses are listed.
+    With --json one line per session.
     """
     from segue.transfer.convert import Unconverted, copy_all
 
     if bool(id) == everything:
-        raise UsageError("say which session, or --all", hint=f"as in: segue convert --all --to {url}")
+        raise UsageError("specify a session or --all", hint=f"for example: segue convert --all --to {url}")
     target = options.open_library(url)
     try:
         if not target.store.capabilities.shared:
-            raise UsageError("what is in memory: is gone when this command ends", hint="name a store with a folder")
+            raise UsageError("a memory: store is gone when this command exits", hint="use a store with a folder")
         if target.store.url == library.store.url:
-            raise UsageError(f"{url} is the store that the sessions are in", hint="name another one")
+            raise UsageError(f"{url} is the store of the sessions itself", hint="use another one")
         ids = sorted(library.store.ids()) if everything else [library.resolve(id)]
         code, added, losses = exit_codes.Exit.DONE, 0, 0
         for number, found in enumerate(copy_all(library.store, target.store, ids), start=1):
@@ -52,8 +54,7 @@ def command(*, library: Library, id: str, url: str, everything: bool, as_json: b
                 losses += len(found.losses)
             _show(found, as_json=as_json)
         if everything and not as_json:
-            lost = f"{losses:,}, named above" if losses else "none"
-            output.line(f"{added:,} of {len(ids):,} sessions were copied or completed; losses: {lost}")
+            output.line(f"copied or completed {added:,} of {len(ids):,} sessions, {_format_losses(losses)}")
     finally:
         target.close()
     return code
@@ -79,6 +80,11 @@ def _show(found: Converted | Unconverted, *, as_json: bool) -> None:
         return
     for loss in found.losses:
         output.warn(f"session {found.session_id}: {loss}")
-    what = f"{found.added:,} of {found.events:,} events were new" if found.added else "nothing was missing"
-    lost = f"{len(found.losses):,}, named above" if found.losses else "none"
-    output.line(f"{found.session_id}: {what}, all read back; losses: {lost}")
+    what = f"copied {found.added:,} of {found.events:,} events" if found.added else "already up to date"
+    output.line(f"{found.session_id}: {what}, verified, {_format_losses(len(found.losses))}")
+
+
+def _format_losses(count: int) -> str:
+    if not count:
+        return "nothing lost"
+    return f"{count:,} {'loss' if count == 1 else 'losses'} listed above"

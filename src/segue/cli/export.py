@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from segue.cli._external import readable, tell_damages
+from segue.cli._external import find_readable, warn_damages
 from segue.console import options, output
 from segue.errors import ConflictError, UsageError
 
@@ -44,8 +44,8 @@ def command(
 
     ID is a session of the store or of an AI tool, as shown by segue list.
     """
-    found = readable(library, id)
-    tell_damages(found.damages)
+    found = find_readable(library, id)
+    warn_damages(found.damages)
     content = _rendered(found.library.stream(found.id), "json" if as_json else format, branch)
     if path in {None, "-"}:
         output.write_chunks(content, raw=True)

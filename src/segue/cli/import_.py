@@ -8,12 +8,13 @@ import click
 
 from segue.console import exit_codes, options, output
 from segue.errors import UsageError
+from segue.integrations.registry import INTEGRATIONS, with_history
 
 if TYPE_CHECKING:
     from segue.library import Library
     from segue.transfer.import_sessions import FailedImport, Imported
 
-TOOLS = ("claude", "codex", "gemini", "opencode", "pi", "llm", "aider")
+TOOLS = tuple(with_history())
 
 
 @options.verb(
@@ -24,36 +25,36 @@ TOOLS = ("claude", "codex", "gemini", "opencode", "pi", "llm", "aider")
 )
 @click.argument("tool", metavar="TOOL", type=click.Choice(TOOLS))
 @click.argument("id", metavar="[ID]", type=options.text, default="")
-@click.option("--all", "everything", is_flag=True, help="All sessions that the tool has here.")
+@click.option("--all", "everything", is_flag=True, help="Import all sessions of the tool.")
 @options.library
 @options.as_json
 def command(*, library: Library, tool: str, id: str, everything: bool, as_json: bool) -> int:
-    """Copy sessions of an AI tool into the store: all of it the first time, later what is new.
+    """Import sessions of an AI tool into the store.
 
-    TOOL is claude, codex, gemini, opencode, pi, llm or aider. ID is the tool's own name of a session, or its beginning.
-    The tool's files are only read. With --json a line a session.
+    The first import copies the whole session, later ones copy what is new. TOOL is claude, codex, gemini, opencode, pi,
+    llm or aider. ID is the id of a session in the tool, or its beginning. The files of the tool are only read. With
+    --json one line per session.
     """
-    from segue.integrations.histories import HISTORIES, find_external
     from segue.transfer.import_sessions import ImportWatch, import_session
 
     if bool(id) == everything:
-        raise UsageError("say which session, or --all", hint=f"as in: segue import {tool} --all")
-    history, home = HISTORIES[tool], Path.home()
+        raise UsageError("specify a session or --all", hint=f"for example: segue import {tool} --all")
+    integration, home = INTEGRATIONS[tool], Path.home()
     if id:
-        kept = find_external(history, id, home, os.environ)
-        show(import_session(history, kept, library.store), as_json=as_json)
+        external = integration.find_session(id, home, os.environ)
+        show(import_session(integration, external, library.store), as_json=as_json)
         return exit_codes.Exit.DONE
     code, count = exit_codes.Exit.DONE, 0
-    for found in ImportWatch([history], library.store, home=home, environ=os.environ).poll():
+    for found in ImportWatch([integration], library.store, home=home, environ=os.environ).poll():
         count += 1
         code = show(found, as_json=as_json) or code
     if not count:
-        output.warn(f"{tool} has no sessions in {history.root(home, os.environ)}")
+        output.warn(f"{tool} has no sessions in {integration.root(home, os.environ)}")
     return code
 
 
 def show(found: Imported | FailedImport, *, as_json: bool) -> exit_codes.Exit:
-    """A line for what became of a session; beside it, whatever could not be read."""
+    """Print one line for a session, and a warning for everything that could not be read."""
     from segue.transfer.import_sessions import FailedImport
 
     if isinstance(found, FailedImport):
@@ -67,9 +68,9 @@ def show(found: Imported | FailedImport, *, as_json: bool) -> exit_codes.Exit:
 
         output.data_line(asdict(found) | {"damages": [str(damage) for damage in found.damages]})
     elif not found.session_id:
-        output.line(f"{found.tool} session {found.native_id}: there is nothing in it yet")
+        output.line(f"{found.tool} session {found.native_id}: it is empty so far")
     else:
         turns = f"{found.turns} {'turn' if found.turns == 1 else 'turns'}" if found.turns else "nothing new"
-        waits = "; an answer that is being written waits" if found.is_growing else ""
-        output.line(f"{found.session_id}: {turns}{waits}")
+        growing = "; an unfinished answer is left for the next import" if found.is_growing else ""
+        output.line(f"{found.session_id}: {turns}{growing}")
     return exit_codes.Exit.DONE

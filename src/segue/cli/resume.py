@@ -15,12 +15,13 @@ if TYPE_CHECKING:
     from segue.cli._external import ExternalMatch
     from segue.library import Library
     from segue.model import Head
+    from segue.surface import Terminal
 
-_OFFERED = 10
-_SHORTEST = 4
-"""What is shorter is more likely a word than the beginning of an id that a tool made."""
-_LOOKED_INTO = 200
-"""Sessions whose last turns are searched, where no title matches: more would take too long."""
+_LISTED = 10
+_SHORTEST_PREFIX = 4
+"""A shorter text is more likely a word than the prefix of an id of an AI tool."""
+_SEARCHED = 200
+"""In how many sessions the last turns are searched if no title matches: more would take too long."""
 
 
 @options.verb(
@@ -32,18 +33,18 @@ _LOOKED_INTO = 200
     "segue resume login --with claude --print",
 )
 @click.argument("words", metavar="[ID|WORDS]...", nargs=-1, type=options.text, shell_complete=options.complete_ids)
-@click.option("--last", is_flag=True, help="The session that was active last.")
+@click.option("--last", is_flag=True, help="Resume the session that was active last.")
 @click.option(
     "--with",
     "tool",
     metavar="TOOL",
     default="",
     type=options.text,
-    help="Go on in claude, codex, gemini, opencode, pi or any command.",
+    help="Continue in claude, codex, gemini, opencode, pi or any command.",
 )
-@click.option("--print", "printed", is_flag=True, help="Print the command for that instead of running it.")
+@click.option("--print", "printed", is_flag=True, help="Print the command of the tool instead of running it.")
 @click.option(
-    "--from", "back", metavar="TOOL", default="", type=options.text, help="Only take back what was said in a tool."
+    "--from", "source", metavar="TOOL", default="", type=options.text, help="Only import the replies from a tool."
 )
 @options.agent
 @options.model
@@ -56,63 +57,77 @@ def command(
     last: bool,
     tool: str,
     printed: bool,
-    back: str,
+    source: str,
     agent: str,
     model: str,
     yes: bool,
 ) -> int:
-    """Go on with a conversation: by its id, the beginning of it, or words of its title.
+    """Resume a session by its id, a prefix of it, or words of its title.
 
-    The last turns are shown, and where it stopped. A question that was not answered can be asked again. If several
-    sessions match, you are asked which one; without a terminal they are listed, and nothing is resumed.
+    The last turns and a summary are shown. A question that was not answered can be asked again. If several sessions
+    match, you choose one; without a terminal they are listed, and nothing is resumed.
 
-    The id may be that of a session which an AI tool keeps, as segue list shows it: it goes on in that tool. With
-    --agent, or --with another tool, it is copied into the store first.
+    ID may also be a session of an AI tool, as shown by segue list: it continues in that tool. With --agent, or --with
+    another tool, it is imported into the store first.
 
-    With --with the conversation goes on in an AI tool, in a new session of the tool that holds all that was said, or in
-    any other command, which is told in words. What could not be carried is said. What is said there comes back when the
-    tool ends, or with the next resume.
+    With --with the conversation continues in an AI tool, in a new session of the tool that contains all turns, or in
+    any other command, which gets them as text. Losses are listed. The replies are imported when the tool exits, or with
+    the next resume.
     """
+    _refuse_clashes(last=last, words=words, targets=(tool, source, agent))
+    external = None if source else _find_external(library, words)
+    if external is not None and not agent and tool in {"", external.tool} and external.integration.can_launch:
+        from segue.cli._handover import resume_native
+
+        return resume_native(external, model=model, printed=printed)
+    if printed and not tool:
+        raise UsageError("--print prints the command of a tool", hint="name the tool with --with")
+    id = _import(library, external) if external is not None else _find(library, words, last=last)
+    if id is None:
+        return Exit.DECLINED
+    if source:
+        from segue.cli._handover import import_from_tool
+
+        import_from_tool(library, id, source)
+        return Exit.DONE
+    if (owner := library.store.owner(id)) is not None:  # before the user is asked anything
+        raise SessionLockedError(id, pid=owner.pid, host=owner.host, since=owner.since)
+    if tool:
+        return _resume_in_tool(library, id, tool, model=model, printed=printed, yes=yes)
+    return _resume_here(library, id, agent=agent, model=model, yes=yes)
+
+
+def _resume_in_tool(library: Library, id: str, tool: str, *, model: str, printed: bool, yes: bool) -> int:
+    from segue.cli._handover import resume_in_tool
+
+    is_completed = library.overview(id).status == "completed"
+    if is_completed and not yes and not _confirm_completed(id, output.conversation()):
+        return Exit.DECLINED
+    return resume_in_tool(library, id, tool, model=model, printed=printed, force=is_completed)
+
+
+def _resume_here(library: Library, id: str, *, agent: str, model: str, yes: bool) -> int:
     from segue.chat.lifecycle import find_drift, resume, run, show_recap
-    from segue.cli._external import bring_in
-    from segue.cli._handover import catch_up, import_from_tool, resume_in_tool, resume_native
+    from segue.cli._handover import import_latest_replies
     from segue.cli.chat import dialect
     from segue.console.durations import ago
     from segue.console.surface import open_agents, open_surface
     from segue.dialects.cortext.slash_commands import preset_by_type
-    from segue.integrations import INTEGRATIONS
     from segue.tools.approval import TerminalApprover
 
-    _refuse_clashes(last=last, words=words, ways=(tool, back, agent))
-    kept = None if back else _kept(library, words)
-    if kept is not None and not agent and tool in {"", kept.tool} and kept.tool in INTEGRATIONS:
-        return resume_native(kept, model=model, printed=printed)
-    if printed and not tool:
-        raise UsageError("--print prints the command of a tool", hint="say which one by --with")
-    name = bring_in(library, kept) if kept is not None else _find(library, words, last=last)
-    if name is None:
-        return Exit.DECLINED
-    if back:
-        import_from_tool(library, name, back)
-        return Exit.DONE
     surface = open_surface()
     terminal = surface.terminal
     resolver = open_agents(
         surface,
-        approver=TerminalApprover(terminal, yes=yes),
         preset_for=preset_by_type(surface.cwd),
+        approver=TerminalApprover(terminal, yes=yes),
     )
-    if (owner := library.store.owner(name)) is not None:  # before anybody is asked anything
-        raise SessionLockedError(name, pid=owner.pid, host=owner.host, since=owner.since)
-    before = library.overview(name)
-    is_over = before.status == "completed"
-    if is_over and not yes and not terminal.ask(f"Session {name} is completed. Go on with it?", default=False):
-        output.warn(f"session {name} stays as it is")
+    before = library.overview(id)
+    is_completed = before.status == "completed"
+    if is_completed and not yes and not _confirm_completed(id, terminal):
         return Exit.DECLINED
-    if tool:
-        return resume_in_tool(library, name, tool, model=model, printed=printed, force=is_over)
-    catch_up(library, name)
-    conversation = resume(library, resolver, name, agent=agent, model=model, force=is_over)
+    import_latest_replies(library, id)
+    conversation = resume(library, resolver, id, agent=agent, model=model, force=is_completed)
     try:
         show_recap(conversation.session, terminal, when=ago(before.updated_at, datetime.now(UTC)), was=before.status)
         if changed := find_drift(conversation):
@@ -123,27 +138,40 @@ def command(
     return run(library, conversation, resolver, dialect=dialect(library, resolver))
 
 
-def _refuse_clashes(*, last: bool, words: Sequence[str], ways: Sequence[str]) -> None:
+def _confirm_completed(id: str, terminal: Terminal) -> bool:
+    if terminal.ask(f"Session {id} is completed. Resume it?", default=False):
+        return True
+    output.warn(f"session {id} is unchanged")
+    return False
+
+
+def _import(library: Library, external: ExternalMatch) -> str:
+    from segue.cli._external import import_match
+
+    return import_match(library, external)
+
+
+def _refuse_clashes(*, last: bool, words: Sequence[str], targets: Sequence[str]) -> None:
     if last and words:
-        raise UsageError("--last and words exclude each other", hint="leave one of them out")
-    if sum(map(bool, ways)) > 1:
-        raise UsageError("--with, --from and --agent exclude each other", hint="leave all but one of them out")
+        raise UsageError("--last and words cannot be used together", hint="omit one of them")
+    if sum(map(bool, targets)) > 1:
+        raise UsageError("--with, --from and --agent cannot be used together", hint="omit all but one of them")
 
 
 def _find(library: Library, words: Sequence[str], *, last: bool) -> str | None:
-    return _last(library) if last else _chosen(_matching(library, words), words)
+    return _last(library) if last else _choose(_matching(library, words), words)
 
 
 def _last(library: Library) -> str:
     for head in library.list():
         if not head.damage:
             return head.id
-        output.warn(f"{head.id} is damaged ({head.damage}); segue verify {head.id} shows every place")
+        output.warn(f"{head.id} is damaged ({head.damage}); for details: segue verify {head.id}")
     raise _nothing(library)
 
 
-def _kept(library: Library, words: Sequence[str]) -> ExternalMatch | None:
-    """The session that a tool keeps under this id; what the store has comes first."""
+def _find_external(library: Library, words: Sequence[str]) -> ExternalMatch | None:
+    """The session of an AI tool with this id; a session of the store comes first."""
     from segue.cli._external import find_external_match
 
     if len(words) != 1:
@@ -153,12 +181,12 @@ def _kept(library: Library, words: Sequence[str]) -> ExternalMatch | None:
     except AmbiguousIdError:
         return None
     except (InvalidIdError, NotFoundError):
-        return find_external_match(words[0], shortest=_SHORTEST)
+        return find_external_match(words[0], shortest=_SHORTEST_PREFIX)
     return None
 
 
 def _matching(library: Library, words: Sequence[str]) -> list[Head]:
-    """By id, by the beginning of one, by words of the title, or else by what was said last; the last active first."""
+    """The sessions that match by id, prefix, words of the title, or else by their last turns; the last active first."""
     if len(words) == 1:
         try:
             return [library.store.head(library.resolve(words[0]))]
@@ -166,17 +194,17 @@ def _matching(library: Library, words: Sequence[str]) -> list[Head]:
             candidates = set(error.candidates)
             return [head for head in library.list() if head.id in candidates]
         except (InvalidIdError, NotFoundError):
-            pass  # it is no id
+            pass  # it is not an id
     wanted = [word.casefold() for word in words]
     heads = library.list()
     if not heads:
         raise _nothing(library)
     found = [head for head in heads if _has(wanted, head.id, head.title, *head.tags)]
     if not found:
-        found = [head for head in heads[:_LOOKED_INTO] if not head.damage and _has(wanted, *_said(library, head.id))]
+        found = [head for head in heads[:_SEARCHED] if not head.damage and _has(wanted, *_last_texts(library, head.id))]
     if not found:
         text = " ".join(words)
-        raise NotFoundError(f"no session matches {text!r} in {library.store.url}", hint="segue list shows all")
+        raise NotFoundError(f"no session matches {text!r} in {library.store.url}", hint="list all with: segue list")
     return found
 
 
@@ -185,26 +213,26 @@ def _has(wanted: Sequence[str], *texts: str) -> bool:
     return all(word in text for word in wanted)
 
 
-def _said(library: Library, id: str) -> list[str]:
+def _last_texts(library: Library, id: str) -> list[str]:
     from segue.chat.summary import summarize
 
     try:
         return [library.store.overview(id).summary, summarize(library.store.tail(id, 2))]
     except SegueError:
-        return []  # damaged, or gone meanwhile: what cannot be read matches nothing
+        return []  # damaged or deleted meanwhile: it does not match
 
 
-def _chosen(heads: Sequence[Head], words: Sequence[str]) -> str | None:
-    """The one there is, or the one a person chooses; None if that is none of them."""
+def _choose(heads: Sequence[Head], words: Sequence[str]) -> str | None:
+    """The only session, or the one that the user chooses; None if the user chooses none."""
     if len(heads) == 1:
         return heads[0].id
-    lines = [f"  {number:>2}  {_line(head)}" for number, head in enumerate(heads[:_OFFERED], 1)]
-    more = [f"      and {len(heads) - _OFFERED} more; segue list shows all"] if len(heads) > _OFFERED else []
+    lines = [f"  {number:>2}  {_line(head)}" for number, head in enumerate(heads[:_LISTED], 1)]
+    more = [f"      and {len(heads) - _LISTED} more; list all with: segue list"] if len(heads) > _LISTED else []
     output.write_stderr("\n".join([*lines, *more]))
     if not output.stdin_is_tty():
         what = f"{len(heads)} sessions match {' '.join(words)!r}" if words else f"there are {len(heads)} sessions"
-        raise NotFoundError(what, hint="say one of these ids, or --last")
-    while answer := output.prompt("Which one? (a number; Enter for none) "):
+        raise NotFoundError(what, hint="use one of these ids, or --last")
+    while answer := output.prompt("Which one? (a number, Enter to cancel) "):
         if answer.isdecimal() and 1 <= int(answer) <= len(lines):
             return heads[int(answer) - 1].id
     return None
@@ -220,4 +248,4 @@ def _line(head: Head) -> str:
 
 
 def _nothing(library: Library) -> NotFoundError:
-    return NotFoundError(f"there are no sessions in {library.store.url}", hint="segue chat starts one")
+    return NotFoundError(f"there are no sessions in {library.store.url}", hint="start one with: segue chat")

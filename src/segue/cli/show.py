@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from segue.cli._external import readable, tell_damages
+from segue.cli._external import find_readable, warn_damages
 from segue.console import options, output
 from segue.console.exit_codes import Exit
 from segue.errors import DamagedError, UsageError
@@ -41,9 +41,9 @@ def command(
     """
     if markdown and as_json:
         raise UsageError("--markdown and --json cannot be used together", hint="omit one of them")
-    found = readable(library, id)
+    found = find_readable(library, id)
     library, name = found.library, found.id
-    tell_damages(found.damages)
+    warn_damages(found.damages)
     try:
         if last is not None:
             turns = library.tail(name, last, branch=branch)

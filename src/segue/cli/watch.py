@@ -9,6 +9,7 @@ import click
 
 from segue.cli.import_ import TOOLS, show
 from segue.console import options, output
+from segue.integrations.registry import INTEGRATIONS
 
 if TYPE_CHECKING:
     from segue.library import Library
@@ -22,30 +23,30 @@ if TYPE_CHECKING:
     type=click.FloatRange(min=0.1),
     default=2.0,
     show_default=True,
-    help="How often to look.",
+    help="Seconds between two checks.",
 )
 @options.library
 @options.as_json
 def command(*, library: Library, tools: tuple[str, ...], every: float, as_json: bool) -> None:
-    """Copy sessions into the store as AI tools write them, until Ctrl-C.
+    """Import sessions as AI tools write them, until Ctrl-C.
 
-    Of all tools, or of those named. What a tool deletes later stays in the store. With --json a line a session.
+    Without TOOL, sessions of all tools are imported. Sessions that a tool deletes later stay in the store. With --json
+    one line per session.
     """
-    from segue.integrations.histories import HISTORIES
     from segue.transfer.import_sessions import FailedImport, ImportWatch
 
-    histories = [HISTORIES[name] for name in dict.fromkeys(tools or TOOLS)]
-    watch = ImportWatch(histories, library.store, home=Path.home(), environ=os.environ)
-    output.note(f"copying into {library.store.url}; Ctrl-C ends it")
-    told: set[str] = set()
+    integrations = [INTEGRATIONS[name] for name in dict.fromkeys(tools or TOOLS)]
+    watch = ImportWatch(integrations, library.store, home=Path.home(), environ=os.environ)
+    output.note(f"importing into {library.store.url}; press Ctrl-C to stop")
+    reported: set[str] = set()
     while True:
         for found in watch.poll():
             if isinstance(found, FailedImport):
                 key = f"{found.native_id}: {found.error}"
-                is_news = key not in told
-                told.add(key)
+                is_new = key not in reported
+                reported.add(key)
             else:
-                is_news = bool(found.turns)
-            if is_news:
+                is_new = bool(found.turns)
+            if is_new:
                 show(found, as_json=as_json)
         time.sleep(every)

@@ -1,31 +1,20 @@
-"""AI tools on this machine: started with a conversation of ours, and read back when they have ended.
+"""AI tools on this machine: their sessions are read in place, and conversations are handed over to them.
 
-Read `tool` (the contract), then `claude` (the simplest). How their transcripts look is in `formats.foreign`.
+Read `shared.integration` (the contract), then the folder `claude`: `history` finds and reads its sessions, `reader` and
+`writer` are its format, `launcher` starts it. `registry` names all integrations, `format` and `shared` are what they
+have in common, and `run` starts what a launcher has prepared.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from segue.integrations.registry import INTEGRATIONS, find_installed
+from segue.integrations.shared.integration import HandoverContext, Integration, Launch, LaunchOptions
 
-from segue.integrations.claude.launcher import Claude
-from segue.integrations.codex.launcher import Codex
-from segue.integrations.format.transcript import Transcript
-from segue.integrations.gemini.launcher import Gemini
-from segue.integrations.integration import HandoverContext, Integration, Launch
-from segue.integrations.opencode.launcher import Opencode
-from segue.integrations.pi.launcher import Pi
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-INTEGRATIONS: dict[str, Integration] = {
-    kind.name: Integration(kind=kind) for kind in (Claude(), Codex(), Gemini(), Opencode(), Pi())
-}
-
-
-def find_installed(environ: Mapping[str, str]) -> tuple[Integration, ...]:
-    """Those that are on the PATH. Starts nothing."""
-    return tuple(tool for tool in INTEGRATIONS.values() if tool.find(environ) is not None)
-
-
-__all__ = ["INTEGRATIONS", "HandoverContext", "Integration", "Launch", "Transcript", "find_installed"]
+__all__ = [
+    "INTEGRATIONS",
+    "HandoverContext",
+    "Integration",
+    "Launch",
+    "LaunchOptions",
+    "find_installed",
+]

@@ -1,4 +1,4 @@
-"""A session in another store: every event and every blob, read back before anybody relies on it."""
+"""Copying a session into another store: every event and every blob, verified by reading it back."""
 
 from __future__ import annotations
 
@@ -21,43 +21,43 @@ _BLOB = re.compile(r"sha256:[0-9a-f]{64}")
 
 
 class Converted(Struct, frozen=True, kw_only=True):
-    """A session that is in the other store now, and has been read back there."""
+    """A session that is in the other store now, verified there."""
 
     session_id: str
     events: int
     added: int
-    """How many of the events were not there before."""
+    """How many of the events are new."""
     blobs: int
     losses: tuple[str, ...] = ()
-    """What could not be carried; empty where nothing was lost."""
+    """What could not be copied; empty if nothing was lost."""
 
 
 class Unconverted(Struct, frozen=True, kw_only=True):
-    """A session that is not in the other store, or not whole, and why."""
+    """A session that could not be copied, or not completely."""
 
     session_id: str
     error: SegueError
 
 
 def convert(source: Store, session_id: str, target: Store) -> Session:
-    """As `copy`; the session as it is in the target."""
+    """Like `copy`; returns the session in the target."""
     copy(source, session_id, target)
     return target.load(session_id)
 
 
 def copy(source: Store, session_id: str, target: Store) -> Converted:
-    """Replay a session into another store under the same id, as far as it is not there yet; the source stays.
+    """Copy a session into another store under the same id, as far as it is not there yet; the source does not change.
 
-    Doing it again after a crash half-way completes it, and else adds what is new. SessionExistsError if the target has
-    another session of this id, DamagedError if the source cannot be read whole, StorageError if it came back otherwise.
+    Repeating it completes an interrupted copy, or adds what is new. SessionExistsError if the target has another
+    session with this id, DamagedError if the source is damaged, StorageError if the copy differs when it is read back.
     """
     events = list(source.read(session_id))
     blobs, missing = _blobs(source, session_id, events)
-    there = _there(target, session_id)[: len(events)]  # it may have gone on there
-    if there != events[: len(there)]:
+    copied = _read_existing(target, session_id)[: len(events)]  # the copy may have been continued
+    if copied != events[: len(copied)]:
         raise SessionExistsError(session_id)
-    if there != events or any(_find_blob(target, session_id, name) != data for name, data in blobs.items()):
-        with target.open(session_id) if there else target.create(session_id, events[:1]) as writer:
+    if copied != events or any(_find_blob(target, session_id, name) != data for name, data in blobs.items()):
+        with target.open(session_id) if copied else target.create(session_id, events[:1]) as writer:
             for data in blobs.values():  # before the events that refer to them
                 writer.put_blob(data)
             writer.append(*events)
@@ -66,14 +66,14 @@ def copy(source: Store, session_id: str, target: Store) -> Converted:
     return Converted(
         session_id=session_id,
         events=len(events),
-        added=len(events) - len(there),
+        added=len(events) - len(copied),
         blobs=len(blobs),
-        losses=tuple(f"{name} is named, but it was not in {source.url}" for name in missing),
+        losses=tuple(f"blob {name} is missing in {source.url}" for name in missing),
     )
 
 
 def copy_all(source: Store, target: Store, ids: Sequence[str]) -> Iterator[Converted | Unconverted]:
-    """One after the other; what cannot be converted costs only itself."""
+    """Copy one session after the other; a failure affects only itself."""
     for session_id in ids:
         try:
             yield copy(source, session_id, target)
@@ -81,7 +81,7 @@ def copy_all(source: Store, target: Store, ids: Sequence[str]) -> Iterator[Conve
             yield Unconverted(session_id=session_id, error=error)
 
 
-def _there(target: Store, session_id: str) -> list[Event]:
+def _read_existing(target: Store, session_id: str) -> list[Event]:
     try:
         return list(target.read(session_id))
     except NotFoundError:
@@ -91,32 +91,32 @@ def _there(target: Store, session_id: str) -> list[Event]:
 def _verify(target: Store, session_id: str, events: list[Event], blobs: dict[str, bytes]) -> None:
     if list(target.read(session_id))[: len(events)] != events:
         raise StorageError(
-            f"session {session_id} came back from {target.url} as another",
-            hint="the source is untouched; delete what is in the target",
+            f"session {session_id} differs after it was copied to {target.url}",
+            hint="the source is unchanged; delete the session in the target",
         )
     for name, data in blobs.items():
         if target.get_blob(session_id, name) != data:
-            raise StorageError(f"blob {name} of session {session_id} came back from {target.url} as another")
+            raise StorageError(f"blob {name} of session {session_id} differs after it was copied to {target.url}")
 
 
 def _blobs(source: Store, session_id: str, events: list[Event]) -> tuple[dict[str, bytes], list[str]]:
-    """Those that there are, and the attachments of which only the name is there."""
-    found = {name: _find_blob(source, session_id, name) for name in sorted(_names(events))}
+    """The blobs that exist, and the names of attachments whose blobs are missing."""
+    found = {name: _find_blob(source, session_id, name) for name in sorted(_blob_names(events))}
     attached = {event.hash for event in events if isinstance(event, Attachment)}
     missing = [name for name, data in found.items() if data is None and name in attached]
     return {name: data for name, data in found.items() if data is not None}, missing
 
 
 def _find_blob(store: Store, session_id: str, name: str) -> bytes | None:
-    """None where there is a hash and no blob: an event may well speak of bytes that nobody kept."""
+    """The blob, or None: an event may contain a hash of bytes that were never stored."""
     try:
         return store.get_blob(session_id, name)
     except NotFoundError:
         return None
 
 
-def _names(events: Iterable[Event]) -> set[str]:
-    """Everything in the events that could be the name of a blob."""
+def _blob_names(events: Iterable[Event]) -> set[str]:
+    """Every text in the events that could be the name of a blob."""
     return {text for event in events for text in _texts(msgspec.to_builtins(event)) if _BLOB.fullmatch(text)}
 
 

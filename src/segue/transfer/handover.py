@@ -1,148 +1,135 @@
-"""A conversation that goes on in an AI tool: begun there with all that was said here, and taken back afterwards.
+"""Handing a conversation over to an AI tool, and importing the replies.
 
-The tool holds no lock. The session is let go of while it runs, and what was said there is recorded when it has ended,
-or whenever somebody asks: each turn once, by the id that the tool gave it.
+The tool holds no lock. The session is released while the tool runs. The replies are recorded when the tool has exited,
+or at any later time: each turn once, by the id that the tool gave it.
 """
 
 from __future__ import annotations
 
 import shlex
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, TypedDict
+from datetime import datetime
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from segue.chat.context.system_prompt import SystemPrompt
 from segue.errors import DamagedError, NotFoundError, UsageError
-from segue.integrations import INTEGRATIONS, HandoverContext, Launch
-from segue.integrations.as_text import in_words
-from segue.integrations.format.losses import counted, losses
-from segue.integrations.format.outgoing import sendable
+from segue.integrations.format.losses import find_losses, format_count
 from segue.integrations.format.transcript import Transcript
-from segue.integrations.integration import LONGEST_ARGUMENT_BYTES
-from segue.integrations.link import Link, link_of
+from segue.integrations.format.values import sendable
+from segue.integrations.registry import launchable
+from segue.integrations.shared.context_text import render_context
+from segue.integrations.shared.integration import LONGEST_ARGUMENT_BYTES, HandoverContext, Launch
 from segue.model import Turn
 from segue.process import which
-from segue.transfer.window import CHARACTERS, window
+from segue.transfer.linked_session import LinkedSession, find_linked_session
+from segue.transfer.window import MOST_CHARACTERS, handover_window
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from segue.integrations import Integration
+    from segue.integrations.shared.integration import Integration, LaunchOptions
     from segue.library import Library
     from segue.session import LiveSession
+    from segue.transfer.window import HandoverWindow
     from segue.trust import Marks
 
-EVER = datetime.min.replace(tzinfo=UTC)
-GO_ON = "Go on where this conversation stopped."
-DOCUMENT = "{}"
-"""Where a command wants the document, if not behind all its words."""
-_BUDGET_TOKENS = 20_000
-"""For the system prompt: with most tools it has to stand on a command line."""
-_SHORTEST = 500
-
-
-class How(TypedDict):
-    """How a tool is to be started, as `Tool` takes it."""
-
-    cwd: Path
-    environ: Mapping[str, str]
-    prompt: str
-    headless: bool
-    model: str
+DEFAULT_PROMPT = "Continue where this conversation stopped."
+PLACEHOLDER = "{}"
+"""The argument of a command that is replaced by the conversation, if it is not to be the last one."""
+_SYSTEM_TOKENS = 20_000
+"""The limit for the system prompt: for most tools it has to be on a command line."""
+_FEWEST_CHARACTERS = 500
 
 
 class Handover(Struct, frozen=True, kw_only=True):
-    """A tool ready to go on with a conversation; `tools.run` starts it."""
+    """An AI tool ready to continue a conversation; `launch.run` starts it."""
 
     launch: Launch
     losses: tuple[str, ...] = ()
-    """What stays behind, or arrives as something else; empty where all of it is carried."""
+    """What is left out or changed; empty if nothing is."""
     is_return: bool = False
-    """Whether it goes on in the session that the tool has of it already."""
+    """Whether it continues the session of the conversation that the tool already has."""
 
 
-class ReturnedTurns(Struct, frozen=True, kw_only=True):
-    """What came back."""
-
+class ImportedReplies(Struct, frozen=True, kw_only=True):
     turns: tuple[Turn, ...] = ()
     """Those that were not recorded yet."""
     transcript: Transcript
-    """All that was said in the tool."""
+    """The whole session of the tool."""
 
 
-# ── There ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── To the tool ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def hand_over(
-    session: LiveSession, tool: Integration, how: How, *, system: str | None = None, marks: Marks | None = None
+    session: LiveSession,
+    integration: Integration,
+    options: LaunchOptions,
+    *,
+    system: str | None = None,
+    marks: Marks | None = None,
 ) -> Handover:
-    """Prepare the tool: its own session of this conversation if nothing was said elsewhere since, else a new one.
+    """Prepare the tool: its own session of this conversation if that is up to date, else a new one.
 
-    `system` is what it is told beside the turns; without it, what the chat would tell. NotFoundError if the tool is
-    not installed, StorageError if its session cannot be written; the session here is as it was.
+    `system` is the system prompt; without it, that of the chat. NotFoundError if the tool is not installed,
+    StorageError if its session cannot be written; the session here does not change.
     """
-    system = system_of(session) if system is None else system
-    native_id = handed_to(session, tool.name, marks)
+    system = system_prompt_of(session) if system is None else system
+    native_id = handed_over_to(session, integration.name, marks)
     if native_id and "tool_since" not in session.overview.overrides:
-        said = tool.read_back(native_id, cwd=how["cwd"], environ=how["environ"]).turns
-        if said and [turn.id for turn in session.tail(1)] == [said[-1].id]:
-            going_on = tool.resume(native_id, system=system, **how)
-            if going_on is not None:
-                return Handover(launch=going_on, is_return=True)
-    opening, left_out, last = window(session)
-    turns = (*opening, *last)
-    launch = tool.launch(HandoverContext(turns=turns, system=system, title=session.title, origin=session.id), **how)
-    return Handover(launch=launch, losses=_losses(session, turns, left_out))
+        replies = integration.read_back(native_id, options).turns
+        if replies and [turn.id for turn in session.tail(1)] == [replies[-1].id]:
+            resumed = integration.resume(native_id, options, system=system)
+            if resumed is not None:
+                return Handover(launch=resumed, is_return=True)
+    window = handover_window(session)
+    context = HandoverContext(turns=window.turns, system=system, title=session.title, origin=session.id)
+    return Handover(launch=integration.launch(context, options), losses=_losses(session, window))
 
 
-def hand_document(session: LiveSession, command: str, how: How) -> Handover:
-    """Prepare any other command: it is told the conversation in words, as what the user says first.
+def hand_over_as_text(session: LiveSession, command: str, options: LaunchOptions) -> Handover:
+    """Prepare any other command, which gets the conversation as text, as the first message of the user.
 
-    In place of a word `{}` of the command, or behind its last word; without a screen, on its input. Nothing that is
-    said there comes back.
+    The text replaces an argument `{}` of the command, or is its last argument; without a terminal, it is on its input.
+    Replies cannot be imported.
     """
-    words = _words(command)
-    program = which(words[0], how["environ"])
+    arguments = _split(command)
+    program = which(arguments[0], options.environ)
     if program is None:
         raise NotFoundError(
-            f"there is no {words[0]!r:.60} on the PATH", hint=f"Segue knows {', '.join(INTEGRATIONS)}, and any command"
+            f"{arguments[0]!r:.60} is not on the PATH", hint=f"use {', '.join(launchable())}, or any other command"
         )
-    document, turns, left_out = _document(session, how["prompt"] or GO_ON, fits=not how["headless"])
-    if how["headless"]:
-        argv = [program, *words[1:]]
-    elif DOCUMENT in words[1:]:
-        argv = [program, *(document if word == DOCUMENT else word for word in words[1:])]
+    text, window = _render(session, options)
+    if options.headless:
+        argv = [program, *arguments[1:]]
+    elif PLACEHOLDER in arguments[1:]:
+        argv = [program, *(text if argument == PLACEHOLDER else argument for argument in arguments[1:])]
     else:
-        argv = [program, *words[1:], document]
+        argv = [program, *arguments[1:], text]
     launch = Launch(
-        tool=words[0],
+        tool=arguments[0],
         argv=tuple(argv),
-        cwd=str(how["cwd"]),
+        cwd=str(options.cwd),
         native_id="",
-        stdin=document if how["headless"] else None,
+        stdin=text if options.headless else None,
     )
-    structure = counted(sum(map(_call_count, turns)), "tool call", "tool calls", "are told in words")
-    return Handover(launch=launch, losses=tuple(filter(None, [*_losses(session, turns, left_out), structure])))
+    calls = format_count(sum(map(_call_count, window.turns)), "tool call", "tool calls", "are handed over as text")
+    return Handover(launch=launch, losses=tuple(filter(None, [*_losses(session, window), calls])))
 
 
-def system_of(session: LiveSession) -> str:
-    """What the chat would tell before the conversation: the prompt, the summary, the decisions, the attachments."""
+def system_prompt_of(session: LiveSession) -> str:
+    """The system prompt of the chat: the prompt of the preset, the summary, the decisions and the attachments."""
+    from segue.chat.context.system_prompt import SystemPrompt
+
     recorded = session.overview.preset
     try:
         prompt = session.get_blob(recorded.hash).decode("utf-8", "replace") if recorded and recorded.hash else ""
     except (NotFoundError, DamagedError, UsageError):
         prompt = ""
-    return SystemPrompt(session, budget=_BUDGET_TOKENS).text(prompt, ())
-
-
-# ── And back ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+    return SystemPrompt(session, budget=_SYSTEM_TOKENS).text(prompt, ())
 
 
 def record_handover(session: LiveSession, tool: str, native_id: str, marks: Marks | None = None) -> None:
-    """Record where the conversation goes on, so that what is said there can be taken back later."""
+    """Record which session of the tool continues the conversation, so that replies can be imported later."""
     known = session.overview.overrides
     others = known.get("tool_sessions")
     values = {name: value for name, value in known.items() if name != "tool_since"}
@@ -150,75 +137,76 @@ def record_handover(session: LiveSession, tool: str, native_id: str, marks: Mark
     values["tool_sessions"] = {**(others if isinstance(others, dict) else {}), tool: native_id}
     if values != known:
         session.set_overrides(values)
-    Link(tool, native_id).vouch(marks)
+    LinkedSession(tool, native_id).vouch(marks)
 
 
-def handed_to(session: LiveSession, tool: str, marks: Marks | None = None) -> str:
-    """The session that a tool has of this conversation; empty if it has none, or nobody here handed it over."""
-    link = link_of(session.overview, tool)
-    return link.native_id if link is not None and link.is_ours(marks) else ""
+def handed_over_to(session: LiveSession, tool: str, marks: Marks | None = None) -> str:
+    """The tool's session of this conversation; empty if it has none, or this user did not hand it over."""
+    linked = find_linked_session(session.overview, tool)
+    return linked.native_id if linked is not None and linked.is_ours(marks) else ""
 
 
-def take_back(
+# ── And back ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def import_replies(
     library: Library,
     session: LiveSession,
-    tool: Integration,
+    integration: Integration,
     native_id: str,
+    options: LaunchOptions,
     *,
-    cwd: Path,
-    environ: Mapping[str, str],
-    since: datetime = EVER,
-) -> ReturnedTurns:
-    """Record what was said in the tool and is not recorded yet, on the branch that was handed over.
+    since: datetime | None = None,
+) -> ImportedReplies:
+    """Record the turns of the tool that are not recorded yet, on the branch that was handed over.
 
     What cannot be read is in the damages of the transcript; SegueError if nothing can.
     """
-    transcript = tool.read_back(native_id, cwd=cwd, environ=environ)
+    transcript = integration.read_back(native_id, options)
     known = {event.id for event in library.store.read(session.id) if isinstance(event, Turn)}
     branch = str(session.overview.overrides.get("tool_branch") or "")
     branch = branch if branch in session.overview.branches else session.branch
-    new = [replace(turn, branch=branch) for turn in transcript.after(known) if turn.timestamp >= since]
+    new = [replace(turn, branch=branch) for turn in transcript.after(known) if since is None or turn.timestamp >= since]
     if new:
         session.record(*new)
-    return ReturnedTurns(turns=tuple(new), transcript=transcript)
+    return ImportedReplies(turns=tuple(new), transcript=transcript)
 
 
-def catch_up(
-    library: Library, session: LiveSession, *, cwd: Path, environ: Mapping[str, str], marks: Marks | None = None
-) -> ReturnedTurns | None:
-    """Take back what was said in the tool that the conversation was handed to last; None if there is none."""
-    link = link_of(session.overview)
-    tool = INTEGRATIONS.get(link.tool) if link is not None else None
-    if tool is None or link is None or not link.is_ours(marks):
+def import_latest_replies(
+    library: Library, session: LiveSession, options: LaunchOptions, *, marks: Marks | None = None
+) -> ImportedReplies | None:
+    """Import the replies of the tool to which the conversation was handed over last; None if there is none."""
+    linked = find_linked_session(session.overview)
+    integration = launchable().get(linked.tool) if linked is not None else None
+    if integration is None or linked is None or not linked.is_ours(marks):
         return None
-    since = handed_over_since(session.overview.overrides.get("tool_since"))
-    found = take_back(library, session, tool, link.native_id, cwd=cwd, environ=environ, since=since)
-    if found.transcript.native_id not in {"", link.native_id}:  # the tool went on under another name
-        record_handover(session, tool.name, found.transcript.native_id, marks)
+    found = import_replies(library, session, integration, linked.native_id, options, since=handed_over_since(session))
+    if found.transcript.native_id not in {"", linked.native_id}:  # the tool continued it under another id
+        record_handover(session, integration.name, found.transcript.native_id, marks)
     return found
 
 
-def handed_over_since(value: object) -> datetime:
-    """When the tool's session became ours; ever since, where nobody said."""
+def handed_over_since(session: LiveSession) -> datetime | None:
+    """When the session of the tool became part of this conversation; None if all of it is."""
     try:
-        return datetime.fromisoformat(str(value))
+        return datetime.fromisoformat(str(session.overview.overrides.get("tool_since")))
     except ValueError:
-        return EVER
+        return None
 
 
 # ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _losses(session: LiveSession, turns: tuple[Turn, ...], left_out: int) -> tuple[str, ...]:
-    about = session.overview
-    files = sum(_is_lost(session, item.hash) for item in about.attachments)
-    notes = len(about.learnings) + len(about.patterns)
+def _losses(session: LiveSession, window: HandoverWindow) -> tuple[str, ...]:
+    overview = session.overview
+    files = sum(_is_lost(session, item.hash) for item in overview.attachments)
+    learnings = len(overview.learnings) + len(overview.patterns)
     found = [
-        counted(left_out, "turn in between", "turns in between", "are left out"),
-        *losses(turns),
-        counted(files, "attached file that is no text", "attached files that are no text", "stay behind"),
-        counted(notes, "learning", "learnings", "stay behind"),
-        counted(len(about.branches) - 1, "other branch", "other branches", "stay behind"),
+        format_count(window.left_out, "turn in the middle", "turns in the middle", "are left out"),
+        *find_losses(window.turns),
+        format_count(files, "attached file that is not text", "attached files that are not text", "are left out"),
+        format_count(learnings, "learning", "learnings", "are left out"),
+        format_count(len(overview.branches) - 1, "other branch", "other branches", "are left out"),
     ]
     return tuple(filter(None, found))
 
@@ -231,30 +219,29 @@ def _is_lost(session: LiveSession, name: str) -> bool:
     return False
 
 
-def _document(session: LiveSession, prompt: str, *, fits: bool) -> tuple[str, tuple[Turn, ...], int]:
-    """In words; as much of it as a command line takes, if it has to fit there."""
-    system, limit = system_of(session), CHARACTERS
+def _render(session: LiveSession, options: LaunchOptions) -> tuple[str, HandoverWindow]:
+    """The conversation as text, shortened to the limit of a command line unless it goes to the input."""
+    prompt, system, limit = sendable(options.prompt or DEFAULT_PROMPT), system_prompt_of(session), MOST_CHARACTERS
     while True:
-        opening, left_out, last = window(session, limit)
-        turns = (*opening, *last)
-        document = in_words(HandoverContext(turns=turns, system=system), sendable(prompt))
-        if not fits or len(document.encode()) <= LONGEST_ARGUMENT_BYTES:
-            return document, turns, left_out
-        if limit < _SHORTEST:
+        window = handover_window(session, limit)
+        text = render_context(HandoverContext(turns=window.turns, system=system), prompt)
+        if options.headless or len(text.encode()) <= LONGEST_ARGUMENT_BYTES:
+            return text, window
+        if limit < _FEWEST_CHARACTERS:
             raise UsageError(
-                "the conversation is too long to start a command with", hint="pipe in what you want to say there"
+                "the conversation is too long for a command line", hint="pipe in your message, to hand it over as input"
             )
         limit //= 2
 
 
-def _words(command: str) -> list[str]:
+def _split(command: str) -> list[str]:
     try:
-        words = shlex.split(command)
+        arguments = shlex.split(command)
     except ValueError as error:
-        raise UsageError(f"{command!r:.60} is no command: {error}", hint="close the quotes") from None
-    if not words:
-        raise UsageError("there is no tool", hint=f"say one of {', '.join(INTEGRATIONS)}, or a command")
-    return words
+        raise UsageError(f"{command!r:.60} is not a command: {error}", hint="close the quotes") from None
+    if not arguments:
+        raise UsageError("no tool is named", hint=f"use one of {', '.join(launchable())}, or a command")
+    return arguments
 
 
 def _call_count(turn: Turn) -> int:

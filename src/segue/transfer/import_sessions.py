@@ -1,4 +1,4 @@
-"""Sessions of other tools copied into a store: once, and from then on only what is new."""
+"""Importing sessions of AI tools into a store: all of it the first time, later what is new."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from segue.errors import (
 )
 from segue.formats.journal import fingerprint
 from segue.integrations.format.branches import BranchTracker
-from segue.integrations.format.transcript import only_text, opening_words, plain_turn
+from segue.integrations.format.transcript import only_text_reason, plain_turn, title_from
 from segue.model import EPOCH, MAIN, BranchCreated, BranchSwitched, Metadata, TitleChanged, Turn
 from segue.store import FORMAT_VERSION
 
@@ -34,100 +34,101 @@ if TYPE_CHECKING:
     from typing import Self
 
     from segue.integrations.format.transcript import TranscriptBuilder, TranscriptTurn
-    from segue.integrations.histories import ExternalSession, History
+    from segue.integrations.shared.history import ExternalSession
+    from segue.integrations.shared.integration import Integration
     from segue.model import Event, Overview
     from segue.store import Store, Writer
 
 QUIET_SECONDS = 5.0
-"""An answer to which nothing was added for so long is complete."""
+"""An answer is complete if nothing was added to it for this long."""
 BATCH_TURNS, BATCH_BYTES = 1000, 2 << 20
-"""What one append takes: the cost of a crash, and of waiting for the disk."""
+"""The size of one append: what a crash costs, and how long the disk takes."""
 
 
 class Imported(Struct, frozen=True, kw_only=True):
-    """What copying a session came to."""
+    """The result of importing a session."""
 
     tool: str
     native_id: str
     session_id: str
-    """In the store; empty where there was nothing to copy."""
+    """The id in the store; empty if there was nothing to import."""
     title: str = ""
     is_new: bool = False
     turns: int = 0
-    """Those that were not there yet."""
+    """How many turns are new."""
     is_growing: bool = False
-    """Whether an answer was left for the next time, since the tool is writing it."""
+    """Whether an answer was left for the next import, because the tool is still writing it."""
     damages: tuple[Damage, ...] = ()
 
 
 def imported_session_id(tool: str, native_id: str) -> str:
-    """What a session of a tool is called here: always the same."""
+    """The id of an imported session in a store, which is always the same."""
     return f"{tool}-{re.sub(r'[^A-Za-z0-9._-]', '-', native_id)}"[:128]
 
 
 def import_session(
-    history: History, kept: ExternalSession, store: Store, *, clock: Callable[[], datetime] = utc_now
+    integration: Integration, external: ExternalSession, store: Store, *, clock: Callable[[], datetime] = utc_now
 ) -> Imported:
-    """Copy what is new in a session. The tool's own files stay as they are, and so does all that was copied before.
+    """Copy what is new in a session. The files of the tool do not change, and neither does what was copied before.
 
-    Where the tool has changed what it said, the change is a branch. NotFoundError if the session is gone, SegueError
-    as the store has them; whatever was copied by then stays, and the next time goes on from there.
+    If the tool has changed a turn, the change becomes a branch. NotFoundError if the session is gone, SegueError as
+    raised by the store; what was copied by then stays, and the next import continues from there.
     """
-    about, steps = history.read(kept)
+    builder, turns = integration.read(external)
     held: list[TranscriptTurn] = []
-    is_growing = clock().timestamp() - kept.changed_at < QUIET_SECONDS
+    is_growing = clock().timestamp() - external.changed_at < QUIET_SECONDS
     try:
-        with closing(steps), _Copy(store, about, kept.id) as copy:
-            for step in _settled(steps, held) if is_growing else steps:
-                copy.add(step)
+        with closing(turns), _Copy(store, builder, external.id) as copy:
+            for entry in _complete(turns, held) if is_growing else turns:
+                copy.add(entry)
             copy.finish()
     except SegueError:
         raise
     except Exception as error:
-        raise StorageError(str(unforeseen(error, kept.path)), path=kept.path) from error
+        raise StorageError(str(unforeseen(error, external.path)), path=external.path) from error
     return Imported(
-        tool=history.name,
-        native_id=kept.id,
+        tool=integration.name,
+        native_id=external.id,
         session_id=copy.session_id if copy.exists else "",
         title=copy.title,
         is_new=copy.is_new,
         turns=copy.turns,
         is_growing=bool(held),
-        damages=tuple(about.damages),
+        damages=tuple(builder.damages),
     )
 
 
-def _settled(steps: Iterable[TranscriptTurn], held: list[TranscriptTurn]) -> Iterator[TranscriptTurn]:
-    """All but the last answer and what belongs to it, which are held."""
-    for step in steps:
-        if step.turn.role in {"assistant", "user"}:
+def _complete(entries: Iterable[TranscriptTurn], held: list[TranscriptTurn]) -> Iterator[TranscriptTurn]:
+    """All turns except the last answer and what belongs to it, which are held."""
+    for entry in entries:
+        if entry.turn.role in {"assistant", "user"}:
             yield from held
             held.clear()
-        if held or step.turn.role == "assistant":
-            held.append(step)
+        if held or entry.turn.role == "assistant":
+            held.append(entry)
         else:
-            yield step
+            yield entry
 
 
 class _Copy:
-    """A session of a tool, and what the store has of it. The store's is opened when there is something to add."""
+    """A session of a tool, and its copy in the store, which is opened when there is something to add."""
 
-    def __init__(self, store: Store, about: TranscriptBuilder, native_id: str) -> None:
-        self.session_id = imported_session_id(about.tool, native_id)
+    def __init__(self, store: Store, builder: TranscriptBuilder, native_id: str) -> None:
+        self.session_id = imported_session_id(builder.tool, native_id)
         self.is_new = False
         self.turns = 0
         self._store = store
-        self._about = about
+        self._builder = builder
         self._native_id = native_id
         self._first_words = ""
         self._branches = BranchTracker()
         self._prints: dict[str, int] = {}
-        self._instead: dict[str, str] = {}  # by a turn that the tool changed: the one that counts
+        self._replaced: dict[str, str] = {}  # by a turn that the tool changed: the id of the changed one
         self._title_by = ""
         self._batch: list[Event] = []
-        self._batch_began = 0
+        self._batch_start = 0
         self._writer: Writer | None = None
-        self._overview = self._recall()
+        self._overview = self._read_copy()
 
     @property
     def exists(self) -> bool:
@@ -135,22 +136,22 @@ class _Copy:
 
     @property
     def title(self) -> str:
-        return self._about.title or self._first_words
+        return self._builder.title or self._first_words
 
-    def add(self, step: TranscriptTurn) -> None:
-        turn = step.turn
-        self._first_words = self._first_words or opening_words(turn)
+    def add(self, entry: TranscriptTurn) -> None:
+        turn = entry.turn
+        self._first_words = self._first_words or title_from(turn)
         if turn.id in self._branches:
             if self._prints.get(turn.id) in {None, fingerprint(turn), fingerprint(plain_turn(turn))}:
                 return
-            self._instead[turn.id] = f"{turn.id[:180]}~{fingerprint(turn):08x}"
-            turn = replace(turn, id=self._instead[turn.id])
+            self._replaced[turn.id] = f"{turn.id[:180]}~{fingerprint(turn):08x}"
+            turn = replace(turn, id=self._replaced[turn.id])
             if turn.id in self._branches:
                 return
-        after = self._instead.get(step.after, step.after)
-        branch, fork = self._branches.place(replace(step, after=after))
+        after = self._replaced.get(entry.after, entry.after)
+        branch, fork = self._branches.place(replace(entry, after=after))
         if fork:
-            self._branches.begin(fork.name, fork.at, aside=step.side)
+            self._branches.begin(fork.name, fork.at, side=entry.side)
             self._batch.append(
                 BranchCreated(
                     name=fork.name,
@@ -158,29 +159,29 @@ class _Copy:
                     at=fork.at,
                     timestamp=turn.timestamp,
                     switch=False,
-                    id=f"{self._about.tool}:branch:{fork.name}",
-                    extra={"aside": step.side} if fork.is_aside else {},
+                    id=f"{self._builder.tool}:branch:{fork.name}",
+                    extra={"aside": entry.side} if fork.is_side else {},
                 )
             )
         self._branches.add(turn.id, branch)
         self._batch.append(replace(turn, branch=branch))
         self.turns += 1
-        if len(self._batch) >= BATCH_TURNS or self._about.read_bytes - self._batch_began >= BATCH_BYTES:
+        if len(self._batch) >= BATCH_TURNS or self._builder.read_bytes - self._batch_start >= BATCH_BYTES:
             self._flush(turn.timestamp)
 
     def finish(self) -> None:
-        """The rest; then the title and the branch with which the tool goes on, unless people here chose others."""
+        """Add the rest, then the title and the active branch of the tool, unless the user chose others here."""
         last = self._batch[-1] if self._batch else None
         self._flush(last.timestamp if isinstance(last, Turn) else None)
         overview = self._overview
         if overview is None:
             return
-        tool = self._about.tool
+        tool = self._builder.tool
         if (title := self.title) and title != overview.title and self._title_by in {"", tool}:
             mark = f"{tool}:title:{overview.seq}"
             self._batch.append(TitleChanged(title=title, timestamp=overview.updated_at, id=mark))
-        tip = self._about.tip
-        branch = self._branches.branch_of(self._instead.get(tip, tip))
+        tip = self._builder.tip
+        branch = self._branches.branch_of(self._replaced.get(tip, tip))
         if branch and branch != overview.branch and self._branches.end_of(overview.branch).startswith(f"{tool}:"):
             mark = f"{tool}:switch:{overview.seq}"
             self._batch.append(BranchSwitched(branch=branch, timestamp=overview.updated_at, id=mark))
@@ -197,8 +198,8 @@ class _Copy:
             if self._overview is not None:
                 self._store.mark_changed(self.session_id, self._overview.updated_at)
 
-    def _recall(self) -> Overview | None:
-        """What the store has of it, read without a lock."""
+    def _read_copy(self) -> Overview | None:
+        """Read the copy in the store, without a lock."""
         try:
             overview = self._store.overview(self.session_id)
         except NotFoundError:
@@ -211,19 +212,19 @@ class _Copy:
                     self._branches.add(event.id, event.branch)
                     self._prints[event.id] = fingerprint(replace(event, branch=MAIN))
                 case BranchCreated():
-                    aside = event.extra.get("aside")
-                    self._branches.begin(event.name, event.at, aside=aside if isinstance(aside, str) else "")
+                    side = event.extra.get("aside")
+                    self._branches.begin(event.name, event.at, side=side if isinstance(side, str) else "")
                 case TitleChanged():
                     self._title_by = event.id.partition(":")[0]
         return overview
 
     def _flush(self, moment: datetime | None) -> None:
-        """One append, and so all of it or nothing."""
-        self._batch_began = self._about.read_bytes
+        """Append the batch: all of it or nothing."""
+        self._batch_start = self._builder.read_bytes
         if not self._batch:
             return
         if self._writer is None:
-            self._writer = self._opened(moment or EPOCH)
+            self._writer = self._open_writer(moment or EPOCH)
         try:
             self._writer.append(*self._batch, ids_are_new=True)
         except UsageError:
@@ -238,10 +239,10 @@ class _Copy:
         except UsageError as error:
             if not isinstance(event, Turn):
                 raise
-            self._about.damage(only_text(event, error))
+            self._builder.damage(only_text_reason(event, error))
             writer.append(plain_turn(event), ids_are_new=True)
 
-    def _opened(self, moment: datetime) -> Writer:
+    def _open_writer(self, moment: datetime) -> Writer:
         if self._overview is None:
             self.is_new = True
             first = next((event for event in self._batch if isinstance(event, Turn)), None)
@@ -249,45 +250,45 @@ class _Copy:
         writer = self._store.open(self.session_id)
         if writer.overview.seq != self._overview.seq:
             writer.close()
-            raise ConflictError(f"session {self.session_id} was written meanwhile", hint="import it again")
+            raise ConflictError(f"session {self.session_id} was changed by another process", hint="import it again")
         return writer
 
-    def _metadata(self, begun: datetime) -> Metadata:
-        about = self._about
+    def _metadata(self, started: datetime) -> Metadata:
+        builder = self._builder
         return Metadata(
             session_id=self.session_id,
-            agent=about.tool,
-            created_at=begun,
+            agent=builder.tool,
+            created_at=started,
             status="paused",
             version=FORMAT_VERSION,
             title=self.title,
-            id=f"{about.tool}:{self._native_id}"[:200],
-            extra={"tool": about.tool, "origin": self._native_id, **({"cwd": about.cwd} if about.cwd else {})},
+            id=f"{builder.tool}:{self._native_id}"[:200],
+            extra={"tool": builder.tool, "origin": self._native_id, **({"cwd": builder.cwd} if builder.cwd else {})},
         )
 
 
 class FailedImport(Struct, frozen=True, kw_only=True):
-    """A session that could not be copied."""
+    """A session that could not be imported."""
 
     tool: str
     native_id: str
-    """Empty where not even a look at the tool's sessions was possible."""
+    """Empty if the sessions of the tool could not be listed at all."""
     error: SegueError
 
 
 class ImportWatch:
-    """Copies what tools write, again and again. Sessions that they delete meanwhile stay in the store."""
+    """Imports what AI tools write, again and again. Sessions that they delete meanwhile stay in the store."""
 
     def __init__(
         self,
-        histories: Iterable[History],
+        integrations: Iterable[Integration],
         store: Store,
         *,
         home: Path,
         environ: Mapping[str, str],
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
-        self._histories = tuple(histories)
+        self._integrations = tuple(integrations)
         self._store = store
         self._home = home
         self._environ = environ
@@ -295,20 +296,20 @@ class ImportWatch:
         self._known: dict[tuple[str, str], str] = {}
 
     def poll(self) -> Iterator[Imported | FailedImport]:
-        """Every session that has changed since the last time, or was not complete then; one that fails costs itself."""
-        for history in self._histories:
+        """Import every session that has changed since the last poll, or was not complete then."""
+        for integration in self._integrations:
             try:
-                for kept in history.kept(self._home, self._environ):
-                    if self._known.get((history.name, kept.id)) != kept.revision:
-                        yield self._copy(history, kept)
+                for external in integration.sessions(self._home, self._environ):
+                    if self._known.get((integration.name, external.id)) != external.revision:
+                        yield self._import(integration, external)
             except SegueError as error:
-                yield FailedImport(tool=history.name, native_id="", error=error)
+                yield FailedImport(tool=integration.name, native_id="", error=error)
 
-    def _copy(self, history: History, kept: ExternalSession) -> Imported | FailedImport:
+    def _import(self, integration: Integration, external: ExternalSession) -> Imported | FailedImport:
         try:
-            found = import_session(history, kept, self._store, clock=self._clock)
+            found = import_session(integration, external, self._store, clock=self._clock)
         except SegueError as error:
-            return FailedImport(tool=history.name, native_id=kept.id, error=error)
+            return FailedImport(tool=integration.name, native_id=external.id, error=error)
         if not found.is_growing:
-            self._known[history.name, kept.id] = kept.revision
+            self._known[integration.name, external.id] = external.revision
         return found

@@ -1,8 +1,8 @@
-"""As much of a conversation as is handed over: all turns where there is room, else the first and the last ones."""
+"""The part of a conversation that is handed over: all turns if they fit, else the first and the last ones."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
@@ -12,33 +12,43 @@ if TYPE_CHECKING:
     from segue.model import Turn
     from segue.session import LiveSession
 
-CHARACTERS = 300_000
-"""Of history: well within what the models of today can read."""
+MOST_CHARACTERS = 300_000
+"""Well within what current models can read."""
 FIRST, LAST = 2, 10
-"""Turns that are told whatever there is between them."""
+"""How many turns at either end are always included."""
 _MOST_TURNS = 2_000
 
 
-def window(session: LiveSession, limit: int = CHARACTERS) -> tuple[list[Turn], int, list[Turn]]:
-    """All turns if there is room for them; else the first ones, how many are left out, and the last ones."""
+class HandoverWindow(NamedTuple):
+    opening: tuple[Turn, ...]
+    """The first turns, if turns after them are left out."""
+    left_out: int
+    last: tuple[Turn, ...]
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        return (*self.opening, *self.last)
+
+
+def handover_window(session: LiveSession, limit: int = MOST_CHARACTERS) -> HandoverWindow:
+    """All turns of the active branch if they fit into the limit; else the first and the last ones."""
     total = session.overview.turn_count
-    turns = list(session.tail(min(total, _MOST_TURNS)))
+    turns = session.tail(min(total, _MOST_TURNS))
     if len(turns) == total and sum(map(_size, turns)) <= limit:
-        return [], 0, turns
+        return HandoverWindow((), 0, tuple(turns))
     last: list[Turn] = []
-    room = limit
-    for turn in reversed([_fitting(turn, limit // (2 * LAST)) for turn in turns]):
-        room -= _size(turn)
-        if room < 0 and len(last) >= LAST:
+    left = limit
+    for turn in reversed([_shorten(turn, limit // (2 * LAST)) for turn in turns]):
+        left -= _size(turn)
+        if left < 0 and len(last) >= LAST:
             break
         last.insert(0, turn)
     missing = total - len(last)
-    opening = [_fitting(turn, limit // (2 * LAST)) for turn in session.first(min(FIRST, missing))]
-    return opening, missing - len(opening), last
+    opening = tuple(_shorten(turn, limit // (2 * LAST)) for turn in session.first(min(FIRST, missing)))
+    return HandoverWindow(opening, missing - len(opening), tuple(last))
 
 
-def _fitting(turn: Turn, limit: int) -> Turn:
-    """The turn, cut where it alone would fill the history."""
+def _shorten(turn: Turn, limit: int) -> Turn:
     if _size(turn) <= limit:
         return turn
     cut = turn.content[:limit]

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.integration_machine import Machine as Tools
 from tests.support.loopback.model import Model
-from tests.support.tool_machine import Machine as Tools
 from tests.support.workspace import Office
 
 if TYPE_CHECKING:

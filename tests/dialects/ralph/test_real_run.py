@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.integration_machine import Machine as Tools
 from tests.support.loopback.model import Model
 from tests.support.ralph_demo import PACKAGE, Demo, ended
-from tests.support.tool_machine import Machine as Tools
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,6 +17,7 @@ from segue.chat.agents.command import CommandAgent
 from segue.chat.agents.offline import OfflineAgent
 from segue.chat.agents.retry import RetryPolicy
 from segue.errors import MissingExtraError, UsageError
+from segue.integrations import INTEGRATIONS
 from segue.process import which
 
 if TYPE_CHECKING:
@@ -27,22 +28,8 @@ Kind = Literal["offline", "anthropic", "openai", "google", "ollama", "tool", "co
 Why = Literal["flag", "preset", "config", "found", "default"]
 
 
-class AgentProgram(Struct, frozen=True):
-    """An AI tool that reads its prompt from standard input: its command line without and with a model."""
-
-    start: tuple[str, ...]
-    end: tuple[str, ...] = ()
-
-    def argv(self, model: str) -> tuple[str, ...]:
-        return (*self.start, *(("--model", model) if model else ()), *self.end)
-
-
-PROGRAMS = {
-    "claude": AgentProgram(("claude", "-p")),
-    "codex": AgentProgram(("codex", "exec"), ("-",)),
-    "gemini": AgentProgram(("gemini",)),
-    "llm": AgentProgram(("llm",)),
-}
+PROGRAMS = {name: one.agent_command for name, one in INTEGRATIONS.items() if one.agent_command is not None}
+"""The AI tools that read a prompt from standard input."""
 
 GRAMMAR = (
     "offline, anthropic[/MODEL], openai[/MODEL[@URL]], google[/MODEL], ollama/MODEL, "
@@ -251,7 +238,7 @@ class _Machine:
 
 
 _PROVIDERS: dict[Kind, ModuleType] = {"anthropic": anthropic, "openai": openai, "google": google}
-_PROVIDER_TOOLS: dict[str, str] = {"anthropic": "claude", "openai": "codex", "google": "gemini"}
+_PROVIDER_TOOLS = {one.provider: name for name, one in INTEGRATIONS.items() if one.provider}
 _PREFIXES: dict[str, Kind] = {"claude-": "anthropic", "gpt-": "openai", "gemini-": "google"}
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from segue.formats.transcript import iso, markdown_turns
-from segue.transfer.window import window
+from segue.transfer.window import handover_window
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,7 @@ _GO_ON = "This conversation goes on. Take up the thread where it stopped; what w
 
 def context_block(session: LiveSession, *, conversation_id: str, type: str, command: str) -> str:
     """All of it, for whoever starts from nothing."""
-    opening, left_out, last = window(session)
+    opening, left_out, last = handover_window(session)
     about = session.overview
     said = [
         transcript(about, opening),

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from typing import Self
 
     from segue.dialects.cortext.workspace import Workspace
-    from segue.integrations.link import Link
     from segue.session import LiveSession
+    from segue.transfer.linked_session import LinkedSession
     from segue.trust import Marks
 
 
@@ -66,7 +66,7 @@ class WorkspaceContext:
         """What was set or agreed to here about a conversation; about the workspace, where there is no id."""
         return marks_of(self.library.store.url, id)
 
-    def vouch(self, session: LiveSession, link: Link) -> None:
+    def vouch(self, session: LiveSession, link: LinkedSession) -> None:
         """Remember that the conversation is held in a tool because somebody here says so."""
         marks = self.marks_of(session.id)
         link.vouch(marks)

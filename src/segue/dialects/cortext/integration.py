@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from segue.console import output
 from segue.dialects.cortext.conversations import CHAT
 from segue.errors import NotFoundError, SegueError, UsageError
-from segue.integrations import INTEGRATIONS
-from segue.integrations.link import Link, link_of
-from segue.transfer.handover import EVER, hand_over, handed_over_since, take_back
+from segue.integrations import LaunchOptions
+from segue.integrations.registry import INTEGRATIONS, launchable
+from segue.transfer.handover import hand_over, handed_over_since, import_replies
+from segue.transfer.linked_session import LinkedSession, find_linked_session
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,19 +21,17 @@ if TYPE_CHECKING:
     from segue.dialects.cortext.conversations import Stopped
     from segue.integrations import Integration, Launch
     from segue.session import LiveSession
-    from segue.transfer.handover import How
 
-_SAYS_ITS_SESSION = {"claude": "CLAUDE_CODE_SESSION_ID", "codex": "CODEX_THREAD_ID"}
-"""Variables by which a command that a tool runs knows in which of its sessions that is."""
 HELD = "CORTEXT_CONVERSATION"
-"""By this one it knows for which conversation the tool was started, if it was started from here."""
+"""The variable by which a command that a tool runs knows for which conversation the tool was started here."""
 
 
 def find_tool(name: str, environ: Mapping[str, str]) -> Integration:
     """Raises NotFoundError if there is no such tool here."""
-    tool = INTEGRATIONS.get(name)
+    known = launchable()
+    tool = known.get(name)
     if tool is None:
-        raise NotFoundError(f"there is no tool {name!r:.40}", hint=f"there are {', '.join([CHAT, *INTEGRATIONS])}")
+        raise NotFoundError(f"there is no tool {name!r:.40}", hint=f"there are {', '.join([CHAT, *known])}")
     if tool.find(environ) is None:
         raise NotFoundError(
             f"{name} is not on the PATH", hint=f"install it, or say --tool {CHAT} for the built-in chat"
@@ -42,12 +41,13 @@ def find_tool(name: str, environ: Mapping[str, str]) -> Integration:
 
 def session_around(tool: str, environ: Mapping[str, str]) -> str:
     """The tool's own session that this command was called from; empty if it was not, or nobody says."""
-    return environ.get(_SAYS_ITS_SESSION.get(tool, ""), "")
+    integration = INTEGRATIONS.get(tool)
+    return environ.get(integration.session_variable, "") if integration is not None else ""
 
 
 def sessions_around(environ: Mapping[str, str]) -> dict[str, str]:
     """The sessions that this command was called from, by tool."""
-    return {tool: found for tool in _SAYS_ITS_SESSION if (found := session_around(tool, environ))}
+    return {tool: found for tool in INTEGRATIONS if (found := session_around(tool, environ))}
 
 
 def hold(
@@ -59,7 +59,7 @@ def hold(
             output.write_stderr(warning)
         launch = _prepare(desk, session, tool, model=model, prompt=_prompt(tool, topic))
         desk.conversations.note_tool(session, tool=tool.name, tool_session=launch.native_id, model=model)
-        desk.vouch(session, Link(tool.name, launch.native_id))
+        desk.vouch(session, LinkedSession(tool.name, launch.native_id))
     finally:
         session.release()
     code = launch.run({**desk.environ, HELD: session.id})
@@ -77,14 +77,13 @@ def hold(
 
 def catch_up(desk: WorkspaceContext, session: LiveSession) -> None:
     """Record what was said in the tool since, if nobody has: a terminal may be closed while the tool runs."""
-    link = link_of(session.overview)
-    if link is None or link.tool not in INTEGRATIONS:
+    link = find_linked_session(session.overview)
+    if link is None or link.tool not in launchable():
         return
     if not link.is_agreed(desk.marks_of(session.id), confirm):
         output.warn(f"this conversation was not held in {link.tool} here, so nothing is copied from there")
         return
-    since = handed_over_since(session.overview.overrides.get("tool_since"))
-    _take_over(desk, session, INTEGRATIONS[link.tool], link.native_id, since=since)
+    _take_over(desk, session, INTEGRATIONS[link.tool], link.native_id, since=handed_over_since(session))
 
 
 def confirm(question: str) -> bool:
@@ -102,12 +101,11 @@ def part(session: LiveSession) -> None:
 
 
 def _take_over(
-    desk: WorkspaceContext, session: LiveSession, tool: Integration, native_id: str, *, since: datetime = EVER
+    desk: WorkspaceContext, session: LiveSession, tool: Integration, native_id: str, *, since: datetime | None = None
 ) -> None:
     try:
-        returned = take_back(
-            desk.library, session, tool, native_id, environ=desk.environ, cwd=desk.workspace.root, since=since
-        )
+        options = LaunchOptions(cwd=desk.workspace.root, environ=desk.environ)
+        returned = import_replies(desk.library, session, tool, native_id, options, since=since)
     except SegueError as error:
         output.warn(f"what was said in {tool.name} cannot be read: {error}")
         return
@@ -115,19 +113,19 @@ def _take_over(
         output.warn(f"what was said in {tool.name} cannot be read whole: {damage}")
     if returned.transcript.native_id not in {"", native_id}:  # the tool went on under another name
         desk.conversations.note_tool(session, tool=tool.name, tool_session=returned.transcript.native_id)
-        desk.vouch(session, Link(tool.name, returned.transcript.native_id))
+        desk.vouch(session, LinkedSession(tool.name, returned.transcript.native_id))
 
 
 def _prepare(desk: WorkspaceContext, session: LiveSession, tool: Integration, *, model: str, prompt: str) -> Launch:
-    how: How = {
-        "cwd": desk.workspace.root,
-        "environ": desk.environ,
-        "prompt": prompt,
-        "headless": not output.stdin_is_tty(),
-        "model": model,
-    }
+    options = LaunchOptions(
+        cwd=desk.workspace.root,
+        environ=desk.environ,
+        prompt=prompt,
+        headless=not output.stdin_is_tty(),
+        model=model,
+    )
     instructions = desk.conversations.instructions_of(session)
-    handover = hand_over(session, tool, how, system=instructions, marks=desk.marks_of(session.id))
+    handover = hand_over(session, tool, options, system=instructions, marks=desk.marks_of(session.id))
     for loss in handover.losses:
         output.note(f"for {tool.name}: {loss}")
     return handover.launch

@@ -14,7 +14,7 @@ from segue.dialects.cortext.integration import catch_up, confirm, find_tool, hol
 from segue.dialects.cortext.messages import resuming, saved
 from segue.dialects.resuming import offer_recovery
 from segue.errors import NotFoundError, SessionLockedError, UsageError
-from segue.integrations.link import Link
+from segue.transfer.linked_session import LinkedSession
 
 if TYPE_CHECKING:
     from segue.dialects.cortext.context import WorkspaceContext
@@ -127,7 +127,7 @@ def _hand_over(desk: WorkspaceContext, session: LiveSession, tool: str, *, model
         around = session_around(tool, desk.environ)
         since = conversations.clock() if around else None
         conversations.note_tool(session, tool=tool, tool_session=around, tool_since=since, model=model)
-        desk.vouch(session, Link(tool, around))
+        desk.vouch(session, LinkedSession(tool, around))
         output.data(_told(desk, session, warnings=warnings))
     finally:
         session.release()

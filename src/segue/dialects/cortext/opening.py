@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from segue.dialects.cortext.conversations import Conversations
 from segue.dialects.cortext.workspace import find_workspace
 from segue.git import find_repository, is_trusted
-from segue.integrations.mcp_config import mcp_servers
+from segue.integrations import INTEGRATIONS
+from segue.integrations.shared.mcp_config import find_mcp_servers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -40,7 +41,7 @@ def open_conversations(
     """
 
     def mcp_tools(tool: str) -> Sequence[str]:
-        found = mcp_servers(tool, workspace.root, home, environ)
+        found = find_mcp_servers(INTEGRATIONS.get(tool), workspace.root, home, environ)
         for problem in found.problems:
             notify(str(problem))
         return found.names

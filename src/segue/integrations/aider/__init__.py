@@ -1,5 +1,7 @@
-"""aider: everything it says and hears, as Markdown, in `.aider.chat.history.md`; every start begins a conversation."""
+"""aider: one Markdown file per project, `.aider.chat.history.md`; every start of aider begins a conversation."""
 
-from segue.integrations.aider.reader import Run, runs, steps
+from __future__ import annotations
 
-__all__ = ["Run", "runs", "steps"]
+from segue.integrations.shared.integration import Integration
+
+INTEGRATION = Integration(name="aider", title="aider")

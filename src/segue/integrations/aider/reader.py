@@ -1,4 +1,4 @@
-"""The history of aider as turns: `####` is the user, `>` is aider itself, all else is the model."""
+"""Turns from the history of aider: `####` marks the user, `>` marks aider itself, all else is the model."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TOKENS = re.compile(r"> Tokens: .{0,200}?([\d.,]{1,20})(k?) received")
 _USER, _AIDER = "#### ", "> "
 
 
-class Run(NamedTuple):
+class AiderRun(NamedTuple):
     """One start of aider."""
 
     started: str
@@ -30,47 +30,47 @@ class Run(NamedTuple):
     end: int
 
 
-def runs(lines: Lines) -> Iterator[Run]:
-    """Where each one is."""
+def find_runs(lines: Lines) -> Iterator[AiderRun]:
+    """The position of every run in the file."""
     begun: tuple[str, int] | None = None
     end = 0
     for place, data, _ in lines:
         found = _STARTED.fullmatch(data) if data else None
         if found:
             if begun:
-                yield Run(*begun, place.offset)
+                yield AiderRun(*begun, place.offset)
             begun = (found[1].decode(), place.offset)
         end = place.offset + place.size + 1
     if begun:
-        yield Run(*begun, end)
+        yield AiderRun(*begun, end)
 
 
-def steps(lines: Lines, gathering: TranscriptBuilder, begun: datetime) -> Iterator[TranscriptTurn]:
-    """The turns of one start. None of them has a time of its own."""
-    model, said = "", _Said()
+def parse_turns(lines: Lines, builder: TranscriptBuilder, started: datetime) -> Iterator[TranscriptTurn]:
+    """The turns of one run. They have no times of their own."""
+    model, message = "", _Message()
     for place, data, _ in lines:
         if data is None:
-            gathering.damage("it is too long to be read", at=place)
+            builder.damage("it is too long to read", at=place)
             continue
         text = data.decode("utf-8", "replace")
         if "\ufffd" in text:
-            gathering.damage("it is not UTF-8", at=place)
+            builder.damage("it is not UTF-8", at=place)
         if found := _MODEL.match(text):
             model = found[1]
         if text.startswith(_AIDER):
-            if said.role == "assistant" and (counted := _TOKENS.match(text)):
-                said.tokens = _count(counted[1], counted[2])
+            if message.role == "assistant" and (counted := _TOKENS.match(text)):
+                message.tokens = _count(counted[1], counted[2])
             continue
-        role = "user" if text.startswith(_USER) else "assistant" if said.role else ""
-        if role != said.role:
-            yield from said.close(gathering, begun, model)
-            said = _Said(role, place)
-        said.add(text, place)
-    yield from said.close(gathering, begun, model)
+        role = "user" if text.startswith(_USER) else "assistant" if message.role else ""
+        if role != message.role:
+            yield from message.close(builder, started, model)
+            message = _Message(role, place)
+        message.add(text, place)
+    yield from message.close(builder, started, model)
 
 
-class _Said:
-    """Lines of one side. Before the user has spoken, nobody has."""
+class _Message:
+    """Consecutive lines of one role. Lines before the first message of the user have none."""
 
     def __init__(self, role: str = "", place: LinePlace | None = None) -> None:
         self.role = role
@@ -84,21 +84,21 @@ class _Said:
         self._next = place.number + 1
         self._lines.append(line)
 
-    def close(self, gathering: TranscriptBuilder, begun: datetime, model: str) -> Iterator[TranscriptTurn]:
+    def close(self, builder: TranscriptBuilder, started: datetime, model: str) -> Iterator[TranscriptTurn]:
         if not self.role or self._place is None:
             return
-        turn = self._turn(gathering, begun, model, self._place)
-        yield TranscriptTurn(turn, gathering.tip)
-        gathering.tip = turn.id
+        turn = self._turn(builder, started, model, self._place)
+        yield TranscriptTurn(turn, builder.tip)
+        builder.tip = turn.id
 
-    def _turn(self, gathering: TranscriptBuilder, begun: datetime, model: str, place: LinePlace) -> Turn:
+    def _turn(self, builder: TranscriptBuilder, started: datetime, model: str, place: LinePlace) -> Turn:
         is_answer = self.role == "assistant"
         text = "\n".join(line if is_answer else line.removeprefix(_USER).rstrip() for line in self._lines)
-        return gathering.turn(
-            f"{gathering.native_id}:{place.number}",
+        return builder.turn(
+            f"{builder.native_id}:{place.number}",
             self.role,
             text.strip(),
-            begun,
+            started,
             records=[{"markdown": "\n".join(self._lines)}],
             tokens=self.tokens,
             model=model if is_answer else "",

@@ -1,6 +1,30 @@
-"""Claude Code: a tree of records, one a line, in `projects/<slug>/<uuid>.jsonl`."""
+"""Claude Code: a tree of records, one per line, in `projects/<slug>/<uuid>.jsonl`."""
 
-from segue.integrations.claude.reader import read, steps
-from segue.integrations.claude.writer import write
+from __future__ import annotations
 
-__all__ = ["read", "steps", "write"]
+from segue.integrations.shared.integration import AgentCommand, CommandFileFormat, Integration
+
+_STATE = ("projects", "todos", "shell-snapshots", "session-env", "file-history", "debug", "statsig", "history.jsonl")
+
+INTEGRATION = Integration(
+    name="claude",
+    title="Claude Code",
+    can_preview=True,
+    can_launch=True,
+    has_mcp_config=True,
+    provider="anthropic",
+    agent_command=AgentCommand(("claude", "-p")),
+    command_files=CommandFileFormat(
+        syntax="markdown",
+        path=".claude/commands/{}.md",
+        invocation="/{}",
+        arguments="$ARGUMENTS",
+        # Arguments ($1, $ARGUMENTS, ${NAME}), the output of a command (!`…`, a fence that starts with ```!), a @path.
+        active=r"\$(?=[\w{])|!(?=`)|(?<=```)(?=!)|(?<!\w)@(?=\S)",
+        allowed_commands="Bash({}:*)",
+        has_argument_hint=True,
+    ),
+    session_variable="CLAUDE_CODE_SESSION_ID",
+    settings_paths=(".claude", ".claude.json", ".config/claude"),
+    state_paths=tuple(f".claude/{name}" for name in _STATE),
+)

@@ -1,16 +1,20 @@
-"""Sessions of Claude Code: a file each, and beside it what its agents did on their own."""
+"""The sessions of Claude Code: one file per session, and next to it one file per subagent."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
-from segue.integrations import claude
+from segue.integrations.claude.reader import parse_turns
 from segue.integrations.format.lines import Ends
 from segue.integrations.format.transcript import TranscriptBuilder
-from segue.integrations.history import ExternalSession, OpenedTranscript, files, opened, seen
+from segue.integrations.shared.history import (
+    ExternalSession,
+    OpenedTranscript,
+    find_files,
+    open_lines,
+    session_in_file,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping
@@ -18,44 +22,44 @@ if TYPE_CHECKING:
     from segue.integrations.format.transcript import TranscriptTurn
 
 
-class ClaudeHistory(Struct, frozen=True):
-    name: str = "claude"
-
-    def root(self, home: Path, environ: Mapping[str, str]) -> Path:
-        return Path(environ.get("CLAUDE_CONFIG_DIR") or home / ".claude") / "projects"
-
-    def kept(self, home: Path, environ: Mapping[str, str]) -> Iterator[ExternalSession]:
-        known: set[str] = set()
-        for entry in files(self.root(home, environ), 1, ".jsonl"):
-            id = entry.name.removesuffix(".jsonl")
-            if id not in known:
-                known.add(id)
-                yield seen(id, entry, beside=list(files(_agents(entry.path), 0, ".jsonl")))
-
-    def read(self, kept: ExternalSession) -> OpenedTranscript:
-        about = TranscriptBuilder(self.name, kept.path, kept.id)
-        return OpenedTranscript(about, _steps(kept.path, about))
-
-    def glimpse(self, kept: ExternalSession) -> OpenedTranscript:
-        """What Claude says of a session, it says again near the end whenever it saves it."""
-        about = TranscriptBuilder(self.name, kept.path, kept.id)
-        return OpenedTranscript(about, _main(kept.path, about, only_ends=True))
+def root(home: Path, environ: Mapping[str, str]) -> Path:
+    return Path(environ.get("CLAUDE_CONFIG_DIR") or home / ".claude") / "projects"
 
 
-def _main(path: str, about: TranscriptBuilder, *, only_ends: bool = False) -> Generator[TranscriptTurn]:
-    with opened(path, only_ends=only_ends) as lines:
-        about.is_partial = isinstance(lines, Ends)
-        yield from claude.steps(lines, about)
+def sessions(home: Path, environ: Mapping[str, str]) -> Iterator[ExternalSession]:
+    known: set[str] = set()
+    for entry in find_files(root(home, environ), 1, ".jsonl"):
+        id = entry.name.removesuffix(".jsonl")
+        if id not in known:
+            known.add(id)
+            yield session_in_file(id, entry, related=list(find_files(_subagents(entry.path), 0, ".jsonl")))
 
 
-def _agents(path: str) -> Path:
+def read(session: ExternalSession) -> OpenedTranscript:
+    builder = TranscriptBuilder("claude", session.path, session.id)
+    return OpenedTranscript(builder, _read_all(session.path, builder))
+
+
+def preview(session: ExternalSession) -> OpenedTranscript:
+    """Like `read`, from both ends of the file: Claude repeats what describes a session near the end."""
+    builder = TranscriptBuilder("claude", session.path, session.id)
+    return OpenedTranscript(builder, _read_main(session.path, builder, only_ends=True))
+
+
+def _read_main(path: str, builder: TranscriptBuilder, *, only_ends: bool = False) -> Generator[TranscriptTurn]:
+    with open_lines(path, only_ends=only_ends) as lines:
+        builder.is_partial = isinstance(lines, Ends)
+        yield from parse_turns(lines, builder)
+
+
+def _subagents(path: str) -> Path:
     return Path(path.removesuffix(".jsonl")) / "subagents"
 
 
-def _steps(path: str, about: TranscriptBuilder) -> Generator[TranscriptTurn]:
-    yield from _main(path, about)
-    for entry in files(_agents(path), 0, ".jsonl"):
-        aside = TranscriptBuilder(about.tool, entry.path, about.native_id)
-        with opened(entry.path) as lines:
-            yield from claude.steps(lines, aside)
-        about.damages += aside.damages
+def _read_all(path: str, builder: TranscriptBuilder) -> Generator[TranscriptTurn]:
+    yield from _read_main(path, builder)
+    for entry in find_files(_subagents(path), 0, ".jsonl"):
+        subagent = TranscriptBuilder(builder.tool, entry.path, builder.native_id)
+        with open_lines(entry.path) as lines:
+            yield from parse_turns(lines, subagent)
+        builder.damages += subagent.damages

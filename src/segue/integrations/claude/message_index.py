@@ -1,4 +1,4 @@
-"""Where in a file of Claude Code the records of each message are: found without decoding what they say."""
+"""The positions of the records of each message in a file of Claude Code, found without decoding their content."""
 
 from __future__ import annotations
 
@@ -9,31 +9,32 @@ from msgspec import Raw, Struct
 
 from segue.formats.records import BadRecordError
 from segue.integrations.format.lines import LinePlace
-from segue.integrations.format.transcript import as_text, child, parse_record
+from segue.integrations.format.transcript import parse_record
+from segue.integrations.format.values import as_text, child
 
 if TYPE_CHECKING:
     from segue.integrations.format.lines import Lines
     from segue.integrations.format.transcript import TranscriptBuilder
     from segue.model import JsonObject
 
-SAID = ("user", "assistant")
-_CHAIN = (*SAID, "system", "attachment", "progress")
+MESSAGES = ("user", "assistant")
+_CHAIN = (*MESSAGES, "system", "attachment", "progress")
 
 
 class MessageEntry(Struct, gc=False):
-    """A link of the chain: a message with all its records, or something that stands between messages."""
+    """A message with all its records, or another record of the chain between two messages."""
 
     id: str
     parent: str
-    is_aside: bool
+    is_side: bool
     places: list[LinePlace]
-    """None of what is no message."""
+    """Empty for a record that is not a message."""
 
 
 class MessageIndex(Struct):
     entries: list[MessageEntry] = []
     last: str = ""
-    """The record with which the session goes on."""
+    """The record from which the session continues."""
     cwd: str = ""
     summary: str = ""
     ai_title: str = ""
@@ -50,7 +51,7 @@ class _Message(Struct, frozen=True, gc=False):
 
 
 class _Record(Struct, frozen=True, rename="camel", gc=False):
-    """As much of a record as it takes to find its place; decoding skips the rest."""
+    """The fields of a record that decide its position; decoding skips the others."""
 
     type: str = ""
     uuid: str = ""
@@ -67,26 +68,26 @@ class _Record(Struct, frozen=True, rename="camel", gc=False):
 _decode = msgspec.json.Decoder(_Record).decode
 
 
-def index(lines: Lines, gathering: TranscriptBuilder) -> MessageIndex:
+def index_messages(lines: Lines, builder: TranscriptBuilder) -> MessageIndex:
     found = MessageIndex()
     seen: set[str] = set()
     answers: dict[str, MessageEntry] = {}
     for place, data, is_whole in lines:
         if data is None:
-            gathering.damage("it is too long to be read", at=place)
+            builder.damage("it is too long to read", at=place)
             continue
         try:
             record = _decode(data)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             try:
-                record = _patiently(data)
+                record = _decode_leniently(data)
             except BadRecordError as error:
-                gathering.damage(str(error) if is_whole else "it breaks off in the middle", at=place)
+                builder.damage(str(error) if is_whole else "it is truncated", at=place)
                 continue
         found.cwd = found.cwd or record.cwd
         if record.type in _CHAIN:
-            if record.uuid not in seen:  # some are there twice
-                _link(found, answers, record, place)
+            if record.uuid not in seen:  # some occur twice
+                _add(found, answers, record, place)
             seen.add(record.uuid)
         elif record.type in {"summary", "ai-title", "custom-title"}:
             found.summary = record.summary or found.summary
@@ -95,16 +96,16 @@ def index(lines: Lines, gathering: TranscriptBuilder) -> MessageIndex:
     return found
 
 
-def _link(found: MessageIndex, answers: dict[str, MessageEntry], record: _Record, place: LinePlace) -> None:
+def _add(found: MessageIndex, answers: dict[str, MessageEntry], record: _Record, place: LinePlace) -> None:
     if not record.is_sidechain:
         found.last = record.uuid
     message = record.message
     answer = answers.get(message.id) if record.type == "assistant" else None
-    if answer is not None:  # an answer is split into one record a block
+    if answer is not None:  # an answer is split into one record per block
         answer.places.append(place)
         return
     parent = record.parent_uuid or record.logical_parent_uuid or ""
-    places = [place] if record.type in SAID else []
+    places = [place] if record.type in MESSAGES else []
     found.entries.append(MessageEntry(record.uuid, parent, record.is_sidechain, places))
     if record.type == "assistant" and message.id:
         answers[message.id] = found.entries[-1]
@@ -112,8 +113,8 @@ def _link(found: MessageIndex, answers: dict[str, MessageEntry], record: _Record
         answers.clear()
 
 
-def _patiently(data: bytes) -> _Record:
-    """For records with values of other kinds than Claude's own. BadRecordError with the reason."""
+def _decode_leniently(data: bytes) -> _Record:
+    """Decode a record whose values have unexpected types. BadRecordError with the reason."""
     plain = parse_record(data)
     if not isinstance(plain, dict):
         raise BadRecordError("it is JSON, but not an object")

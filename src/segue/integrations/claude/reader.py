@@ -1,25 +1,22 @@
-"""A session of Claude Code as turns: a tree, messages put together from the blocks they are split into."""
+"""Turns from a session of Claude Code: a tree of messages, each joined from the records it is split into."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from segue.formats.records import BadRecordError
-from segue.integrations.claude.message_index import index
+from segue.integrations.claude.message_index import index_messages
 from segue.integrations.format.limits import TURN_BYTES
 from segue.integrations.format.lines import lines_of
 from segue.integrations.format.transcript import (
     TranscriptBuilder,
     TranscriptTurn,
-    as_text,
     call_part,
-    child,
-    objects,
     parse_record,
     reasoning_part,
     result_part,
-    texts,
 )
+from segue.integrations.format.values import as_text, child, objects, texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,69 +37,69 @@ _FLAGS = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isApiError
 
 
 def read(data: bytes, *, native_id: str, place: str) -> Transcript:
-    gathering = TranscriptBuilder("claude", place, native_id)
-    return gathering.transcript(steps(lines_of(data), gathering))
+    builder = TranscriptBuilder("claude", place, native_id)
+    return builder.transcript(parse_turns(lines_of(data), builder))
 
 
-def steps(lines: Lines, gathering: TranscriptBuilder) -> Iterator[TranscriptTurn]:
-    """In the order of the file. It is read twice: for where everything is, and then message by message."""
-    found = index(lines, gathering)
-    gathering.title = found.title or gathering.title
-    gathering.cwd = gathering.cwd or found.cwd
+def parse_turns(lines: Lines, builder: TranscriptBuilder) -> Iterator[TranscriptTurn]:
+    """The turns in the order of the file, which is read twice: for the positions, and then message by message."""
+    found = index_messages(lines, builder)
+    builder.title = found.title or builder.title
+    builder.cwd = builder.cwd or found.cwd
     tree = _Tree()
     for entry in found.entries:
-        records = list(_records(lines, entry, gathering))
+        records = list(_records(lines, entry, builder))
         after = tree.find(entry)
         if not records or _is_injected(records[0]):
-            tree.pass_over(entry, records, after)
+            tree.skip(entry, records, after)
             continue
         results = _results(records[0])
-        turn = _turn(gathering, records, results, entry.places[0])
-        after = tree.grow(entry, records, turn.id, after, is_result=bool(results))
-        yield TranscriptTurn(turn, after, _side(entry, records[0]) if not after else "", gathering.marked(records[0]))
-    gathering.tip = tree.end(found.last) or gathering.tip
+        turn = _turn(builder, records, results, entry.places[0])
+        after = tree.add(entry, records, turn.id, after, is_result=bool(results))
+        yield TranscriptTurn(turn, after, _side(entry, records[0]) if not after else "", builder.is_marked(records[0]))
+    builder.tip = tree.end(found.last) or builder.tip
 
 
 class _Tree:
-    """Which turn each record belongs to. Whatever is no turn stands for the one before it."""
+    """Which turn each record belongs to. A record that is not a turn belongs to the turn before it."""
 
     def __init__(self) -> None:
         self._turns: dict[str, str] = {}  # by the id of a record
-        self._answers: dict[str, str] = {}  # by a turn with results: the one that called for them
-        self._results: dict[str, str] = {}  # by a turn that called: the last of its results
+        self._answers: dict[str, str] = {}  # by a turn with results: the turn with the calls
+        self._results: dict[str, str] = {}  # by a turn with calls: the last of its results
         self._latest = {False: "", True: ""}
-        self._asides: set[str] = set()
+        self._sides: set[str] = set()
 
     def find(self, entry: MessageEntry) -> str:
-        """The turn that it follows; where that cannot be read, the one before it in the file."""
+        """The turn that it follows; if that cannot be read, the one before it in the file."""
         if not entry.parent:
             return ""
         found = self._turns.get(entry.parent)
         if found is None:
-            return self._latest[entry.is_aside]
-        if entry.is_aside and found not in self._asides:
+            return self._latest[entry.is_side]
+        if entry.is_side and found not in self._sides:
             return ""
-        return self._behind_results(found)
+        return self._after_results(found)
 
     def end(self, record: str) -> str:
-        return self._behind_results(self._turns.get(record, ""))
+        return self._after_results(self._turns.get(record, ""))
 
-    def pass_over(self, entry: MessageEntry, records: list[JsonObject], after: str) -> None:
+    def skip(self, entry: MessageEntry, records: list[JsonObject], after: str) -> None:
         self._turns |= dict.fromkeys([entry.id, *_ids(records)], after)
 
-    def grow(self, entry: MessageEntry, records: list[JsonObject], name: str, after: str, *, is_result: bool) -> str:
-        """Every result names the block that called for it: side by side, and yet one behind the other."""
+    def add(self, entry: MessageEntry, records: list[JsonObject], name: str, after: str, *, is_result: bool) -> str:
+        """Add a turn. Parallel results all follow the same call in the file; here each follows the one before it."""
         self._turns |= dict.fromkeys([entry.id, *_ids(records)], name)
-        self._latest[entry.is_aside] = name
-        if entry.is_aside:
-            self._asides.add(name)
+        self._latest[entry.is_side] = name
+        if entry.is_side:
+            self._sides.add(name)
         if is_result and after:
             answer = self._answers.get(after, after)
             after = self._results.get(answer, after)
             self._answers[name], self._results[answer] = answer, name
         return after
 
-    def _behind_results(self, name: str) -> str:
+    def _after_results(self, name: str) -> str:
         return self._results.get(self._answers.get(name, ""), name)
 
 
@@ -110,18 +107,18 @@ def _ids(records: list[JsonObject]) -> list[str]:
     return [as_text(record.get("uuid")) for record in records]
 
 
-def _records(lines: Lines, entry: MessageEntry, gathering: TranscriptBuilder) -> Iterator[JsonObject]:
+def _records(lines: Lines, entry: MessageEntry, builder: TranscriptBuilder) -> Iterator[JsonObject]:
     total = 0
     for place in entry.places:
-        gathering.read_bytes += place.size
+        builder.read_bytes += place.size
         total += place.size
         if total > max(TURN_BYTES, entry.places[0].size):
-            gathering.damage("the message that it belongs to is too long to be read", at=place)
+            builder.damage("the message that it belongs to is too long to read", at=place)
             return
         try:
             record = parse_record(lines.at(place))
         except BadRecordError as error:
-            gathering.damage(str(error), at=place)
+            builder.damage(str(error), at=place)
             continue
         if isinstance(record, dict):
             yield record
@@ -134,8 +131,8 @@ def _is_injected(record: JsonObject) -> bool:
 
 
 def _side(entry: MessageEntry, first: JsonObject) -> str:
-    """What an agent did on its own has no place among what was said."""
-    return f"agent-{as_text(first.get('agentId')) or entry.id[:8]}" if entry.is_aside else ""
+    """The name of the branch of a subagent, whose turns are not part of the conversation; else empty."""
+    return f"agent-{as_text(first.get('agentId')) or entry.id[:8]}" if entry.is_side else ""
 
 
 def _results(record: JsonObject) -> list[JsonObject]:
@@ -144,10 +141,10 @@ def _results(record: JsonObject) -> list[JsonObject]:
     return [block for block in objects(child(record, "message").get("content")) if block.get("type") == "tool_result"]
 
 
-def _turn(gathering: TranscriptBuilder, records: list[JsonObject], results: list[JsonObject], at: LinePlace) -> Turn:
+def _turn(builder: TranscriptBuilder, records: list[JsonObject], results: list[JsonObject], at: LinePlace) -> Turn:
     first = records[0]
-    key = as_text(first.get("uuid")) or f"{gathering.native_id}:{at.number}"
-    moment = gathering.moment(first.get("timestamp"), at=at)
+    key = as_text(first.get("uuid")) or f"{builder.native_id}:{at.number}"
+    moment = builder.moment(first.get("timestamp"), at=at)
     content = child(first, "message").get("content")
     if first.get("type") == "user":
         parts = [
@@ -157,10 +154,10 @@ def _turn(gathering: TranscriptBuilder, records: list[JsonObject], results: list
         text = "\n\n".join(texts(block.get("content")) for block in results) if parts else texts(content)
         images: list[JsonObject] = [{"type": "image"} for block in objects(content) if block.get("type") == "image"]
         role = "tool" if parts else "user"
-        return gathering.turn(key, role, text, moment, records=records, parts=[*parts, *images])
+        return builder.turn(key, role, text, moment, records=records, parts=[*parts, *images])
     blocks = [block for record in records for block in objects(child(record, "message").get("content"))]
     last = child(records[-1], "message")
-    return gathering.turn(
+    return builder.turn(
         key,
         "assistant",
         texts(blocks) or (content if isinstance(content, str) else ""),

@@ -1,4 +1,4 @@
-"""A conversation as a session that `claude --resume` takes up."""
+"""A conversation as a session for `claude --resume`."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
 
 
 def write(
-    said: Sequence[OutgoingMessage], *, session_id: str, cwd: str, title: str, now: datetime, origin: str = ""
+    outgoing: Sequence[OutgoingMessage], *, session_id: str, cwd: str, title: str, now: datetime, origin: str = ""
 ) -> bytes:
-    """Each record names the one before it; `segue` in it says that it is not Claude's own, and whose it is."""
+    """Each record names the one before it; the field `segue` marks it as written by Segue, for which session."""
     messages: list[tuple[datetime, JsonObject]] = []
-    for number, piece in enumerate(said):
-        blocks: list[JsonObject] = [{"type": "text", "text": piece.text}] if piece.text else []
-        if piece.role == "user":
-            messages.append((piece.at, {"role": "user", "content": piece.text}))
+    for number, message in enumerate(outgoing):
+        blocks: list[JsonObject] = [{"type": "text", "text": message.text}] if message.text else []
+        if message.role == "user":
+            messages.append((message.at, {"role": "user", "content": message.text}))
             continue
         calls: list[JsonObject] = [
-            {"type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments} for call in piece.calls
+            {"type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments} for call in message.calls
         ]
-        message: JsonObject = {"id": f"msg_{MARK}_{number}", "type": "message", "role": "assistant", "model": MARK}
-        messages.append((piece.at, {**message, "content": [*blocks, *calls], "stop_reason": "end_turn"}))
-        if piece.calls:
+        answer: JsonObject = {"id": f"msg_{MARK}_{number}", "type": "message", "role": "assistant", "model": MARK}
+        messages.append((message.at, {**answer, "content": [*blocks, *calls], "stop_reason": "end_turn"}))
+        if message.calls:
             results: list[JsonObject] = [
-                {"type": "tool_result", "tool_use_id": call.id, "content": call.result} for call in piece.calls
+                {"type": "tool_result", "tool_use_id": call.id, "content": call.result} for call in message.calls
             ]
-            messages.append((piece.at, {"role": "user", "content": results}))
+            messages.append((message.at, {"role": "user", "content": results}))
     records: list[JsonObject] = []
     parent: str | None = None
     for moment, (_, content) in zip(rising([at for at, _ in messages], now), messages, strict=True):

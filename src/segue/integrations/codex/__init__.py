@@ -1,6 +1,26 @@
-"""Codex: what the model was told and said, one item a line, in `sessions/YYYY/MM/DD/rollout-<time>-<uuid>.jsonl`."""
+"""Codex: the items that the model read and wrote, in `sessions/YYYY/MM/DD/rollout-<time>-<uuid>.jsonl`."""
 
-from segue.integrations.codex.reader import read, steps
-from segue.integrations.codex.writer import write
+from __future__ import annotations
 
-__all__ = ["read", "steps", "write"]
+from segue.integrations.shared.integration import AgentCommand, CommandFileFormat, Integration
+
+INTEGRATION = Integration(
+    name="codex",
+    title="Codex",
+    can_preview=True,
+    can_launch=True,
+    has_mcp_config=True,
+    provider="openai",
+    agent_command=AgentCommand(("codex", "exec"), ("-",)),
+    command_files=CommandFileFormat(
+        syntax="skill",  # it reads prompts from the home folder only, but skills from a project
+        path=".agents/skills/{}/SKILL.md",
+        invocation="${}",
+        separator="-",  # the name of a skill cannot contain dots
+        arguments="what the user wrote after the name of this skill",
+        active=r"(?!)",  # the text of a skill is used unchanged
+    ),
+    session_variable="CODEX_THREAD_ID",
+    settings_paths=(".codex",),
+    state_paths=(".codex/sessions", ".codex/log", ".codex/history.jsonl"),
+)

@@ -1,4 +1,4 @@
-"""A rollout of Codex as turns, from what the model was told and said (the same is there again for the screen)."""
+"""Turns from a rollout of Codex: from the items of the model (the rollout repeats them as events for the screen)."""
 
 from __future__ import annotations
 
@@ -12,22 +12,19 @@ from segue.integrations.format.lines import Lines, lines_of
 from segue.integrations.format.transcript import (
     TranscriptBuilder,
     TranscriptTurn,
-    as_text,
     call_part,
-    child,
-    objects,
     reasoning_part,
     result_part,
-    texts,
 )
+from segue.integrations.format.values import as_text, child, objects, texts
 
 if TYPE_CHECKING:
     from segue.integrations.format.lines import LinePlace
     from segue.integrations.format.transcript import Transcript
     from segue.model import JsonObject, Turn
 
-Find = Callable[[str], Lines | None]
-"""The rollout of another session, by its id."""
+FindRollout = Callable[[str], Lines | None]
+"""Opens the rollout of another session by its id."""
 
 _TEXTS = ("input_text", "output_text", "text")
 _INJECTED = (
@@ -45,41 +42,43 @@ _MOST_FORKS = 100
 
 
 def read(data: bytes, *, native_id: str, place: str) -> Transcript:
-    gathering = TranscriptBuilder("codex", place, native_id)
-    return gathering.transcript(steps(lines_of(data), gathering))
+    builder = TranscriptBuilder("codex", place, native_id)
+    return builder.transcript(parse_turns(lines_of(data), builder))
 
 
-def steps(lines: Lines, gathering: TranscriptBuilder, find: Find = lambda _: None) -> Iterator[TranscriptTurn]:
-    """One behind the other; a fork that shares its beginning with another session begins with what that one has.
+def parse_turns(
+    lines: Lines, builder: TranscriptBuilder, find: FindRollout = lambda _: None
+) -> Iterator[TranscriptTurn]:
+    """The turns in order; a fork starts with the turns of the session that it shares its beginning with.
 
-    What the user took back stays where it was said, and the next turn stands behind the last one that counts.
+    Turns that the user rolled back are included, and the next turn follows the last one that was not rolled back.
     """
-    way: list[str] = []  # to the tip: the id of each turn
-    begun: list[int] = []  # where in it the user spoke
-    for said in _turns(lines, gathering.native_id, gathering, _Others(gathering.native_id, find)):
-        if isinstance(said, int):
-            if taken := begun[-said:]:
-                del way[taken[0] :], begun[-said:]
+    path: list[str] = []  # the ids of the turns up to the tip
+    user_turns: list[int] = []  # their positions in it
+    for item in _parse_items(lines, builder.native_id, builder, _SharedRollouts(builder.native_id, find)):
+        if isinstance(item, int):
+            if removed := user_turns[-item:]:
+                del path[removed[0] :], user_turns[-item:]
         else:
-            turn, is_ours = said
-            yield TranscriptTurn(turn, gathering.tip, is_ours=is_ours)
+            turn, is_ours = item
+            yield TranscriptTurn(turn, builder.tip, is_ours=is_ours)
             if turn.role == "user":
-                begun.append(len(way))
-            way.append(turn.id)
-        gathering.tip = way[-1] if way else ""
+                user_turns.append(len(path))
+            path.append(turn.id)
+        builder.tip = path[-1] if path else ""
 
 
-Numbered = tuple["LinePlace", "JsonObject"]
-Spoken = tuple["Turn", bool]
-"""And whether it was written there from here."""
-TakenBack = int
-"""How many of the user's turns count no more, with all that was said behind the first of them."""
+PlacedRecord = tuple["LinePlace", "JsonObject"]
+MarkedTurn = tuple["Turn", bool]
+"""A turn, and whether Segue wrote it."""
+Rollback = int
+"""How many turns of the user were rolled back, with everything after the first of them."""
 
 
-class _Others:
-    """The other sessions that this one begins with: each is read once, and not more than so many."""
+class _SharedRollouts:
+    """The other sessions that this one starts with: each is read once, and their number is limited."""
 
-    def __init__(self, native_id: str, find: Find) -> None:
+    def __init__(self, native_id: str, find: FindRollout) -> None:
         self._known = {native_id}
         self._find = find
 
@@ -90,89 +89,91 @@ class _Others:
         return self._find(name)
 
 
-def _turns(
-    lines: Lines, native_id: str, gathering: TranscriptBuilder, others: _Others, *, end: JsonObject | None = None
-) -> Iterator[Spoken | TakenBack]:
+def _parse_items(
+    lines: Lines, native_id: str, builder: TranscriptBuilder, others: _SharedRollouts, *, end: JsonObject | None = None
+) -> Iterator[MarkedTurn | Rollback]:
     model, answer = "", _Answer(native_id)
-    records = gathering.records(lines)
-    for at, record in takewhile(lambda numbered: not _is_beyond(numbered, end or {}), records):
+    records = builder.records(lines)
+    for at, record in takewhile(lambda placed: not _is_after(placed, end or {}), records):
         payload = child(record, "payload")
         kind = payload.get("type")
         match record.get("type"):
             case "session_meta":
-                gathering.marked(record)
-                gathering.cwd = gathering.cwd or as_text(payload.get("cwd"))
+                builder.is_marked(record)
+                builder.cwd = builder.cwd or as_text(payload.get("cwd"))
                 if base := child(payload, "history_base"):
-                    yield from _shared(base, gathering, others)
+                    yield from _parse_shared(base, builder, others)
             case "turn_context":
                 model = as_text(payload.get("model"))
             case "token_usage_record":
-                yield from answer.count(child(payload, "usage"), gathering)
+                yield from answer.count(child(payload, "usage"), builder)
             case "event_msg" if kind == "token_count":
-                yield from answer.count(child(payload, "info", "last_token_usage"), gathering)
+                yield from answer.count(child(payload, "info", "last_token_usage"), builder)
             case "event_msg" if kind == "thread_rolled_back":
-                yield from answer.close(gathering)
+                yield from answer.close(builder)
                 if isinstance(count := payload.get("num_turns"), int) and count > 0:
                     yield count
             case "response_item" if kind in _OUTPUTS or (kind == "message" and payload.get("role") != "assistant"):
-                yield from answer.close(gathering)
-                if (turn := _told(gathering, at, record, native_id)) is not None:
-                    yield turn, gathering.marked(record)
+                yield from answer.close(builder)
+                if (turn := _parse_input(builder, at, record, native_id)) is not None:
+                    yield turn, builder.is_marked(record)
             case "response_item":
-                yield from answer.add(at, record, model, gathering)
-    yield from answer.close(gathering)
+                yield from answer.add(at, record, model, builder)
+    yield from answer.close(builder)
 
 
-def _is_beyond(numbered: Numbered, end: JsonObject) -> bool:
-    at, record = numbered
+def _is_after(placed: PlacedRecord, end: JsonObject) -> bool:
+    at, record = placed
     offset, ordinal, own = end.get("end_byte_offset"), end.get("end_ordinal_exclusive"), record.get("ordinal")
     if isinstance(offset, int):
         return at.offset >= offset
     return isinstance(ordinal, int) and isinstance(own, int) and own >= ordinal
 
 
-def _shared(base: JsonObject, gathering: TranscriptBuilder, others: _Others) -> Iterator[Spoken | TakenBack]:
+def _parse_shared(
+    base: JsonObject, builder: TranscriptBuilder, others: _SharedRollouts
+) -> Iterator[MarkedTurn | Rollback]:
     name = as_text(base.get("thread_id"))
     lines = others.open(name)
     if lines is None:
-        gathering.damage(f"its beginning is in session {name:.80}, which is not there, or refers back to this one")
+        builder.damage(f"it starts with session {name:.80}, which is missing, or refers back to this one")
     else:
-        yield from _turns(lines, name, gathering, others, end=base)
+        yield from _parse_items(lines, name, builder, others, end=base)
 
 
 class _Answer:
-    """What the model says before anyone else does: reasoning, text and calls are items of their own."""
+    """Consecutive items of the model as one turn: reasoning, text and calls are separate items."""
 
     def __init__(self, native_id: str) -> None:
         self._size_bytes = 0
-        self._records: list[Numbered] = []
+        self._records: list[PlacedRecord] = []
         self._model = ""
         self._native_id = native_id
 
-    def add(self, at: LinePlace, record: JsonObject, model: str, gathering: TranscriptBuilder) -> Iterator[Spoken]:
-        """One more record; where they would be too much for one turn, it begins another."""
+    def add(self, at: LinePlace, record: JsonObject, model: str, builder: TranscriptBuilder) -> Iterator[MarkedTurn]:
+        """Add a record. If the records become too large for one turn, start another."""
         if self._size_bytes + at.size > TURN_BYTES:
-            yield from self.close(gathering)
+            yield from self.close(builder)
         self._records.append((at, record))
         self._model = model
         self._size_bytes += at.size
 
-    def count(self, usage: JsonObject, gathering: TranscriptBuilder) -> Iterator[Spoken]:
-        """The count comes behind the answer, and ends it; older releases give it in the second of two places only."""
+    def count(self, usage: JsonObject, builder: TranscriptBuilder) -> Iterator[MarkedTurn]:
+        """The token count follows the answer, and ends it. Older releases have it only in the second of two places."""
         tokens = usage.get("output_tokens")
         if isinstance(tokens, int):
-            yield from self.close(gathering, tokens)
+            yield from self.close(builder, tokens)
 
-    def close(self, gathering: TranscriptBuilder, tokens: int | None = None) -> Iterator[Spoken]:
+    def close(self, builder: TranscriptBuilder, tokens: int | None = None) -> Iterator[MarkedTurn]:
         if not self._records:
             return
-        said: list[str] = []
+        answer: list[str] = []
         parts: list[JsonObject] = []
         for _, record in self._records:
             item = child(record, "payload")
             match item.get("type"):
                 case "message":
-                    said.append(texts(item.get("content"), _TEXTS))
+                    answer.append(texts(item.get("content"), _TEXTS))
                 case "reasoning":
                     thoughts = texts(item.get("summary"), ("summary_text",))
                     parts += [reasoning_part(thoughts)] if thoughts else []
@@ -180,40 +181,40 @@ class _Answer:
                     given = _arguments(item.get(_CALLS[kind]))
                     parts.append(call_part(item.get("call_id"), item.get("name") or kind, given))
         at, first = self._records[0]
-        turn = gathering.turn(
+        turn = builder.turn(
             f"{self._native_id}:{at.number}",
             "assistant",
-            "\n\n".join(text for text in said if text),
-            gathering.moment(first.get("timestamp"), at=at),
+            "\n\n".join(text for text in answer if text),
+            builder.moment(first.get("timestamp"), at=at),
             records=[record for _, record in self._records],
             parts=parts,
             tokens=tokens,
             model=self._model,
         )
         self._records, self._size_bytes = [], 0
-        yield turn, gathering.marked(first)
+        yield turn, builder.is_marked(first)
 
 
-def _told(gathering: TranscriptBuilder, at: LinePlace, record: JsonObject, native_id: str) -> Turn | None:
-    """What somebody else than the model said; None of what Codex said of itself."""
+def _parse_input(builder: TranscriptBuilder, at: LinePlace, record: JsonObject, native_id: str) -> Turn | None:
+    """A turn of the user or of a tool; None for what Codex itself added."""
     item = child(record, "payload")
     key = f"{native_id}:{at.number}"
     if item.get("type") in _OUTPUTS:
         output = item.get("output")
         text = texts(output, _TEXTS) if isinstance(output, str | list) else as_text(output)
         part = result_part(item.get("call_id"), text)
-        moment = gathering.moment(record.get("timestamp"), at=at)
-        return gathering.turn(key, "tool", text, moment, records=[record], parts=[part])
+        moment = builder.moment(record.get("timestamp"), at=at)
+        return builder.turn(key, "tool", text, moment, records=[record], parts=[part])
     shown = [block for block in objects(item.get("content")) if not as_text(block.get("text")).startswith(_INJECTED)]
     if item.get("role") != "user" or not shown:
         return None
     images: list[JsonObject] = [{"type": "image"} for block in shown if block.get("type") == "input_image"]
-    moment = gathering.moment(record.get("timestamp"), at=at)
-    return gathering.turn(key, "user", texts(shown, _TEXTS), moment, records=[record], parts=images)
+    moment = builder.moment(record.get("timestamp"), at=at)
+    return builder.turn(key, "user", texts(shown, _TEXTS), moment, records=[record], parts=images)
 
 
 def _arguments(given: object) -> object:
-    """As an object where they are one: Codex keeps them as a text."""
+    """The arguments as an object if they are one: Codex stores them as text."""
     if not isinstance(given, str):
         return given
     try:

@@ -1,4 +1,4 @@
-"""A conversation as a rollout that `codex resume` takes up."""
+"""A conversation as a rollout for `codex resume`."""
 
 from __future__ import annotations
 
@@ -16,18 +16,22 @@ if TYPE_CHECKING:
     from segue.model import JsonObject
 
 
-def write(said: Sequence[OutgoingMessage], *, session_id: str, cwd: str, now: datetime, origin: str = "") -> bytes:
-    """A header, then what the model is told; `segue` in a line says that it is not Codex's own, and whose it is."""
+def write(outgoing: Sequence[OutgoingMessage], *, session_id: str, cwd: str, now: datetime, origin: str = "") -> bytes:
+    """A header, then the items of the model; the field `segue` marks a line as written by Segue, for which session."""
     items: list[tuple[datetime, JsonObject]] = []
-    for piece in said:
-        if piece.text:
-            kind = "input_text" if piece.role == "user" else "output_text"
-            content = [{"type": kind, "text": piece.text}]
-            items.append((piece.at, {"type": "message", "role": piece.role, "content": content}))
-        for call in piece.calls:
-            made: JsonObject = {"type": "function_call", "name": call.name, "arguments": json.dumps(call.arguments)}
-            items.append((piece.at, {**made, "call_id": call.id}))
-            items.append((piece.at, {"type": "function_call_output", "call_id": call.id, "output": call.result}))
+    for message in outgoing:
+        if message.text:
+            kind = "input_text" if message.role == "user" else "output_text"
+            content = [{"type": kind, "text": message.text}]
+            items.append((message.at, {"type": "message", "role": message.role, "content": content}))
+        for call in message.calls:
+            call_item: JsonObject = {
+                "type": "function_call",
+                "name": call.name,
+                "arguments": json.dumps(call.arguments),
+            }
+            items.append((message.at, {**call_item, "call_id": call.id}))
+            items.append((message.at, {"type": "function_call_output", "call_id": call.id, "output": call.result}))
     first, *rest = rising([items[0][0] if items else now, *(at for at, _ in items)], now)
     header: JsonObject = {
         "id": session_id,

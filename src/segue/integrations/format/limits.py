@@ -1,22 +1,22 @@
-"""What is read of other tools' files at most: far more than conversations hold, far less than a machine has."""
+"""Limits for reading the files of AI tools: far more than conversations need, far less than a machine has."""
 
 from __future__ import annotations
 
 from segue.errors import TooLargeError
 
 LINES = 5_000_000
-"""Of a file."""
+"""In a file."""
 DAMAGES = 10_000
-"""Of a session: whatever has more is something else."""
+"""In a session: a file with more of them is not a session."""
 VALUES = 2_000_000
-"""In one record: each takes a hundred times the room in memory that it has in the file."""
+"""In one record: each takes a hundred times as much memory as space in the file."""
 TURN_BYTES = 32 << 20
-"""Of the records that make one turn."""
+"""In the records of one turn."""
 UNPACKED_BYTES = 1 << 30
-"""Of a compressed file."""
+"""In a compressed file."""
 _FREE_BYTES = 16 << 20
 _RATIO = 200
-"""And of a small one so many times its size: text shrinks to a tenth, and only nonsense to a thousandth."""
+"""And for a small one this many times its size: text compresses to a tenth, and only garbage to a thousandth."""
 
 
 def unpacked_limit(packed_bytes: int) -> int:
@@ -24,9 +24,11 @@ def unpacked_limit(packed_bytes: int) -> int:
 
 
 def too_large(what: str) -> TooLargeError:
-    return TooLargeError(f"{what}: more than is read of one session", hint="look at the file; it costs only itself")
+    return TooLargeError(
+        f"{what}: more than the limit for one session", hint="check the file; other sessions are not affected"
+    )
 
 
 def has_too_many_values(data: bytes) -> bool:
-    """Whether a text of JSON may hold more values than are read, told without decoding it."""
+    """Whether a JSON text may contain too many values, checked without decoding it."""
     return len(data) > VALUES and data.count(b",") + data.count(b"[") + data.count(b"{") > VALUES

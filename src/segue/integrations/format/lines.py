@@ -1,4 +1,4 @@
-"""A file of lines, read in pieces: memory holds one line at a time, however large the file is."""
+"""A file of lines, read in blocks: only one line is in memory at a time, however large the file is."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from segue.integrations.format.limits import LINES, too_large
 
 BLOCK_BYTES = 1 << 20
 ENDS_BYTES = 64 << 10
-"""What is read at either end of a file that is not read whole."""
+"""How much is read at each end of a file that is not read whole."""
 _FEWEST_LAST = 8
-"""Lines at the end; where they are long, more is read."""
+"""The least number of lines at the end; if they are long, more is read."""
 LONGEST_LINE_BYTES = 32 << 20
-"""What is longer is not read: it would take several times as much memory."""
+"""Longer lines are not read: they would take several times as much memory."""
 
-Read = Callable[[int, int], bytes]
-"""Size and offset; what is there, and nothing behind the end."""
+ReadAt = Callable[[int, int], bytes]
+"""Takes a size and an offset; returns the bytes there, and none after the end."""
 
 
 class LinePlace(NamedTuple):
-    """Where a line is."""
+    """The position of a line."""
 
     number: int
     offset: int
@@ -30,23 +30,23 @@ class LinePlace(NamedTuple):
 class SourceLine(NamedTuple):
     place: LinePlace
     data: bytes | None
-    """None where it is too long to be read."""
+    """None if it is too long to read."""
     is_whole: bool
-    """Whether a newline ends it."""
+    """Whether it ends with a newline."""
 
 
 class Lines:
     block_bytes = BLOCK_BYTES
 
-    def __init__(self, read: Read) -> None:
+    def __init__(self, read: ReadAt) -> None:
         self.read = read
 
     def __iter__(self) -> Iterator[SourceLine]:
-        """Every line that is not blank, split at the newline and nowhere else."""
-        return self._beginning_at(0)
+        """Every line that is not blank, split at newlines only."""
+        return self._from_offset(0)
 
-    def _beginning_at(self, start: int) -> Iterator[SourceLine]:
-        number, offset, size = start + 1, start, 0  # of the line that is being put together
+    def _from_offset(self, start: int) -> Iterator[SourceLine]:
+        number, offset, size = start + 1, start, 0  # of the current line
         pieces: list[bytes] = []
         at = start
         while block := self.read(self.block_bytes, at):
@@ -60,29 +60,29 @@ class Lines:
                 yield from _line(LinePlace(number, offset, size), pieces, piece, is_whole=True)
                 number, offset, size, pieces = number + 1, offset + size + 1, 0, []
             if number - start > LINES:
-                raise too_large(f"there are {number - start:,} lines")
+                raise too_large(f"it has {number - start:,} lines")
             size += len(rest)
             if size <= LONGEST_LINE_BYTES:
                 pieces.append(rest)
         yield from _line(LinePlace(number, offset, size), pieces, b"", is_whole=False)
 
     def at(self, place: LinePlace) -> bytes:
-        """A line that was seen before, as it is now."""
+        """The current content of a line that was found before."""
         return self.read(place.size, place.offset)
 
 
 class Ends(Lines):
-    """The first lines of a file and its last ones. The numbers of the last ones only tell them from the others."""
+    """The first and the last lines of a file. The numbers of the last ones are unique, but not line numbers."""
 
     block_bytes = ENDS_BYTES
 
-    def __init__(self, read: Read, size: int) -> None:
+    def __init__(self, read: ReadAt, size: int) -> None:
         super().__init__(read)
         self._size = size
 
     def __iter__(self) -> Iterator[SourceLine]:
         after = 0
-        for line in self._beginning_at(0):
+        for line in self._from_offset(0):
             yield line
             after = line.place.offset + line.place.size
             if after >= ENDS_BYTES:
@@ -94,7 +94,7 @@ class Ends(Lines):
         while True:
             start = max(after, self._size - reach)
             is_cut = start > after
-            found = list(self._beginning_at(start))[is_cut:]
+            found = list(self._from_offset(start))[is_cut:]
             if len(found) >= _FEWEST_LAST or not is_cut:
                 return found
             reach *= 4

@@ -1,7 +1,7 @@
-"""A conversation as every tool can take it over: two sides, and every tool call with its result.
+"""A conversation in the form that every AI tool accepts: two roles, and every tool call with its result.
 
-Tools and their providers refuse half of a pair, so a call that never got a result gets one that says so, and a result
-without a call is told in words. Reasoning stays behind: it is signed by the model that had it.
+Tools and their providers refuse one half of a pair, so a call without a result gets one that says so, and a result
+without a call becomes text. Reasoning is left out: it is signed by the model that produced it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 from msgspec import Struct
 
-from segue.integrations.format.transcript import MARK, as_text
+from segue.integrations.format.transcript import MARK
+from segue.integrations.format.values import as_text, sendable
 from segue.model import JsonObject
 
 if TYPE_CHECKING:
@@ -24,9 +25,8 @@ if TYPE_CHECKING:
 
 NO_RESULT = "no result: interrupted"
 LONGEST_RESULT = 50_000
-"""Characters of a tool's output that are handed over."""
+"""The number of characters of a tool result that are handed over."""
 
-_UNSENDABLE = re.compile("[\x00\ud800-\udfff]")
 _STEP = timedelta(milliseconds=1)
 
 
@@ -45,35 +45,30 @@ class OutgoingMessage(Struct, frozen=True, kw_only=True):
 
 
 def outgoing_messages(turns: Sequence[Turn], *, now: datetime, preface: str = "") -> tuple[OutgoingMessage, ...]:
-    """The conversation, beginning with the user; `preface` is said first, for tools that take no system prompt."""
+    """The conversation, starting with the user; `preface` is the first message, for tools without a system prompt."""
     results, orphans = _results(turns)
-    said: list[OutgoingMessage] = []
+    messages: list[OutgoingMessage] = []
     count = 0
     for place, turn in enumerate(turns):
         calls: list[OutgoingCall] = []
-        words = [] if _brings_results(turn) else [turn.content]
+        texts = [] if _has_results(turn) else [turn.content]
         for number, part in enumerate(turn.parts):
             if part.get("type") == "image":
-                words.append("[an image that is not handed over]")
+                texts.append("[an image that is not handed over]")
             elif (place, number) in orphans:
-                words.append(f"[result of a tool: {_clipped(part.get('content'))}]")
+                texts.append(f"[result of a tool: {_clipped(part.get('content'))}]")
             elif (place, number) in results:
                 count += 1
                 result = results[place, number]
                 calls.append(_call(part, count, NO_RESULT if result is None else _clipped(result)))
-        text = sendable("\n\n".join(word for word in words if word.strip()))
+        text = sendable("\n\n".join(text for text in texts if text.strip()))
         if text or calls:
             role: Literal["user", "assistant"] = "assistant" if turn.role == "assistant" else "user"
-            said.append(OutgoingMessage(role=role, text=text, at=turn.timestamp, calls=tuple(calls)))
-    if preface or (said and said[0].role == "assistant"):
+            messages.append(OutgoingMessage(role=role, text=text, at=turn.timestamp, calls=tuple(calls)))
+    if preface or (messages and messages[0].role == "assistant"):
         text = sendable(preface) or "[The conversation begins with the assistant.]"
-        said.insert(0, OutgoingMessage(role="user", text=text, at=said[0].at if said else now))
-    return tuple(said)
-
-
-def sendable(text: str) -> str:
-    """The same without what no tool takes: lone surrogates and NUL."""
-    return _UNSENDABLE.sub("\ufffd", text)
+        messages.insert(0, OutgoingMessage(role="user", text=text, at=messages[0].at if messages else now))
+    return tuple(messages)
 
 
 def rising(moments: Sequence[datetime], now: datetime) -> list[datetime]:
@@ -91,23 +86,23 @@ def iso_ms(moment: datetime) -> str:
 
 
 def json_lines(records: Sequence[JsonObject]) -> bytes:
-    r"""One object a line, in ASCII: no reader can stumble over U+2028, whatever it cuts lines at."""
+    """One object per line, in ASCII: no reader can mistake U+2028 for the end of a line."""
     return "".join(f"{json.dumps(record, separators=(',', ':'))}\n" for record in records).encode("ascii")
 
 
-Place = tuple[int, int]
+Position = tuple[int, int]
 
 
-def _results(turns: Sequence[Turn]) -> tuple[dict[Place, object], set[Place]]:
-    """Every call by its place with its result (None without one), and the places of results without a call."""
-    results: dict[Place, object] = {}
-    orphans: set[Place] = set()
-    waiting: dict[str, Place] = {}
+def _results(turns: Sequence[Turn]) -> tuple[dict[Position, object], set[Position]]:
+    """Every call by its position with its result (None without one), and the positions of results without a call."""
+    results: dict[Position, object] = {}
+    orphans: set[Position] = set()
+    waiting: dict[str, Position] = {}
     for place, turn in enumerate(turns):
         for number, part in enumerate(turn.parts):
             name = as_text(part.get("id"))
             if part.get("type") == "tool_call" and turn.role == "assistant":
-                waiting[name] = (place, number)  # an older one of this name waits no more
+                waiting[name] = (place, number)  # it replaces an older one with this id
                 results[place, number] = None
             elif part.get("type") == "tool_result":
                 if name in waiting:
@@ -117,13 +112,13 @@ def _results(turns: Sequence[Turn]) -> tuple[dict[Place, object], set[Place]]:
     return results, orphans
 
 
-def _brings_results(turn: Turn) -> bool:
-    """Whether its text is what people read of the results in it."""
+def _has_results(turn: Turn) -> bool:
+    """Whether its text is that of the results in it."""
     return any(part.get("type") == "tool_result" for part in turn.parts)
 
 
 def _call(part: JsonObject, count: int, result: str) -> OutgoingCall:
-    """With an id that no other call has, and a name that every provider accepts."""
+    """The call with a unique id, and a name that every provider accepts."""
     given = part.get("arguments")
     if isinstance(given, str):
         try:

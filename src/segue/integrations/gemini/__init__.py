@@ -1,6 +1,23 @@
-"""Gemini CLI: messages and changes to them, one a line, in `tmp/<project>/chats/session-<time>-<id>.jsonl`."""
+"""Gemini CLI: messages and changes to them, one per line, in `tmp/<project>/chats/session-<time>-<id>.jsonl`."""
 
-from segue.integrations.gemini.reader import read, steps
-from segue.integrations.gemini.writer import write
+from __future__ import annotations
 
-__all__ = ["read", "steps", "write"]
+from segue.integrations.shared.integration import AgentCommand, CommandFileFormat, Integration
+
+INTEGRATION = Integration(
+    name="gemini",
+    title="Gemini CLI",
+    can_launch=True,
+    has_mcp_config=True,
+    provider="google",
+    agent_command=AgentCommand(("gemini",)),
+    command_files=CommandFileFormat(
+        syntax="toml",
+        path=".gemini/commands/{}.toml",
+        invocation="/{}",
+        arguments="{{args}}",
+        active=r"[!@{](?=\{)",  # {{args}}, !{…} and @{…}
+    ),
+    settings_paths=(".gemini",),
+    state_paths=(".gemini/tmp",),
+)

@@ -1,4 +1,4 @@
-"""Gemini CLI: a file handed over with `--session-file`, of which it makes a session of its own."""
+"""Starts Gemini CLI: writes a file for `gemini --session-file`, from which Gemini makes a session of its own."""
 
 from __future__ import annotations
 
@@ -7,75 +7,72 @@ import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
-from segue.integrations import gemini
-from segue.integrations.files import check_native_id, put, take
 from segue.integrations.format.outgoing import outgoing_messages
 from segue.integrations.format.transcript import empty_transcript
-from segue.integrations.gemini.writer import mark_of
-from segue.integrations.integration import Launch, LaunchOptions, instructions
+from segue.integrations.gemini.reader import read
+from segue.integrations.gemini.writer import message_prefix, write
+from segue.integrations.shared.integration import Launch, check_native_id, system_as_message
+from segue.integrations.shared.session_files import read_file, write_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from segue.integrations.format.transcript import Transcript
-    from segue.integrations.integration import HandoverContext
+    from segue.integrations.shared.integration import HandoverContext, LaunchOptions
 
 
-class Gemini(Struct, frozen=True, kw_only=True):
-    name: str = "gemini"
-
-    def launch(self, context: HandoverContext, start: LaunchOptions) -> Launch:
-        own, now = str(uuid.uuid4()), start.clock()
-        said = outgoing_messages(context.turns, preface=instructions(context), now=now)
-        if not said:
-            return _ready(f"--session-id={own}", own, start)
-        data = gemini.write(said, session_id=own, cwd=os.path.realpath(start.cwd), now=now)
-        written = put(_folder(start) / "segue", f"{own}.jsonl", data)
-        return _ready(f"--session-file={written}", own, start, (written,))
-
-    def resume(self, native_id: str, start: LaunchOptions, *, system: str) -> Launch | None:  # noqa: ARG002 - it was said first
-        found = next(_find_sessions(native_id, start), None)
-        if found is None:
-            return None
-        own = gemini.read(take(found), place=str(found)).native_id
-        return _ready(f"--resume={check_native_id(own)}", own, start)
-
-    def read_back(self, native_id: str, start: LaunchOptions) -> Transcript:
-        """By the id of the launch or by Gemini's own; the transcript has Gemini's own."""
-        found = [gemini.read(take(path), place=str(path)) for path in _find_sessions(native_id, start)]
-        if not found:
-            return empty_transcript(self.name, native_id, "Gemini CLI has kept no such session")
-        return max(found, key=lambda transcript: len(transcript.turns))
+def launch(context: HandoverContext, options: LaunchOptions) -> Launch:
+    id, now = str(uuid.uuid4()), options.clock()
+    messages = outgoing_messages(context.turns, preface=system_as_message(context), now=now)
+    if not messages:
+        return _prepare(f"--session-id={id}", id, options)
+    data = write(messages, session_id=id, cwd=os.path.realpath(options.cwd), now=now)
+    written = write_file(_folder(options) / "segue", f"{id}.jsonl", data)
+    return _prepare(f"--session-file={written}", id, options, (written,))
 
 
-def _ready(session: str, own: str, start: LaunchOptions, written: tuple[str, ...] = ()) -> Launch:
-    argv = [start.program, session]
-    argv += start.chosen_model
-    argv += start.options
-    if start.first_words:
-        argv.append(f"--prompt-interactive={start.first_words}")
+def resume(native_id: str, options: LaunchOptions, *, system: str) -> Launch | None:  # noqa: ARG001 - it was the first message
+    found = next(_find_sessions(native_id, options), None)
+    if found is None:
+        return None
+    id = read(read_file(found), place=str(found)).native_id
+    return _prepare(f"--resume={check_native_id(id)}", id, options)
+
+
+def read_back(native_id: str, options: LaunchOptions) -> Transcript:
+    """By the id of the launch, or by Gemini's own, which the transcript has."""
+    found = [read(read_file(path), place=str(path)) for path in _find_sessions(native_id, options)]
+    if not found:
+        return empty_transcript("gemini", native_id, "Gemini CLI does not have this session")
+    return max(found, key=lambda transcript: len(transcript.turns))
+
+
+def _prepare(session: str, id: str, options: LaunchOptions, written: tuple[str, ...] = ()) -> Launch:
+    argv = [options.program, session]
+    argv += options.model_arguments
+    argv += options.arguments
+    if options.prompt_argument:
+        argv.append(f"--prompt-interactive={options.prompt_argument}")
     return Launch(
         tool="gemini",
         argv=tuple(argv),
-        cwd=str(start.cwd),
-        native_id=own,
-        stdin=start.stdin,
+        cwd=str(options.cwd),
+        native_id=id,
+        stdin=options.stdin,
         written=written,
-        passing=written,
+        temporary=written,
     )
 
 
-def _folder(start: LaunchOptions) -> Path:
-    return Path(start.environ.get("GEMINI_CLI_HOME") or start.home) / ".gemini"
+def _folder(options: LaunchOptions) -> Path:
+    return Path(options.environ.get("GEMINI_CLI_HOME") or options.home) / ".gemini"
 
 
-def _find_sessions(native_id: str, start: LaunchOptions) -> Iterator[Path]:
-    """Every start adds a file of the same id, and only one of them goes on; the names show a part of the id at most."""
+def _find_sessions(native_id: str, options: LaunchOptions) -> Iterator[Path]:
+    """Every start adds a file with the same id, and only one is continued; file names have at most a part of the id."""
     own = f'"sessionId":"{native_id}"'.encode()
-    handed_over = f'"id":"{mark_of(native_id)}'.encode()
-    for path in sorted((_folder(start) / "tmp").glob("*/chats/session-*.jsonl"), reverse=True):
-        data = take(path)
+    handed_over = f'"id":"{message_prefix(native_id)}'.encode()
+    for path in sorted((_folder(options) / "tmp").glob("*/chats/session-*.jsonl"), reverse=True):
+        data = read_file(path)
         if own in data or handed_over in data:
             yield path

@@ -1,6 +1,7 @@
-"""llm: a database `logs.db`; older releases keep prompts and responses in it, newer ones a tree of messages by hash."""
+"""llm: a database `logs.db`. Older releases store prompts and responses in it, newer ones a tree of messages."""
 
-from segue.integrations.llm.older import older_steps
-from segue.integrations.llm.reader import steps
+from __future__ import annotations
 
-__all__ = ["older_steps", "steps"]
+from segue.integrations.shared.integration import AgentCommand, Integration
+
+INTEGRATION = Integration(name="llm", title="llm", agent_command=AgentCommand(("llm",)))

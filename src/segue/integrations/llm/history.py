@@ -1,4 +1,4 @@
-"""Conversations of llm: all in one database, of an older or a newer make."""
+"""The conversations of llm: all in one database, with the tables of older or newer releases."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
 from segue.errors import NotFoundError
-from segue.integrations import llm
-from segue.integrations.format.transcript import TranscriptBuilder, as_text
-from segue.integrations.history import ExternalSession, OpenedTranscript
-from segue.integrations.llm.reader import tip
-from segue.integrations.sqlite import changed_at, has_table, opened, plain
+from segue.integrations.format.transcript import TranscriptBuilder
+from segue.integrations.format.values import as_text
+from segue.integrations.llm.legacy_reader import parse_legacy_turns
+from segue.integrations.llm.reader import parse_turns, turn_id
+from segue.integrations.shared.history import ExternalSession, OpenedTranscript
+from segue.integrations.shared.sqlite import changed_at, has_table, open_database, row_as_json
 
 if TYPE_CHECKING:
     import sqlite3
@@ -39,71 +38,70 @@ _PARTS = """
 """
 
 
-class LlmHistory(Struct, frozen=True):
-    name: str = "llm"
+def root(home: Path, environ: Mapping[str, str]) -> Path:
+    if folder := environ.get("LLM_USER_PATH"):
+        return Path(folder)
+    if sys.platform == "darwin":
+        return home / "Library" / "Application Support" / "io.datasette.llm"
+    return Path(environ.get("XDG_CONFIG_HOME") or home / ".config") / "io.datasette.llm"
 
-    def root(self, home: Path, environ: Mapping[str, str]) -> Path:
-        if told := environ.get("LLM_USER_PATH"):
-            return Path(told)
-        if sys.platform == "darwin":
-            return home / "Library" / "Application Support" / "io.datasette.llm"
-        return Path(environ.get("XDG_CONFIG_HOME") or home / ".config") / "io.datasette.llm"
 
-    def kept(self, home: Path, environ: Mapping[str, str]) -> Iterator[ExternalSession]:
-        path = str(self.root(home, environ) / "logs.db")
-        try:
-            changed = changed_at(path)
-            with opened(path) as database:
-                rows = [row for table, query in _GENERATIONS for row in _ask(database, table, query)]
-        except NotFoundError:
-            return
-        known: set[str] = set()
-        for row in rows:
-            id = as_text(row["id"])
-            if id not in known:
-                known.add(id)
-                title = as_text(row["name"])
-                revision = f"{row['count']}-{row['last']}-{title}"
-                yield ExternalSession(id=id, revision=revision, path=path, changed_at=changed, title=title)
+def sessions(home: Path, environ: Mapping[str, str]) -> Iterator[ExternalSession]:
+    path = str(root(home, environ) / "logs.db")
+    try:
+        changed = changed_at(path)
+        with open_database(path) as database:
+            rows = [row for table, query in _GENERATIONS for row in _query(database, table, query)]
+    except NotFoundError:
+        return
+    known: set[str] = set()
+    for row in rows:
+        id = as_text(row["id"])
+        if id not in known:
+            known.add(id)
+            title = as_text(row["name"])
+            revision = f"{row['count']}-{row['last']}-{title}"
+            yield ExternalSession(id=id, revision=revision, path=path, changed_at=changed, title=title)
 
-    def read(self, kept: ExternalSession) -> OpenedTranscript:
-        about = TranscriptBuilder(self.name, kept.path, kept.id)
-        about.title = kept.title
-        return OpenedTranscript(about, _steps(kept, about))
+
+def read(session: ExternalSession) -> OpenedTranscript:
+    builder = TranscriptBuilder("llm", session.path, session.id)
+    builder.title = session.title
+    return OpenedTranscript(builder, _read(session, builder))
 
 
 _GENERATIONS = (("threads", _THREADS), ("conversations", _CONVERSATIONS))
 
 
-def _ask(database: sqlite3.Connection, table: str, query: str) -> list[sqlite3.Row]:
+def _query(database: sqlite3.Connection, table: str, query: str) -> list[sqlite3.Row]:
     return database.execute(query).fetchall() if has_table(database, table) else []
 
 
-def _steps(kept: ExternalSession, about: TranscriptBuilder) -> Generator[TranscriptTurn]:
-    with opened(kept.path, about) as database:
+def _read(session: ExternalSession, builder: TranscriptBuilder) -> Generator[TranscriptTurn]:
+    with open_database(session.path, builder) as database:
         thread = None
         if has_table(database, "threads"):
-            thread = database.execute("SELECT * FROM threads WHERE id = ?", (kept.id,)).fetchone()
+            thread = database.execute("SELECT * FROM threads WHERE id = ?", (session.id,)).fetchone()
         if thread is None:
-            yield from llm.older_steps(_responses(database, kept.id), about)
+            yield from parse_legacy_turns(_responses(database, session.id), builder)
             return
-        tip(about, thread["tip_message_hash"])
-        rows = database.execute("SELECT * FROM turns WHERE thread_id = ? ORDER BY id", (kept.id,))
-        yield from llm.steps(map(plain, rows), lambda name: _message(database, name), about)
+        builder.tip = turn_id(builder, thread["tip_message_hash"])
+        rows = database.execute("SELECT * FROM turns WHERE thread_id = ? ORDER BY id", (session.id,))
+        yield from parse_turns(map(row_as_json, rows), lambda name: _message(database, name), builder)
 
 
 def _message(database: sqlite3.Connection, hash: str) -> JsonObject | None:
     row = database.execute("SELECT * FROM messages WHERE hash = ?", (hash,)).fetchone()
     if row is None:
         return None
-    return {**plain(row), "parts": [plain(part) for part in database.execute(_PARTS, (hash,))]}
+    return {**row_as_json(row), "parts": [row_as_json(part) for part in database.execute(_PARTS, (hash,))]}
 
 
 def _responses(database: sqlite3.Connection, id: str) -> Iterator[JsonObject]:
     tables = [name for name in ("tool_calls", "tool_results") if has_table(database, name)]
     for row in database.execute("SELECT * FROM responses WHERE conversation_id = ? ORDER BY id", (id,)):
-        response = plain(row)
+        response = row_as_json(row)
         for table in tables:
-            found = database.execute(f"SELECT * FROM {table} WHERE response_id = ? ORDER BY id", (row["id"],))  # noqa: S608 - ours
-            response[table] = [plain(made) for made in found]
+            found = database.execute(f"SELECT * FROM {table} WHERE response_id = ? ORDER BY id", (row["id"],))  # noqa: S608 - one of two names above
+            response[table] = [row_as_json(one) for one in found]
         yield response

@@ -1,18 +1,12 @@
-"""Messages of llm as turns: a tree of messages, each known by the hash of all that was said up to it."""
+"""Turns from messages of llm: a tree, in which the hash of a message covers all messages up to it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from segue.formats.records import BadRecordError, parse_json
-from segue.integrations.format.transcript import (
-    TranscriptTurn,
-    as_text,
-    call_part,
-    objects,
-    reasoning_part,
-    result_part,
-)
+from segue.integrations.format.transcript import TranscriptTurn, call_part, reasoning_part, result_part
+from segue.integrations.format.values import as_text, objects
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -23,57 +17,53 @@ if TYPE_CHECKING:
 _ROLES = ("user", "assistant", "system", "tool")
 
 
-def steps(
-    exchanges: Iterable[JsonObject], message: Callable[[str], JsonObject | None], gathering: TranscriptBuilder
+def parse_turns(
+    exchanges: Iterable[JsonObject], message: Callable[[str], JsonObject | None], builder: TranscriptBuilder
 ) -> Iterator[TranscriptTurn]:
-    """Each exchange (a row of `turns`) with the messages up to its answer; those it shares with others come once."""
+    """The messages up to the answer of each exchange (a row of `turns`); those that exchanges share occur once."""
     seen: set[str] = set()
     for exchange in exchanges:
         name: object = exchange.get("tip_message_hash")
-        way: list[JsonObject] = []
+        path: list[JsonObject] = []
         while isinstance(name, str) and name not in seen:
             seen.add(name)
             found = message(name)
             if found is None:
-                gathering.damage(f"message {name:.60} is not there")
+                builder.damage(f"message {name:.60} is missing")
                 break
-            way.append(found)
+            path.append(found)
             name = found.get("parent_hash")
-        for found in reversed(way):
+        for found in reversed(path):
             parent = found.get("parent_hash")
-            after = _id(gathering, parent) if isinstance(parent, str) else ""
-            yield TranscriptTurn(_turn(gathering, exchange, found), after)
+            after = turn_id(builder, parent) if isinstance(parent, str) else ""
+            yield TranscriptTurn(_turn(builder, exchange, found), after)
 
 
-def tip(gathering: TranscriptBuilder, hash: object) -> None:
-    gathering.tip = _id(gathering, hash)
+def turn_id(builder: TranscriptBuilder, hash: object) -> str:
+    return builder.id_of(f"{builder.native_id}:{as_text(hash)}")
 
 
-def _id(gathering: TranscriptBuilder, hash: object) -> str:
-    return gathering.id_of(f"{gathering.native_id}:{as_text(hash)}")
-
-
-def _turn(gathering: TranscriptBuilder, exchange: JsonObject, message: JsonObject) -> Turn:
+def _turn(builder: TranscriptBuilder, exchange: JsonObject, message: JsonObject) -> Turn:
     parts = objects(message.get("parts"))
     role = as_text(message.get("role"))
     is_answer = message.get("hash") == exchange.get("tip_message_hash")
-    made = [part for piece in parts if (part := _part(piece)) is not None]
-    said = [as_text(piece.get("text")) for piece in parts if piece.get("type") == "text"]
-    said += [as_text(part["content"]) for part in made if part["type"] == "tool_result"]
-    return gathering.turn(
-        f"{gathering.native_id}:{as_text(message.get('hash'))}",
+    converted = [part for piece in parts if (part := _part(piece)) is not None]
+    content = [as_text(piece.get("text")) for piece in parts if piece.get("type") == "text"]
+    content += [as_text(part["content"]) for part in converted if part["type"] == "tool_result"]
+    return builder.turn(
+        f"{builder.native_id}:{as_text(message.get('hash'))}",
         role if role in _ROLES else "user",
-        "\n\n".join(text for text in said if text),
-        gathering.moment(exchange.get("datetime_utc")),
+        "\n\n".join(text for text in content if text),
+        builder.moment(exchange.get("datetime_utc")),
         records=[message, exchange] if is_answer else [message],
-        parts=made,
+        parts=converted,
         tokens=exchange.get("output_tokens") if is_answer else None,
         model=as_text(exchange.get("resolved_model") or exchange.get("model")) if is_answer else "",
     )
 
 
 def _part(piece: JsonObject) -> JsonObject | None:
-    payload = loaded(piece.get("payload"))
+    payload = parse_object(piece.get("payload"))
     match piece.get("type"):
         case "tool_call":
             return call_part(payload.get("tool_call_id"), piece.get("tool_name"), payload.get("arguments"))
@@ -87,8 +77,8 @@ def _part(piece: JsonObject) -> JsonObject | None:
     return None
 
 
-def loaded(text: object) -> JsonObject:
-    """The object that a text of JSON holds; empty where there is none."""
+def parse_object(text: object) -> JsonObject:
+    """The object in a JSON text; empty if there is none."""
     try:
         found = parse_json(text.encode("utf-8", "surrogatepass")) if isinstance(text, str) else None
     except BadRecordError:

@@ -1,6 +1,22 @@
-"""opencode: a database of its own, of which `opencode export` gives and `opencode import` takes one JSON document."""
+"""opencode: a database, from which `opencode export` and into which `opencode import` copies a JSON document."""
 
-from segue.integrations.opencode.reader import read, steps
-from segue.integrations.opencode.writer import write
+from __future__ import annotations
 
-__all__ = ["read", "steps", "write"]
+from segue.integrations.shared.integration import CommandFileFormat, Integration
+
+INTEGRATION = Integration(
+    name="opencode",
+    title="opencode",
+    can_launch=True,
+    has_mcp_config=True,
+    command_files=CommandFileFormat(
+        syntax="markdown",
+        path=".opencode/commands/{}.md",
+        invocation="/{}",
+        arguments="$ARGUMENTS",
+        # Arguments ($1, $ARGUMENTS, ${NAME}), the output of a command (!`…`, a fence that starts with ```!), a @path.
+        active=r"\$(?=[\w{])|!(?=`)|(?<=```)(?=!)|(?<!\w)@(?=\S)",
+    ),
+    settings_paths=(".config/opencode", ".opencode"),
+    state_paths=(".local/share/opencode", ".local/state/opencode", ".cache/opencode"),
+)

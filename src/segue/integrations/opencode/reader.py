@@ -1,4 +1,4 @@
-"""Messages of opencode as turns: from its database, or from what `opencode export` gives."""
+"""Turns from messages of opencode: from its database, or from the output of `opencode export`."""
 
 from __future__ import annotations
 
@@ -6,17 +6,14 @@ from typing import TYPE_CHECKING
 
 from segue.formats.records import BadRecordError, parse_json
 from segue.integrations.format.transcript import (
+    MARK,
     TranscriptBuilder,
     TranscriptTurn,
-    as_text,
     call_part,
-    child,
-    objects,
     reasoning_part,
     result_part,
-    texts,
 )
-from segue.integrations.opencode.writer import is_ours
+from segue.integrations.format.values import as_text, child, objects, texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,46 +21,49 @@ if TYPE_CHECKING:
     from segue.integrations.format.transcript import Transcript
     from segue.model import JsonObject, Turn
 
+_MARK_START = 16
+"""Where an id that `writer` made has the mark."""
+
 
 def read(data: bytes, *, place: str) -> Transcript:
-    gathering = TranscriptBuilder("opencode", place)
+    builder = TranscriptBuilder("opencode", place)
     try:
         document = parse_json(data)
     except BadRecordError as error:
-        gathering.damage(str(error))
+        builder.damage(str(error))
         document = {}
     whole: JsonObject = document if isinstance(document, dict) else {}
-    about = child(whole, "info")
-    gathering.native_id, gathering.title = as_text(about.get("id")), as_text(about.get("title"))
-    gathering.cwd = as_text(about.get("directory"))
-    return gathering.transcript(steps(objects(whole.get("messages")), gathering))
+    info = child(whole, "info")
+    builder.native_id, builder.title = as_text(info.get("id")), as_text(info.get("title"))
+    builder.cwd = as_text(info.get("directory"))
+    return builder.transcript(parse_turns(objects(whole.get("messages")), builder))
 
 
-def steps(messages: Iterable[JsonObject], gathering: TranscriptBuilder) -> Iterator[TranscriptTurn]:
-    """Each message is `info` and `parts`, oldest first."""
+def parse_turns(messages: Iterable[JsonObject], builder: TranscriptBuilder) -> Iterator[TranscriptTurn]:
+    """The turns of messages, oldest first; each message has `info` and `parts`."""
     for message in messages:
         key = as_text(child(message, "info").get("id"))
-        for turn in _turns(gathering, key, message):
-            yield TranscriptTurn(turn, gathering.tip, is_ours=is_ours(key))
-            gathering.tip = turn.id
+        for turn in _turns_of(builder, key, message):
+            yield TranscriptTurn(turn, builder.tip, is_ours=is_ours(key))
+            builder.tip = turn.id
 
 
-def _turns(gathering: TranscriptBuilder, key: str, message: JsonObject) -> Iterator[Turn]:
+def _turns_of(builder: TranscriptBuilder, key: str, message: JsonObject) -> Iterator[Turn]:
     info, parts = child(message, "info"), objects(message.get("parts"))
-    said = [part for part in parts if part.get("synthetic") is not True and part.get("ignored") is not True]
-    at = gathering.moment(_seconds(child(info, "time").get("created")))
+    shown = [part for part in parts if part.get("synthetic") is not True and part.get("ignored") is not True]
+    at = builder.moment(_seconds(child(info, "time").get("created")))
     if info.get("role") == "user":
-        files: list[JsonObject] = [{"type": "image"} for part in said if part.get("type") == "file"]
-        if said:
-            yield gathering.turn(key, "user", texts(said), at, records=[message], parts=files)
+        files: list[JsonObject] = [{"type": "image"} for part in shown if part.get("type") == "file"]
+        if shown:
+            yield builder.turn(key, "user", texts(shown), at, records=[message], parts=files)
         return
     calls = [part for part in parts if part.get("type") == "tool"]
-    if not said or (not texts(said) and not calls and child(info, "error")):
-        return  # it failed before the first word
-    yield gathering.turn(
+    if not shown or (not texts(shown) and not calls and child(info, "error")):
+        return  # it failed before there was any text
+    yield builder.turn(
         key,
         "assistant",
-        texts(said),
+        texts(shown),
         at,
         records=[message],
         parts=[
@@ -79,12 +79,17 @@ def _turns(gathering: TranscriptBuilder, key: str, message: JsonObject) -> Itera
         if failed or state.get("status") == "completed":
             result = as_text(state.get("error") if failed else state.get("output"))
             part = result_part(call.get("callID"), result, failed=failed)
-            told = gathering.moment(_seconds(child(state, "time").get("end")))
+            moment = builder.moment(_seconds(child(state, "time").get("end")))
             name = f"{key}:{as_text(call.get('callID'))}"
-            yield gathering.turn(name, "tool", result, told, records=[call], parts=[part])
+            yield builder.turn(name, "tool", result, moment, records=[call], parts=[part])
+
+
+def is_ours(message_id: str) -> bool:
+    """Whether Segue wrote a message, by its id."""
+    return message_id[_MARK_START : _MARK_START + len(MARK)] == MARK
 
 
 def _seconds(milliseconds: object) -> object:
-    """What is no number, and one beyond all calendars, is left for the clock to refuse."""
+    """Seconds; a value that is not a number, or out of range, is returned for the parser of times to refuse."""
     is_number = isinstance(milliseconds, int | float) and abs(milliseconds) < 2**63
-    return milliseconds / 1000 if is_number else milliseconds  # type: ignore[operator]  # as was asked
+    return milliseconds / 1000 if is_number else milliseconds  # type: ignore[operator]  # checked above

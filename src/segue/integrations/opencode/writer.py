@@ -1,4 +1,4 @@
-"""A conversation as the document that `opencode import` takes."""
+"""A conversation as a document for `opencode import`."""
 
 from __future__ import annotations
 
@@ -20,38 +20,34 @@ _NO_TOKENS = {"input": 0, "output": 0, "reasoning": 0, "cache": {"read": 0, "wri
 
 
 def session_id_of(now: datetime, letters: str) -> str:
-    """Sorts backwards by time, as opencode's own do."""
+    """An id that sorts backwards by time, like those of opencode."""
     return f"ses_{~_clock(now, 0) & (1 << _BITS) - 1:012x}{MARK}{letters[:9]}"
 
 
-def is_ours(message_id: str) -> bool:
-    return message_id[16 : 16 + len(MARK)] == MARK
-
-
 def write(
-    said: Sequence[OutgoingMessage], *, session_id: str, cwd: str, title: str, model: str, now: datetime
+    outgoing: Sequence[OutgoingMessage], *, session_id: str, cwd: str, title: str, model: str, now: datetime
 ) -> bytes:
-    """Ids sort by time, in front of everything that opencode adds; `model` is `provider/model`, as opencode says it."""
+    """Ids sort by time, before everything that opencode adds; `model` is `provider/model`."""
     letters = session_id[-9:]
-    moments = rising([piece.at for piece in said], now)
+    moments = rising([message.at for message in outgoing], now)
     provider, _, name = model.partition("/")
     messages: list[JsonObject] = []
-    asked = ""
-    for number, (moment, piece) in enumerate(zip(moments, said, strict=True)):
-        own = f"msg_{_clock(now, number - len(said)):012x}{MARK}{letters}"
+    prompt_id = ""
+    for number, (moment, message) in enumerate(zip(moments, outgoing, strict=True)):
+        id = f"msg_{_clock(now, number - len(outgoing)):012x}{MARK}{letters}"
         at = _ms(moment)
-        info: JsonObject = {"id": own, "sessionID": session_id, "role": piece.role, "agent": "build"}
-        if piece.role == "user":
-            asked = own
+        info: JsonObject = {"id": id, "sessionID": session_id, "role": message.role, "agent": "build"}
+        if message.role == "user":
+            prompt_id = id
             info |= {"time": {"created": at}, "model": {"providerID": provider, "modelID": name}}
         else:
             info |= {"time": {"created": at, "completed": at}, "providerID": provider, "modelID": name, "mode": "build"}
-            info |= {"parentID": asked, "path": {"cwd": cwd, "root": "/"}, "cost": 0, "tokens": _NO_TOKENS}
-            info |= {"finish": "tool-calls" if piece.calls else "stop"}
-        parts: list[JsonObject] = [{"type": "text", "text": piece.text}] if piece.text else []
-        parts += [_call(call, at) for call in piece.calls]
+            info |= {"parentID": prompt_id, "path": {"cwd": cwd, "root": "/"}, "cost": 0, "tokens": _NO_TOKENS}
+            info |= {"finish": "tool-calls" if message.calls else "stop"}
+        parts: list[JsonObject] = [{"type": "text", "text": message.text}] if message.text else []
+        parts += [_call(call, at) for call in message.calls]
         for place, part in enumerate(parts):
-            part |= {"id": f"prt_{own[4:]}{place:04d}", "sessionID": session_id, "messageID": own}
+            part |= {"id": f"prt_{id[4:]}{place:04d}", "sessionID": session_id, "messageID": id}
         messages.append({"info": info, "parts": parts})
     head: JsonObject = {"id": session_id, "slug": f"{MARK}-{letters.lower()}", "projectID": "global", "directory": cwd}
     head |= {"title": title or "A conversation of Segue", "version": "0.0.0"}
@@ -70,5 +66,5 @@ def _ms(moment: datetime) -> int:
 
 
 def _clock(now: datetime, offset: int) -> int:
-    """Milliseconds and a counter, in the bits that opencode keeps."""
+    """Milliseconds and a counter, in as many bits as opencode uses."""
     return ((_ms(now) << 12) + offset) & (1 << _BITS) - 1

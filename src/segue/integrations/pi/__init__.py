@@ -1,6 +1,7 @@
-"""pi: a tree of entries, one a line, in `sessions/--<folder>--/<time>_<uuid>.jsonl`."""
+"""pi: a tree of entries, one per line, in `sessions/--<folder>--/<time>_<uuid>.jsonl`."""
 
-from segue.integrations.pi.reader import steps
-from segue.integrations.pi.writer import write
+from __future__ import annotations
 
-__all__ = ["steps", "write"]
+from segue.integrations.shared.integration import Integration
+
+INTEGRATION = Integration(name="pi", title="pi", can_launch=True)

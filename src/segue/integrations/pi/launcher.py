@@ -1,4 +1,4 @@
-"""pi: a session in its folder of the project, taken up with `--session`."""
+"""Starts pi: writes a session into its folder of the project, for `pi --session`."""
 
 from __future__ import annotations
 
@@ -7,77 +7,75 @@ import re
 import uuid
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
-from segue.integrations import pi
-from segue.integrations.files import put
 from segue.integrations.format.outgoing import iso_ms, outgoing_messages
 from segue.integrations.format.transcript import empty_transcript
-from segue.integrations.integration import HandoverContext, Launch, LaunchOptions, argument, instructions
-from segue.integrations.pi.history import PiHistory
+from segue.integrations.pi import history
+from segue.integrations.pi.writer import write
+from segue.integrations.shared.integration import HandoverContext, Launch, argument, system_as_message
+from segue.integrations.shared.session_files import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from segue.integrations.format.transcript import Transcript
-    from segue.integrations.history import ExternalSession
+    from segue.integrations.shared.history import ExternalSession
+    from segue.integrations.shared.integration import LaunchOptions
 
 
-class Pi(Struct, frozen=True, kw_only=True):
-    name: str = "pi"
-
-    def launch(self, context: HandoverContext, start: LaunchOptions) -> Launch:
-        own, now = str(uuid.uuid4()), start.clock()
-        said = outgoing_messages(context.turns, now=now)
-        if not said:
-            return _ready(["--session-id", own], own, start, context.system)
-        cwd = os.path.realpath(start.cwd)
-        data = pi.write(said, session_id=own, cwd=cwd, title=context.title, origin=context.origin, now=now)
-        written = put(_folder(cwd, start), f"{iso_ms(now).replace(':', '-').replace('.', '-')}_{own}.jsonl", data)
-        return _ready(["--session", written], own, start, context.system, (written,))
-
-    def resume(self, native_id: str, start: LaunchOptions, *, system: str) -> Launch | None:
-        found = _find_session(native_id, start)
-        return None if found is None else _ready(["--session", found.path], native_id, start, system)
-
-    def read_back(self, native_id: str, start: LaunchOptions) -> Transcript:
-        found = _find_session(native_id, start)
-        if found is None:
-            return empty_transcript(self.name, native_id, "pi has kept no such session")
-        about, steps = PiHistory().read(found)
-        return about.transcript(steps)
+def launch(context: HandoverContext, options: LaunchOptions) -> Launch:
+    id, now = str(uuid.uuid4()), options.clock()
+    messages = outgoing_messages(context.turns, now=now)
+    if not messages:
+        return _prepare(["--session-id", id], id, options, context.system)
+    cwd = os.path.realpath(options.cwd)
+    data = write(messages, session_id=id, cwd=cwd, title=context.title, origin=context.origin, now=now)
+    written = write_file(_folder(cwd, options), f"{iso_ms(now).replace(':', '-').replace('.', '-')}_{id}.jsonl", data)
+    return _prepare(["--session", written], id, options, context.system, (written,))
 
 
-def _ready(
-    session: Sequence[str], own: str, start: LaunchOptions, system: str, written: tuple[str, ...] = ()
+def resume(native_id: str, options: LaunchOptions, *, system: str) -> Launch | None:
+    found = _find_session(native_id, options)
+    return None if found is None else _prepare(["--session", found.path], native_id, options, system)
+
+
+def read_back(native_id: str, options: LaunchOptions) -> Transcript:
+    found = _find_session(native_id, options)
+    if found is None:
+        return empty_transcript("pi", native_id, "pi does not have this session")
+    builder, turns = history.read(found)
+    return builder.transcript(turns)
+
+
+def _prepare(
+    session: Sequence[str], id: str, options: LaunchOptions, system: str, written: tuple[str, ...] = ()
 ) -> Launch:
-    argv = [start.program, *session]
-    if system:  # behind a heading, since pi takes the name of a file for the file
-        argv += ["--append-system-prompt", argument(instructions(HandoverContext(system=system)))]
-    if start.model:
-        argv += ["--model", argument(start.model)]
-    argv += start.options
-    if start.headless:
+    argv = [options.program, *session]
+    if system:  # after a heading, since pi reads a file if the text is the name of one
+        argv += ["--append-system-prompt", argument(system_as_message(HandoverContext(system=system)))]
+    if options.model:
+        argv += ["--model", argument(options.model)]
+    argv += options.arguments
+    if options.headless:
         argv.append("--print")
-    if first := start.first_words:
-        argv += ["--", f" {first}" if first.startswith("@") else first]  # for pi, @ begins the name of a file
+    if prompt := options.prompt_argument:
+        argv += ["--", f" {prompt}" if prompt.startswith("@") else prompt]  # for pi, @ starts the name of a file
     return Launch(
         tool="pi",
         argv=tuple(argv),
-        cwd=str(start.cwd),
-        native_id=own,
-        stdin=start.stdin,
+        cwd=str(options.cwd),
+        native_id=id,
+        stdin=options.stdin,
         written=written,
     )
 
 
-def _folder(cwd: str, start: LaunchOptions) -> Path:
-    """Of the sessions that pi lists for a project."""
+def _folder(cwd: str, options: LaunchOptions) -> Path:
+    """The folder of the sessions that pi lists for a project."""
     name = re.sub(r"[/\\:]", "-", cwd.removeprefix("/"))
-    return PiHistory().root(start.home, start.environ) / f"--{name}--"
+    return history.root(options.home, options.environ) / f"--{name}--"
 
 
-def _find_session(native_id: str, start: LaunchOptions) -> ExternalSession | None:
-    kept = PiHistory().kept(start.home, start.environ)
-    return next((one for one in kept if one.id == native_id), None)
+def _find_session(native_id: str, options: LaunchOptions) -> ExternalSession | None:
+    sessions = history.sessions(options.home, options.environ)
+    return next((session for session in sessions if session.id == native_id), None)

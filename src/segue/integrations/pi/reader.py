@@ -1,19 +1,11 @@
-"""A session of pi as turns: a tree, in which every entry names the one before it."""
+"""Turns from a session of pi: a tree, in which every entry names the one before it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from segue.integrations.format.transcript import (
-    TranscriptTurn,
-    as_text,
-    call_part,
-    child,
-    objects,
-    reasoning_part,
-    result_part,
-    texts,
-)
+from segue.integrations.format.transcript import TranscriptTurn, call_part, reasoning_part, result_part
+from segue.integrations.format.values import as_text, child, objects, texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,44 +15,44 @@ if TYPE_CHECKING:
     from segue.model import JsonObject, Turn
 
 
-def steps(lines: Lines, gathering: TranscriptBuilder) -> Iterator[TranscriptTurn]:
-    """In the order of the file. What is no message stands for the message before it; old files have no tree at all."""
+def parse_turns(lines: Lines, builder: TranscriptBuilder) -> Iterator[TranscriptTurn]:
+    """The turns in the order of the file. Other entries belong to the message before them; old files have no tree."""
     turns: dict[str, str] = {}
-    for at, record in gathering.records(lines):
+    for at, record in builder.records(lines):
         if record.get("type") == "session":
-            gathering.native_id = as_text(record.get("id")) or gathering.native_id
-            gathering.cwd = as_text(record.get("cwd"))
+            builder.native_id = as_text(record.get("id")) or builder.native_id
+            builder.cwd = as_text(record.get("cwd"))
             continue
         if record.get("type") == "session_info":
-            gathering.title = as_text(record.get("name"))
-        key, parent = as_text(record.get("id")), record.get("parentId", gathering.tip)
-        # An entry whose parent cannot be read goes on from the one before it in the file.
-        after = turns.get(as_text(parent), gathering.tip) if parent else ""
-        turn = _turn(gathering, key or str(at.number), record, at) if record.get("type") == "message" else None
+            builder.title = as_text(record.get("name"))
+        key, parent = as_text(record.get("id")), record.get("parentId", builder.tip)
+        # An entry whose parent cannot be read follows the one before it in the file.
+        after = turns.get(as_text(parent), builder.tip) if parent else ""
+        turn = _turn(builder, key or str(at.number), record, at) if record.get("type") == "message" else None
         if turn is not None:
-            yield TranscriptTurn(turn, after, is_ours=gathering.marked(record))
-        gathering.tip = turns[key] = after if turn is None else turn.id
+            yield TranscriptTurn(turn, after, is_ours=builder.is_marked(record))
+        builder.tip = turns[key] = after if turn is None else turn.id
 
 
-def _turn(gathering: TranscriptBuilder, key: str, record: JsonObject, at: LinePlace) -> Turn | None:
+def _turn(builder: TranscriptBuilder, key: str, record: JsonObject, at: LinePlace) -> Turn | None:
     message = child(record, "message")
     content = message.get("content")
-    key = f"{gathering.native_id}:{key}"
-    moment = gathering.moment(record.get("timestamp"), at=at)
+    key = f"{builder.native_id}:{key}"
+    moment = builder.moment(record.get("timestamp"), at=at)
     blocks = objects(content)
     images: list[JsonObject] = [{"type": "image"} for block in blocks if block.get("type") == "image"]
     match message.get("role"):
         case "user":
-            return gathering.turn(key, "user", texts(content), moment, records=[record], parts=images)
+            return builder.turn(key, "user", texts(content), moment, records=[record], parts=images)
         case "toolResult":
             text = texts(content)
             part = result_part(message.get("toolCallId"), text, failed=message.get("isError") is True)
-            return gathering.turn(key, "tool", text, moment, records=[record], parts=[part, *images])
+            return builder.turn(key, "tool", text, moment, records=[record], parts=[part, *images])
         case "bashExecution":
             text = f"$ {as_text(message.get('command'))}\n{as_text(message.get('output'))}"
-            return gathering.turn(key, "user", text, moment, records=[record])
+            return builder.turn(key, "user", text, moment, records=[record])
         case "assistant":
-            return gathering.turn(
+            return builder.turn(
                 key,
                 "assistant",
                 texts(content),

@@ -1,4 +1,4 @@
-"""A conversation as a session that `pi --session` takes up."""
+"""A conversation as a session for `pi --session`."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _NO_USAGE = {**dict.fromkeys((*_COSTS, "totalTokens"), 0), "cost": dict.fromkeys
 
 
 def write(
-    said: Sequence[OutgoingMessage], *, session_id: str, cwd: str, title: str, now: datetime, origin: str = ""
+    outgoing: Sequence[OutgoingMessage], *, session_id: str, cwd: str, title: str, now: datetime, origin: str = ""
 ) -> bytes:
-    """A header, then entries of which each names the one before it; `segue` in it says that it is not pi's own."""
-    messages = [(piece.at, message) for piece in said for message in _messages(piece)]
+    """A header, then entries that each name the one before it; the field `segue` marks them as written by Segue."""
+    messages = [(message.at, content) for message in outgoing for content in _messages_of(message)]
     moments = rising([at for at, _ in messages], now)
     header: JsonObject = {"type": "session", "version": 3, "id": session_id, "cwd": cwd}
     records: list[JsonObject] = [{**header, "timestamp": iso_ms(moments[0] if moments else now)}]
     parent: str | None = None
-    for number, (moment, (_, message)) in enumerate(zip(moments, messages, strict=True), start=1):
-        timed = {**message, "timestamp": int(moment.timestamp() * 1000)}
+    for number, (moment, (_, content)) in enumerate(zip(moments, messages, strict=True), start=1):
+        timed = {**content, "timestamp": int(moment.timestamp() * 1000)}
         records.append({**_entry(number, parent, moment, origin), "type": "message", "message": timed})
         parent = f"{number:08x}"
     if title:
@@ -40,13 +40,13 @@ def _entry(number: int, parent: str | None, moment: datetime, origin: str) -> Js
     return {"id": f"{number:08x}", "parentId": parent, "timestamp": iso_ms(moment), MARK: origin or True}
 
 
-def _messages(piece: OutgoingMessage) -> Iterator[JsonObject]:
-    texts: list[JsonObject] = [{"type": "text", "text": piece.text}] if piece.text else []
-    if piece.role == "user":
+def _messages_of(message: OutgoingMessage) -> Iterator[JsonObject]:
+    texts: list[JsonObject] = [{"type": "text", "text": message.text}] if message.text else []
+    if message.role == "user":
         yield {"role": "user", "content": texts}
         return
     calls: list[JsonObject] = [
-        {"type": "toolCall", "id": call.id, "name": call.name, "arguments": call.arguments} for call in piece.calls
+        {"type": "toolCall", "id": call.id, "name": call.name, "arguments": call.arguments} for call in message.calls
     ]
     yield {
         "role": "assistant",
@@ -57,7 +57,7 @@ def _messages(piece: OutgoingMessage) -> Iterator[JsonObject]:
         "usage": _NO_USAGE,
         "stopReason": "toolUse" if calls else "stop",
     }
-    for call in piece.calls:
+    for call in message.calls:
         content = [{"type": "text", "text": call.result}]
-        made: JsonObject = {"role": "toolResult", "toolCallId": call.id, "toolName": call.name, "content": content}
-        yield {**made, "isError": False}
+        result: JsonObject = {"role": "toolResult", "toolCallId": call.id, "toolName": call.name, "content": content}
+        yield {**result, "isError": False}

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from segue.errors import UsageError
+from segue.integrations import INTEGRATIONS
 from segue.permissions.confinement import Confinement
 from segue.permissions.scope import Scope
 from segue.sandbox.box import ground, launch
@@ -21,21 +22,6 @@ if TYPE_CHECKING:
     from segue.permissions import Protected
 
 _PROJECT = Scope(read=("${project_root}/**",), write=("${project_root}/**",), network=True)
-_READ = {
-    "claude": (".claude", ".claude.json", ".config/claude"),
-    "codex": (".codex",),
-    "gemini": (".gemini",),
-    "opencode": (".config/opencode", ".opencode"),
-}
-"""Of the home: how a tool is set up, and by which it is known to its model."""
-_CLAUDE = ("projects", "todos", "shell-snapshots", "session-env", "file-history", "debug", "statsig", "history.jsonl")
-_WRITTEN = {
-    "claude": tuple(f".claude/{name}" for name in _CLAUDE),
-    "codex": (".codex/sessions", ".codex/log", ".codex/history.jsonl"),
-    "gemini": (".gemini/tmp",),
-    "opencode": (".local/share/opencode", ".local/state/opencode", ".cache/opencode"),
-}
-"""Of the home: what a tool keeps of its sessions. Never its settings: these decide what it may do next time."""
 
 
 class ConfinedCommand(NamedTuple):
@@ -81,14 +67,14 @@ class Confined:
         )
         notes = f"{self._environ.get('TMPDIR') or '/tmp'}/ralph"  # noqa: S108 - where the session of the change is
         own = (sys.prefix, sys.base_prefix, str(Path(__file__).parents[4]), str(Path(argv[0]).parent))
-        box = confinement.box(
-            read=(*own, notes, *self._at_home(_READ, tool), *self._at_home(_WRITTEN, tool)),
-            write=(notes, *self._at_home(_WRITTEN, tool)),
-        )
+        integration = INTEGRATIONS.get(tool)
+        settings = self._at_home(integration.settings_paths) if integration is not None else ()
+        state = self._at_home(integration.state_paths) if integration is not None else ()
+        box = confinement.box(read=(*own, notes, *settings, *state), write=(notes, *state))
         with launch(argv, box, cwd=self._project, on=ground()) as found:
             yield ConfinedCommand(found.argv, found.environ, found.descriptors)
             if reason := found.failure():
                 raise UsageError(f"{argv[0]} cannot be started in its sandbox: {reason}", hint="check the command")
 
-    def _at_home(self, of: Mapping[str, Sequence[str]], tool: str) -> tuple[str, ...]:
-        return tuple(os.path.realpath(f"{self._home}/{path}") for path in of.get(tool, ()))
+    def _at_home(self, paths: Sequence[str]) -> tuple[str, ...]:
+        return tuple(os.path.realpath(f"{self._home}/{path}") for path in paths)

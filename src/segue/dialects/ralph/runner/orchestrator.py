@@ -37,8 +37,8 @@ from segue.dialects.ralph.store.claims import ChangeLockedError
 from segue.durable.lock import WriterLock
 from segue.errors import ConflictError, NotFoundError
 from segue.ids import is_id
-from segue.integrations.files import discard
-from segue.integrations.link import Link
+from segue.integrations.shared.session_files import remove_file
+from segue.transfer.linked_session import LinkedSession
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -271,7 +271,7 @@ class Orchestrator:
         errand = self._worker.prepare(prompt, title=title, cwd=self.project, environ=environ)
         doing = {"tool": self._worker.name, "tool_session": errand.native_id, "story": story.id}
         session.set_overrides(doing if self._commits is None else {**doing, _LEFT: self._commits.left()})
-        Link(self._worker.name, errand.native_id).vouch(self._marks_of(session))
+        LinkedSession(self._worker.name, errand.native_id).vouch(self._marks_of(session))
         session.add("user", prompt)
         try:
             with self._surroundings.start(errand.argv, tool=errand.tool) as start:
@@ -286,7 +286,7 @@ class Orchestrator:
                 )
         finally:
             for path in errand.passing:
-                discard(path)
+                remove_file(path)
         if not self._take_over_turns(session) and ended.output.strip():
             session.add("assistant", ended.output.strip(), partial=ended.code is None)
         take_over_notes(session, self._desk(session.id).overview)

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from segue.dialects.ralph.runner.progress import Notice
 from segue.dialects.ralph.runner.workers import read_back
 from segue.errors import SegueError
-from segue.integrations.link import link_of
+from segue.transfer.linked_session import find_linked_session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -32,7 +32,7 @@ def take_over_turns(
 
     Only of a session that an orchestrator of this user began there.
     """
-    link = link_of(session.overview)
+    link = find_linked_session(session.overview)
     if link is None or not link.is_ours(marks):
         return False
     tool, native_id = link

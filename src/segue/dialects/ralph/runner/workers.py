@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 
 from segue.errors import NotFoundError, SegueError, UsageError
-from segue.integrations import INTEGRATIONS, HandoverContext, Integration, Transcript, find_installed
+from segue.integrations import HandoverContext, Integration, LaunchOptions, find_installed
+from segue.integrations.registry import launchable
 from segue.process import which
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from segue.integrations.format.transcript import Transcript
 
 
 class AgentRun(Struct, frozen=True, kw_only=True):
@@ -62,21 +65,15 @@ class ToolWorker(Struct, frozen=True, kw_only=True):
         return self.tool.name
 
     def prepare(self, prompt: str, *, title: str, cwd: str, environ: Mapping[str, str]) -> AgentRun:
-        launch = self.tool.launch(
-            HandoverContext(title=title),
-            cwd=Path(cwd),
-            environ=environ,
-            prompt=prompt,
-            headless=True,
-            options=self.options,
-        )
+        options = LaunchOptions(cwd=Path(cwd), environ=environ, prompt=prompt, headless=True, arguments=self.options)
+        launch = self.tool.launch(HandoverContext(title=title), options)
         return AgentRun(
             argv=launch.argv,
             stdin=launch.stdin or "",
             environ=launch.environ,
             tool=launch.tool,
             native_id=launch.native_id,
-            passing=launch.passing,
+            passing=launch.temporary,
         )
 
 
@@ -92,11 +89,11 @@ def find_worker(words: str, environ: Mapping[str, str], cwd: str) -> Worker:
     if not argv:
         there = find_installed(environ)
         if not there:
-            known = ", ".join(INTEGRATIONS)
+            known = ", ".join(launchable())
             raise NotFoundError(f"none of {known} is on the PATH", hint="say who does the work: --with COMMAND")
         return ToolWorker(tool=there[0])
-    if argv[0] in INTEGRATIONS:
-        tool = INTEGRATIONS[argv[0]]
+    tool = launchable().get(argv[0])
+    if tool is not None:
         if tool.find(environ) is None:
             raise NotFoundError(f"{tool.name} is not on the PATH", hint="install it, or say --with COMMAND")
         return ToolWorker(tool=tool, options=tuple(argv[1:]))
@@ -108,10 +105,10 @@ def find_worker(words: str, environ: Mapping[str, str], cwd: str) -> Worker:
 
 def read_back(tool: str, native_id: str, *, cwd: str, environ: Mapping[str, str]) -> Transcript | SegueError | None:
     """What was said in a tool, by its own transcript; None if it keeps none, the reason if that cannot be read."""
-    known = INTEGRATIONS.get(tool)
+    known = launchable().get(tool)
     if known is None or not native_id:
         return None
     try:
-        return known.read_back(native_id, cwd=Path(cwd), environ=environ)
+        return known.read_back(native_id, LaunchOptions(cwd=Path(cwd), environ=environ))
     except SegueError as error:
         return error

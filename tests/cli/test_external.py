@@ -14,8 +14,8 @@ import pytest
 
 import segue
 from tests.cli.test_hostile import ATTACKS, obeyed
+from tests.support.integration_homes import CLAUDE, CODEX, PLACES, move_in, snapshot
 from tests.support.pty import Person
-from tests.support.tool_homes import CLAUDE, CODEX, PLACES, move_in, snapshot
 
 if TYPE_CHECKING:
     from segue.library import Library
@@ -111,7 +111,7 @@ def test_an_answer_that_is_being_written_is_shown_as_far_as_it_goes(house: House
         file.write(b'{"type":"us')
     shown = house.run("show", OWN)
     assert "The token expires." in shown.text
-    assert shown.complaint.endswith("line 4: it breaks off in the middle\n")
+    assert shown.complaint.endswith("line 4: it is truncated\n")
 
 
 def test_what_the_store_has_comes_first(house: House) -> None:
@@ -135,7 +135,7 @@ def test_a_beginning_that_several_sessions_share_names_them(house: House) -> Non
 
 def test_a_session_without_a_word_in_it_is_told(house: House) -> None:
     house.keep(id="0dd", title="Nothing yet")
-    assert "claude session 0dd has nothing to read in it" in house.run("show", "0dd", code=3).complaint
+    assert "claude session 0dd contains nothing readable" in house.run("show", "0dd", code=3).complaint
 
 
 # ── Gone on with ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -144,7 +144,7 @@ def test_a_session_without_a_word_in_it_is_told(house: House) -> None:
 def test_resumed_it_goes_on_in_its_own_tool_where_it_was_held(house: House) -> None:
     done = house.run("resume", OWN[:8], said="And logout?")
     assert done.text == "I was told 2 messages. \n"
-    assert done.complaint == f"segue: claude goes on with its own session {OWN}\n"
+    assert done.complaint == f"segue: claude continues its own session {OWN}\n"
     shown = house.run("show", OWN).text
     assert shown.index("The token expires.") < shown.index("And logout?") < shown.index("I was told 2 messages.")
     assert not (house.cli.home / "state").exists()
@@ -160,7 +160,7 @@ def test_where_its_folder_is_gone_it_goes_on_here(house: House) -> None:
     house.keep("Hello", cwd="/nowhere/at/all")
     done = house.run("resume", OWN, "--print")
     assert done.text.startswith(f"cd {house.cli.home} && ")
-    assert "/nowhere/at/all is not there any more" in done.complaint
+    assert "/nowhere/at/all does not exist any more" in done.complaint
 
 
 def test_with_another_tool_it_is_copied_handed_over_and_comes_back(house: House) -> None:
@@ -168,13 +168,13 @@ def test_with_another_tool_it_is_copied_handed_over_and_comes_back(house: House)
     before = snapshot(house.cli.home / ".codex")
     done = house.run("resume", CODEX[:8], "--with", "claude", said="And now?")
     copy = f"codex-{CODEX}"
-    assert f"copied from codex as {copy}: 4 turns" in done.complaint
-    assert "handed over to claude; losses: none" in done.complaint
-    assert "2 turns came back from claude" in done.complaint
+    assert f"imported from codex as {copy}: 4 turns" in done.complaint
+    assert "handed over to claude, nothing lost" in done.complaint
+    assert "imported 2 turns from claude" in done.complaint
     assert house.said(copy)[4] == "And now?"
     again = house.run("resume", CODEX[:8], "--with", "claude", said="Really?")
-    assert f"copied from codex as {copy}: nothing new" in again.complaint
-    assert "claude goes on in its own session" in again.complaint
+    assert f"imported from codex as {copy}: nothing new" in again.complaint
+    assert "claude continues its existing session" in again.complaint
     assert len(house.said(copy)) == 8
     assert snapshot(house.cli.home / ".codex") == before
 
@@ -182,7 +182,7 @@ def test_with_another_tool_it_is_copied_handed_over_and_comes_back(house: House)
 def test_with_an_agent_it_goes_on_here(house: House) -> None:
     before = snapshot(house.cli.home / ".claude")
     done = house.run("resume", OWN, "--agent", "offline", said="It expires on Mondays.\n")
-    assert f"copied from claude as claude-{OWN}: 2 turns" in done.complaint
+    assert f"imported from claude as claude-{OWN}: 2 turns" in done.complaint
     assert house.said(f"claude-{OWN}")[:3] == ["Why does login fail?", "The token expires.", "It expires on Mondays."]
     assert snapshot(house.cli.home / ".claude") == before
 
@@ -191,7 +191,7 @@ def test_what_its_own_tool_cannot_go_on_with_goes_on_here(house: House) -> None:
     move_in(house.cli.home, "llm")
     id = json.loads(house.run("list", "--tool", "llm", "--json").text)[0]["id"]
     done = house.run("resume", id, said="And now?\n")
-    assert f"copied from llm as llm-{id}" in done.complaint
+    assert f"imported from llm as llm-{id}" in done.complaint
     assert "And now?" in house.said(f"llm-{id}")
 
 
@@ -208,7 +208,7 @@ def test_enter_in_the_picker_opens_the_tool(house: House) -> None:
     with Person(argv, env=house.cli.environment(**house.env), cwd=house.cli.home) as person:
         person.wait_for("Login bug")
         person.type("\r")
-        person.wait_for(f"claude goes on with its own session {OWN}")
+        person.wait_for(f"claude continues its own session {OWN}")
         person.wait_for(f"/claude with --resume {OWN}")
         assert person.end() == 0
 
@@ -216,7 +216,7 @@ def test_enter_in_the_picker_opens_the_tool(house: House) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "complaint"),
     [
-        (("resume", OWN), 2, "there is no terminal to open claude at"),
+        (("resume", OWN), 2, "stdin is not a terminal, so claude needs a message"),
         (("resume", OWN, "--from", "claude"), 3, "no session matches"),
         (("resume", "f00dfeed"), 3, "no session"),
     ],
@@ -231,7 +231,7 @@ def test_mistakes_are_told_in_one_line(house: House, words: tuple[str, ...], cod
 
 def test_a_tool_that_is_not_installed_is_told_before_anything_is_done(house: House) -> None:
     (house.bin / "claude").unlink()
-    assert "there is no claude on the PATH" in house.run("resume", OWN, said="Hello", code=3).complaint
+    assert "claude is not on the PATH" in house.run("resume", OWN, said="Hello", code=3).complaint
 
 
 # ── All of it is text of strangers ───────────────────────────────────────────────────────────────────────────────────

@@ -1,4 +1,4 @@
-"""A machine of its own for a real tool: its home, its project, its settings, and a model on the same machine."""
+"""A separate home, project and settings for a real AI tool, and a model on the same machine."""
 
 from __future__ import annotations
 
@@ -8,21 +8,22 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from segue.integrations import INTEGRATIONS, HandoverContext
+from segue.integrations import INTEGRATIONS, HandoverContext, LaunchOptions
 from segue.model import Turn
 
 if TYPE_CHECKING:
-    from segue.integrations import Integration, Launch, Transcript
+    from segue.integrations import Integration, Launch
+    from segue.integrations.format.transcript import Transcript
     from segue.model import JsonObject
     from tests.support.loopback.model import Model
 
-OPTIONS: dict[str, tuple[str, ...]] = {
+ARGUMENTS: dict[str, tuple[str, ...]] = {
     "claude": ("--allowedTools", "Bash"),
     "codex": ("--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"),
     "gemini": ("--yolo", "--model=gemini-2.5-flash"),
     "opencode": (),
 }
-"""With which a tool may use its shell unasked: all it is told to do is to echo."""
+"""With these a tool may use its shell without asking: the prompts only let it echo."""
 
 
 class Machine:
@@ -30,7 +31,7 @@ class Machine:
         self.home, self.project = root / "home", root / "project"
         self.project.mkdir()
         self.tool: Integration = INTEGRATIONS[name]
-        self.options = OPTIONS[name]
+        self.arguments = ARGUMENTS[name]
         node = shutil.which("node")
         bins = [f"{folder}/bin", *([str(Path(node).parent)] if node else []), "/usr/local/bin", "/usr/bin", "/bin"]
         self.environ = {
@@ -53,26 +54,26 @@ class Machine:
             (self.home / path).parent.mkdir(parents=True, exist_ok=True)
             (self.home / path).write_text(text, encoding="utf-8")
 
-    def launch(self, context: HandoverContext, prompt: str, *, preload: bool = True) -> Launch:
-        return self.tool.launch(
-            context,
-            cwd=self.project,
-            environ=self.environ,
-            prompt=prompt,
-            headless=True,
-            options=self.options,
-            preload=preload,
-        )
+    def launch(self, context: HandoverContext, prompt: str, *, as_text: bool = False) -> Launch:
+        return self.tool.launch(context, self._options(prompt, as_text=as_text))
 
     def resume(self, native_id: str, prompt: str) -> Launch:
-        found = self.tool.resume(
-            native_id, cwd=self.project, environ=self.environ, prompt=prompt, headless=True, options=self.options
-        )
+        found = self.tool.resume(native_id, self._options(prompt))
         assert found
         return found
 
     def read_back(self, session: Launch | str) -> Transcript:
-        return self.tool.read_back(session, cwd=self.project, environ=self.environ)
+        return self.tool.read_back(session, LaunchOptions(cwd=self.project, environ=self.environ))
+
+    def _options(self, prompt: str, *, as_text: bool = False) -> LaunchOptions:
+        return LaunchOptions(
+            cwd=self.project,
+            environ=self.environ,
+            prompt=prompt,
+            headless=True,
+            arguments=self.arguments,
+            as_text=as_text,
+        )
 
 
 def settings(url: str) -> dict[str, str]:
@@ -131,4 +132,4 @@ HEARD = [
     ("result", "no result: interrupted"),
     ("assistant", "The token expires \ufffd too early."),
 ]
-"""What of it a model is told, in this order; calls by their names, results by how they begin."""
+"""What a model gets of it, in this order; calls by their names, results by how they start."""

@@ -1,4 +1,4 @@
-"""What every real tool has to show: a conversation of ours goes on in it, and comes back once."""
+"""What holds for every real AI tool: it continues a conversation of ours, and the replies are imported once."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import subprocess
 from typing import TYPE_CHECKING
 
 from segue.integrations import HandoverContext
-from tests.support.tool_machine import EARLIER, HEARD
+from tests.support.integration_machine import EARLIER, HEARD
 
 if TYPE_CHECKING:
+    from tests.support.integration_machine import Machine
     from tests.support.loopback.model import Model
     from tests.support.loopback.talk import Said
-    from tests.support.tool_machine import Machine
 
 PROMPT = "-p TOOL $(touch owned) && now?"
 """Begins like an option, and holds what a shell would obey."""
@@ -32,7 +32,7 @@ def goes_on_and_comes_back_once(machine: Machine, model: Model) -> None:
     )
     assert not (machine.project / "owned").exists()
     for path, data in before.items():
-        assert path in map(type(path), launch.passing) or path.read_bytes().startswith(data)
+        assert path in map(type(path), launch.temporary) or path.read_bytes().startswith(data)
 
     first = machine.read_back(launch)
     assert first.damages == ()
@@ -68,7 +68,7 @@ def begins_empty_and_comes_back(machine: Machine) -> None:
 
 
 def can_be_told_in_words(machine: Machine, model: Model) -> None:
-    launch = machine.launch(EARLIER, "Go on.", preload=False)
+    launch = machine.launch(EARLIER, "Go on.", as_text=True)
     assert launch.run(machine.environ) == 0
     heard = "\n".join(piece.text for piece in model.heard("Go on."))
     assert heard.index("-- Why does login fail?") < heard.index("The token expires") < heard.index("Go on.")

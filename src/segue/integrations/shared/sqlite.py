@@ -1,7 +1,7 @@
-"""A tool's own database, read as it is: no file is changed or made, also not those that SQLite keeps beside it.
+"""The database of an AI tool, read in place: no file is changed or created, not even those of SQLite itself.
 
-A stranger may have made it. So nothing in it is run: only plain tables are read, without generated columns, and
-whatever asks for more work or more text than such a file can hold is stopped.
+It may come from someone else, so nothing in it is run: only plain tables without generated columns are read, and a
+query stops when it takes more work or returns more text than such a file can contain.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from segue.errors import StorageError
-from segue.integrations.history import gone
+from segue.integrations.shared.history import gone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 _PATIENCE_SECONDS = 2.0
 _BROKEN = (sqlite3.Error, UnicodeDecodeError, IndexError, MemoryError)
-"""What SQLite raises where the bytes of a database are not what they were."""
-_LIMITS = {
+"""What SQLite raises if a database is damaged."""
+_SQLITE_LIMITS = {
     sqlite3.SQLITE_LIMIT_LENGTH: 64 << 20,
     sqlite3.SQLITE_LIMIT_COLUMN: 500,
     sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 50,
@@ -35,11 +35,11 @@ _LIMITS = {
     sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
 }
 _FREE_BYTES, _TIMES = 128 << 20, 4
-"""How much text is read: of a small database so much, of a large one so many times its size."""
+"""How much text is read: this much, and this many times the size of the database."""
 _STEP, _MOST_STEPS = 10_000, 10_000
-"""Instructions of SQLite between two looks, and looks: a few seconds of work."""
+"""Instructions of SQLite between two checks, and the number of checks: a few seconds of work."""
 _FUNCTIONS = frozenset({"char", "coalesce", "count", "group_concat", "max", "nullif"})
-"""Those that we call."""
+"""The SQL functions that Segue calls."""
 _PLAIN_TABLES = """
     SELECT name FROM sqlite_master AS m WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'
     AND NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(m.name) WHERE hidden <> 0)
@@ -47,56 +47,56 @@ _PLAIN_TABLES = """
 
 
 @contextmanager
-def opened(path: str, about: TranscriptBuilder | None = None) -> Iterator[sqlite3.Connection]:
-    """One moment of the database. What cannot be read is a damage, or an error where there is nobody to tell."""
+def open_database(path: str, builder: TranscriptBuilder | None = None) -> Iterator[sqlite3.Connection]:
+    """A snapshot of the database. What cannot be read is a damage of the transcript, or StorageError without one."""
     if not Path(path).is_file():
         raise gone(path)
-    bounds = _Bounds(path)
+    limits = _Limits(path)
     try:
-        with closing(sqlite3.connect(_address(path, about), uri=True, timeout=_PATIENCE_SECONDS)) as connection:
-            bounds.set(connection)
+        with closing(sqlite3.connect(_address(path, builder), uri=True, timeout=_PATIENCE_SECONDS)) as connection:
+            limits.set(connection)
             connection.row_factory = sqlite3.Row
             connection.execute("BEGIN")
             yield connection
     except _BROKEN as error:
-        reason = bounds.reason or str(error)
-        if about is None:
+        reason = limits.reason or str(error)
+        if builder is None:
             raise StorageError(
                 f"cannot read {path}: {reason}", hint="try again when the tool has ended", path=path
             ) from None
-        about.damage(f"SQLite cannot read on: {reason}")
+        builder.damage(f"SQLite cannot read any further: {reason}")
 
 
-class _Bounds:
-    """What reading a database may do and cost."""
+class _Limits:
+    """What reading a database may do, and how much it may cost."""
 
     def __init__(self, path: str) -> None:
         self.reason = ""
-        """What it tried beyond that."""
+        """Which limit was exceeded."""
         self._text_bytes = _FREE_BYTES + _TIMES * sum(_size(path + suffix) for suffix in ("", "-wal"))
         self._steps = _MOST_STEPS
         self._tables: frozenset[str] = frozenset()
 
     def set(self, connection: sqlite3.Connection) -> None:
-        for category, limit in _LIMITS.items():
+        for category, limit in _SQLITE_LIMITS.items():
             connection.setlimit(category, limit)
         for pragma in ("trusted_schema = OFF", "cell_size_check = ON", "query_only = ON", "mmap_size = 0"):
             connection.execute(f"PRAGMA {pragma}")
-        connection.set_progress_handler(self._goes_too_far, _STEP)
+        connection.set_progress_handler(self._is_over_limit, _STEP)
         connection.text_factory = self._text
         self._tables = frozenset(name for (name,) in connection.execute(_PLAIN_TABLES))
         connection.set_authorizer(self._authorize)
 
-    def _goes_too_far(self) -> bool:
+    def _is_over_limit(self) -> bool:
         self._steps -= 1
         if self._steps < 0:
-            self.reason = "it takes more work than a history of this kind"
+            self.reason = "reading it takes more work than a history of this kind should"
         return self._steps < 0
 
     def _text(self, data: bytes) -> str:
         self._text_bytes -= len(data)
         if self._text_bytes < 0:
-            self.reason = "it gives more text than a file of its size can hold"
+            self.reason = "it returns more text than a file of its size can contain"
             raise sqlite3.DataError(self.reason)
         return data.decode("utf-8", "replace")
 
@@ -109,7 +109,7 @@ class _Bounds:
             case sqlite3.SQLITE_READ if first == "sqlite_master" or first in self._tables:
                 return sqlite3.SQLITE_OK
             case sqlite3.SQLITE_READ:
-                self.reason = f"{first} is no plain table: it is a view, or has columns that are computed"
+                self.reason = f"{first} is not a plain table: it is a view, or has computed columns"
         return sqlite3.SQLITE_DENY
 
 
@@ -123,8 +123,8 @@ def has_table(connection: sqlite3.Connection, name: str) -> bool:
     return found.fetchone() is not None
 
 
-def plain(row: sqlite3.Row) -> JsonObject:
-    """As JSON; bytes have no place in it."""
+def row_as_json(row: sqlite3.Row) -> JsonObject:
+    """The row as JSON, without binary values."""
     return {name: row[name] for name in row.keys() if not isinstance(row[name], bytes)}  # noqa: SIM118 - of a row
 
 
@@ -134,13 +134,13 @@ def _size(path: str) -> int:
     return 0
 
 
-def _address(path: str, about: TranscriptBuilder | None) -> str:
-    """Where a log of changes waits, its index is read as it stands; else nothing is needed beside the file."""
+def _address(path: str, builder: TranscriptBuilder | None) -> str:
+    """With a write-ahead log, its index is read unchanged; without one, no other file is needed."""
     wal, shm = Path(f"{path}-wal"), Path(f"{path}-shm")
     has_changes = wal.is_file() and wal.stat().st_size > 0
     place = quote(os.fsencode(path))
     if has_changes and shm.is_file():
         return f"file:{place}?mode=ro&readonly_shm=1"
-    if has_changes and about is not None:
-        about.damage(f"the newest changes are in {wal.name}, which cannot be read without {shm.name}")
+    if has_changes and builder is not None:
+        builder.damage(f"the newest changes are in {wal.name}, which cannot be read without {shm.name}")
     return f"file:{place}?mode=ro&immutable=1"

@@ -1,4 +1,4 @@
-"""A home in which every tool has kept the sessions of the corpus, just as it keeps them."""
+"""A home folder in which every AI tool has the sessions of the corpus, where it stores them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from segue.integrations.histories import HISTORIES
+from segue.integrations import INTEGRATIONS
 
 if TYPE_CHECKING:
     from segue.integrations.format.transcript import TranscriptBuilder, TranscriptTurn
-    from segue.integrations.histories import ExternalSession
+    from segue.integrations.shared.history import ExternalSession
 
 CORPUS = Path(__file__).resolve().parents[1] / "corpus"
 CLAUDE = "1296af37-a0fa-425f-8457-732695b55075"
@@ -55,13 +55,13 @@ def database(place: Path, script: str) -> None:
         made.commit()
 
 
-def kept(tool: str, home: Path) -> list[ExternalSession]:
-    return list(HISTORIES[tool].kept(home, {}))
+def sessions(tool: str, home: Path) -> list[ExternalSession]:
+    return list(INTEGRATIONS[tool].sessions(home, {}))
 
 
 def read(tool: str, home: Path, number: int = -1) -> tuple[TranscriptBuilder, list[TranscriptTurn]]:
-    about, steps = HISTORIES[tool].read(kept(tool, home)[number])
-    return about, list(steps)
+    builder, turns = INTEGRATIONS[tool].read(sessions(tool, home)[number])
+    return builder, list(turns)
 
 
 def snapshot(home: Path) -> dict[str, tuple[bytes, int]]:

@@ -1,55 +1,39 @@
-"""Where tools are on the PATH, where they keep their sessions, and how a file is put there."""
+"""Writing, reading and removing the session files of AI tools, and running their commands."""
 
 from __future__ import annotations
 
 import os
-import re
 from typing import TYPE_CHECKING
 
 from segue import process
 from segue.durable.folder import Folder
 from segue.durable.kernel import storage_error
-from segue.errors import NotFoundError, StorageError, UsageError
+from segue.errors import StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-_NATIVE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 PATIENCE_SECONDS = 120
 
 
-def get_program(name: str, environ: Mapping[str, str]) -> str:
-    found = process.which(name, environ)
-    if found is None:
-        raise NotFoundError(f"there is no {name} on the PATH", hint=f"install {name}, or use another tool")
-    return found
+def write_file(folder: Path, name: str, data: bytes) -> str:
+    """Write a whole new file, durable on return, and return its path."""
+    target = Folder(os.path.realpath(folder))
+    target.make()
+    target.create(name, data)
+    return target.path_of(name)
 
 
-def check_native_id(text: str) -> str:
-    """Give the text back if it can name a session of a tool, and so be no option and no path."""
-    if _NATIVE_ID.fullmatch(text) is None:
-        raise UsageError(f"{text[:40]!r} is not the id of a session", hint="take it from the tool's own list")
-    return text
-
-
-def put(folder: Path, name: str, data: bytes) -> str:
-    """A whole new file, durable when it returns; where it is."""
-    place = Folder(os.path.realpath(folder))
-    place.make()
-    place.create(name, data)
-    return place.path_of(name)
-
-
-def take(path: Path) -> bytes:
+def read_file(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
         raise storage_error(error, str(path), "read") from error
 
 
-def discard(path: str) -> None:
-    """Remove a file of ours that is needed no more."""
+def remove_file(path: str) -> None:
+    """Remove a file that Segue wrote and that is no longer needed."""
     folder, name = os.path.split(path)
     Folder(folder).discard(name)
 

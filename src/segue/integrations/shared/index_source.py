@@ -1,0 +1,139 @@
+"""The sessions of an integration as a source of the index: listed and searched without a copy."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, ClassVar
+
+from msgspec.structs import replace
+
+from segue.clock import datetime_at
+from segue.errors import NotFoundError, SegueError, unforeseen
+from segue.index import IndexedSession, IndexedText, SessionRef
+from segue.integrations.format.branches import BranchTracker
+from segue.integrations.format.transcript import UNKNOWN_ORIGIN, title_from
+from segue.integrations.shared.history import escape_undecodable
+from segue.model import MAIN, Head
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from segue.index import ReadPosition
+    from segue.integrations.format.transcript import TranscriptBuilder
+    from segue.integrations.shared.history import ExternalSession, OpenedTranscript
+    from segue.integrations.shared.integration import Integration
+
+
+class IntegrationSource:
+    """See index.Source. The sessions of most integrations are read whole, once, as soon as they are listed."""
+
+    can_preview: ClassVar[bool] = False
+
+    def __init__(self, integration: Integration, home: Path, environ: Mapping[str, str]) -> None:
+        self._integration = integration
+        self._home = home
+        self._environ = environ
+        self._sessions: dict[str, ExternalSession] = {}
+
+    @property
+    def name(self) -> str:
+        return escape_undecodable(f"{self._integration.name}:{self._integration.root(self._home, self._environ)}")
+
+    def scan(self) -> Iterator[SessionRef]:
+        self._sessions = {session.id: session for session in self._integration.sessions(self._home, self._environ)}
+        return (SessionRef(session.id, session.revision) for session in self._sessions.values())
+
+    def look(self, id: str) -> SessionRef | None:
+        return next((ref for ref in self.scan() if ref.id == id), None)
+
+    def read(self, id: str, *, known: ReadPosition | None = None) -> IndexedSession:  # noqa: ARG002 - tools rewrite their files
+        return self._read_safely(self._get(id), self._integration.read)
+
+    def preview(self, id: str) -> IndexedSession:
+        return self.read(id)
+
+    def is_alive(self, id: str) -> bool:  # noqa: ARG002 - no tool records it
+        return False
+
+    def _get(self, id: str) -> ExternalSession:
+        if id not in self._sessions and self.look(id) is None:
+            raise NotFoundError(f"{self._integration.name} has no session {id}")
+        return self._sessions[id]
+
+    def _read_safely(
+        self, session: ExternalSession, read: Callable[[ExternalSession], OpenedTranscript]
+    ) -> IndexedSession:
+        try:
+            return self._index(session, read)
+        except NotFoundError:
+            raise
+        except Exception as error:  # noqa: BLE001 - an unreadable session affects only itself
+            reason = str(error if isinstance(error, SegueError) else unforeseen(error, session.path))
+            changed = datetime_at(session.changed_at)
+            return IndexedSession(
+                head=Head(id=session.id, created_at=changed, updated_at=changed, damage=reason),
+                tool=self._integration.name,
+            )
+
+    def _index(self, session: ExternalSession, read: Callable[[ExternalSession], OpenedTranscript]) -> IndexedSession:
+        builder, turns = read(session)
+        branches = BranchTracker()
+        pieces: list[IndexedText] = []
+        changed = datetime_at(session.changed_at)
+        started, ended, first_words, is_ours = changed, None, "", False
+        with closing(turns):
+            for number, entry in enumerate(turns, start=1):
+                turn, is_ours = entry.turn, is_ours or entry.is_ours
+                if turn.id in branches:
+                    continue
+                branch, fork = branches.place(entry)
+                if fork:
+                    branches.begin(fork.name, fork.at, side=entry.side)
+                branches.add(turn.id, branch)
+                started = turn.timestamp if ended is None else started
+                ended = turn.timestamp if ended is None else max(ended, turn.timestamp)
+                first_words = first_words or title_from(turn)
+                if turn.content:
+                    pieces.append(
+                        IndexedText(kind="turn", text=turn.content, seq=number, branch=branch, role=turn.role)
+                    )
+        title = builder.title or first_words
+        if title:
+            pieces.insert(0, IndexedText(kind="title", text=title))
+        branch = branches.branch_of(builder.tip) or MAIN
+        head = Head(
+            id=session.id,
+            agent=builder.tool,
+            title=title,
+            status="paused",
+            branch=branch,
+            turn_count=branches.turn_count(branch),
+            created_at=started,
+            updated_at=ended or changed,
+            damage=_first_damage(builder),
+        )
+        return IndexedSession(
+            head=head,
+            tool=builder.tool,
+            folder=builder.cwd,
+            handed_from=builder.origin or (UNKNOWN_ORIGIN if is_ours else ""),
+            pieces=tuple(pieces),
+            is_counted=not builder.is_partial,
+        )
+
+
+class PreviewSource(IntegrationSource):
+    """The sessions of an integration whose files have at their ends what a listing shows."""
+
+    can_preview = True
+
+    def preview(self, id: str) -> IndexedSession:
+        return replace(self._read_safely(self._get(id), self._integration.preview), pieces=())
+
+
+def _first_damage(builder: TranscriptBuilder) -> str:
+    if not builder.damages:
+        return ""
+    first = builder.damages[0]
+    return f"{builder.place}: {first.reason}" if builder.is_partial else str(first)  # the lines were not counted
