@@ -5,9 +5,13 @@ from __future__ import annotations
 import os
 import random
 import shutil
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 pytest.register_assert_rewrite("segue.testing")
 
@@ -97,3 +101,19 @@ def _is_missing(program: str) -> bool:
 def rng(request: pytest.FixtureRequest) -> random.Random:
     """Random choices that depend on the seed of the run and on the test alone."""
     return random.Random(f"{request.config.getoption('--seed')} {request.node.nodeid}")
+
+
+@pytest.fixture
+def positions(request: pytest.FixtureRequest) -> Callable[[bytes], Iterator[int]]:
+    """The offsets at which a proof breaks a text: every one in the long tier.
+
+    Quickly: those around the end of each line, where formats are decided, and every seventh of the others.
+    """
+    stride = 1 if request.config.getoption("--long") else 7
+
+    def chosen(data: bytes) -> Iterator[int]:
+        near = {at + more for at, byte in enumerate(data) if byte == ord("\n") for more in (-1, 0, 1)}
+        edges = {0, 1, len(data) - 2, len(data) - 1}
+        return (at for at in range(len(data)) if at % stride == 0 or at in near or at in edges)
+
+    return chosen

@@ -20,7 +20,7 @@ from segue.testing.conformance.chapter import ID, create_and_close, create_sessi
 from segue.testing.events import START, every_kind, fork, metadata, moment, status, switched, turn, turns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 CORPUS = Path(__file__).parents[3] / "corpus" / "gptel"
 
@@ -435,11 +435,13 @@ def test_a_list_of_variables_of_somebody_elses_is_on_record_when_the_file_is_wri
 # ── Damage ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_text_cut_off_anywhere_costs_nothing_that_was_said(store: GptelStore, main: Path) -> None:
+def test_a_text_cut_off_anywhere_costs_nothing_that_was_said(
+    store: GptelStore, main: Path, positions: Callable[[bytes], Iterator[int]]
+) -> None:
     create_and_close(store, *turns(1, 3), status("paused"))
     path, events = main / "session.md", list(store.read(ID))
     whole = path.read_bytes()
-    for size in range(len(whole)):
+    for size in positions(whole):
         path.write_bytes(whole[:size])
         examination = store.examine(ID)
         session = examination.session
@@ -454,11 +456,13 @@ def test_a_text_cut_off_anywhere_costs_nothing_that_was_said(store: GptelStore, 
     assert list(store.read(ID)) == events
 
 
-def test_a_flipped_byte_in_the_text_is_an_edit_and_the_original_is_kept(store: GptelStore, main: Path) -> None:
+def test_a_flipped_byte_in_the_text_is_an_edit_and_the_original_is_kept(
+    store: GptelStore, main: Path, positions: Callable[[bytes], Iterator[int]]
+) -> None:
     create_and_close(store, *turns(0, 2), every_kind()[0], status("paused"))
     path, events = main / "session.md", list(store.read(ID))
     whole = path.read_bytes()
-    for at in range(len(whole)):
+    for at in positions(whole):
         path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
         try:
             now = list(store.read(ID))
