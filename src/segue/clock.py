@@ -1,4 +1,4 @@
-"""The wall clock, for callers to whom none was handed in. It stamps events; it never orders them."""
+"""The wall clock, for callers that were not given one. It stamps events; it never orders them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def utc_now() -> datetime:
 
 
 def local(moment: datetime) -> datetime:
-    """In the zone of the machine; as it is, where the calendar ends before that."""
+    """The time in the zone of the machine; unchanged where the calendar has no such time."""
     try:
         return moment.astimezone()
     except (OverflowError, OSError):
@@ -19,7 +19,7 @@ def local(moment: datetime) -> datetime:
 
 
 def datetime_at(number: float) -> datetime:
-    """So many seconds after the epoch; the epoch itself where no calendar has such a moment, as files may claim."""
+    """The time N seconds after the epoch; the epoch itself if the calendar has no such time, which files may claim."""
     try:
         return datetime.fromtimestamp(number, UTC)
     except (OverflowError, OSError, ValueError):

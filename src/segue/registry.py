@@ -21,7 +21,7 @@ STORES = {
     "ralph": "segue.dialects.ralph.store:RalphStore",
     "soleur": "segue.dialects.soleur.store:SoleurStore",
 }
-"""Scheme → "module:Class"."""
+"""Scheme → "module:Class"; the class takes `(path, *, clock, durability)`."""
 SCHEMES = tuple(STORES)
 
 

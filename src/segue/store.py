@@ -1,12 +1,12 @@
-"""THE contract: what a store is. `segue.testing.conformance` proves it for each one.
+"""THE contract of a store. `segue.testing.conformance` proves it for each one.
 
 A session is a sequence of events, and `fold(events)` is the session. A store appends events and reads sessions back.
-Whatever a store cannot do it declares in its `Capabilities`, and "no" is tested as strictly as "yes".
+A store declares what it can do in its `Capabilities`, and "no" is tested as strictly as "yes".
 
-For every method: nothing is written by a method that reads; a damaged session is never overwritten, skipped or
-removed by itself; ids are exact (prefixes are a matter of the library) and raise InvalidIdError where they break the
-grammar, NotFoundError where there is no such session, StorageError where the machine fails. No exception of a driver
-or of the operating system escapes.
+For every method: a method that reads writes nothing; a damaged session is never overwritten, skipped or removed
+automatically; ids are exact (the library resolves prefixes). An id that breaks the grammar raises InvalidIdError, an
+unknown session NotFoundError, a failure of the machine StorageError. No exception of a driver or of the operating
+system escapes.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ FORMAT_VERSION = 1
 """The major version this code writes; sessions of a newer one can be read but not written."""
 
 WAIT_SECONDS = 5.0
-"""How long a second writer waits for the first, unless told otherwise."""
+"""How long a second writer waits for the first, unless the caller sets another time."""
 
 
 class Durability(IntEnum):
     """What an acknowledged event survives."""
 
     VOLATILE = 0
-    """Nothing: gone with the process."""
+    """Nothing: the event is gone with the process."""
     WRITTEN = 1
     """kill -9 of the process."""
     SYNCED = 2
@@ -51,11 +51,11 @@ class Capabilities(Struct, frozen=True, kw_only=True):
     """What a store can and cannot do."""
 
     durability: Durability
-    """The most it can promise."""
+    """The most that it can promise."""
     shared: bool
     """Whether other processes see its sessions (and its locks)."""
     can_be_damaged: bool
-    """Whether there is anything outside the process that could be broken, and so examined and recovered."""
+    """Whether a session has files or records that could be damaged, and so examined and recovered."""
     append_only: bool
     """Whether recorded events never change, so that a reader that knows some of them can read only the rest.
 
@@ -67,34 +67,34 @@ class Receipt(Struct, frozen=True, kw_only=True, gc=False):
     """The acknowledgement of an append."""
 
     seqs: tuple[int, ...]
-    """Where each event stands in its session, in the order in which they were given."""
+    """The number of each event in its session, in the order in which the events were given."""
     durability: Durability
-    """What was given, not what was hoped for."""
+    """What was achieved, not what was requested."""
 
 
 class Examination(Struct, frozen=True, kw_only=True):
-    """All that can be read of a session, and all that cannot."""
+    """What can be read of a session, and what cannot."""
 
     session: Session | None
-    """None where not even its beginning can be read."""
+    """None if not even its beginning can be read."""
     damages: tuple[Damage, ...] = ()
     torn_bytes: int = 0
-    """Bytes of an append at the end that never completed: no damage, since nobody was told it had."""
+    """Bytes of an append at the end that never completed. They are not damage: the append was never acknowledged."""
 
 
 class Recovery(Struct, frozen=True, kw_only=True):
-    """What a salvage kept and lost."""
+    """What a recovery saved and lost."""
 
     session: Session
     kept: int
-    """Events."""
+    """How many events were saved."""
     damages: tuple[Damage, ...]
     original: str
-    """Where the damaged original is now."""
+    """The path of the damaged original."""
 
 
 class Owner(Struct, frozen=True, kw_only=True):
-    """The living writer of a session; fields are None where it has not said."""
+    """The living writer of a session. A field is None if the writer has not recorded it."""
 
     pid: int | None = None
     host: str | None = None
@@ -121,29 +121,29 @@ class Trashed(Struct, frozen=True, kw_only=True):
     """A session in the trash."""
 
     key: str
-    """What it is called there; several may have had one id."""
+    """Its name in the trash: several deleted sessions may have had the same id."""
     head: Head
-    """As of its deletion; one that cannot be read says so in `damage`."""
+    """As of its deletion. If it cannot be read, `damage` has the reason."""
     deleted_at: datetime
     size_bytes: int
 
 
 class Trash(Protocol):
-    """What was deleted and can be put back. Nothing goes from it by itself."""
+    """Deleted sessions that can be restored. Nothing leaves the trash automatically."""
 
     def put(self, session_id: str, *, revision: str | None = None) -> str:
-        """Take exactly this session out of the store, with all that is beside it; its key. As `Store.delete` else.
+        """Move exactly this session with all its files to the trash, and return its key. Otherwise as `Store.delete`.
 
-        Whole or not at all: after a crash it is in the store, or in the trash.
+        It is moved whole or not at all: after a crash it is in the store or in the trash.
         """
 
     def entries(self) -> Iterator[Trashed]:
-        """What is in it, in no order."""
+        """The sessions in the trash, in no order."""
 
     def restore(self, key: str) -> str:
-        """Put a session back as it was; its id. SessionExistsError if there is another one of this id by now.
+        """Put a session back as it was, and return its id. SessionExistsError if the id is in use again.
 
-        NotFoundError if there is no such key. After a crash it is in the store, or in the trash.
+        NotFoundError if there is no such key. After a crash it is in the store or in the trash.
         """
 
     def erase(self, key: str) -> None:
@@ -151,7 +151,7 @@ class Trash(Protocol):
 
 
 class Writer(Protocol):
-    """The one writer of a session, by a lock that ends with the process. Safe to share between threads."""
+    """The only writer of a session, by a lock that ends with the process. Threads may share it."""
 
     @property
     def overview(self) -> Overview:
@@ -159,24 +159,24 @@ class Writer(Protocol):
 
     @property
     def branch(self) -> str:
-        """The active one, as of the last append."""
+        """The active branch, as of the last append."""
 
     def append(self, *events: Event, ids_are_new: bool = False) -> Receipt:
-        """Record the events: all or nothing, in order, behind everything recorded so far.
+        """Record the events: all or nothing, in order, after everything recorded so far.
 
         When it returns, they survive what the receipt says. When it raises, none is recorded, now or after a restart
-        (unless the machine refused to take it back as well; appending it again by its id is safe): DiskFullError
+        (unless the machine also failed to undo the write; appending again with the same ids is safe). DiskFullError
         leaves the writer usable, any other StorageError stops it. An event whose id is recorded already is not
         recorded again and gets its old seq; the same id with other content (times aside) raises ConflictError.
-        `fresh` promises that the ids were made for this call, so that the store need not look for them. UsageError
+        `fresh` promises that the ids were made for this call, so that the store need not look them up. UsageError
         and ConflictError as in `model.check_event`.
         """
 
     def put_blob(self, data: bytes) -> str:
-        """Keep the bytes beside the session, once, as durably as an event; give back their `sha256:…` name."""
+        """Store the bytes with the session, once, as durably as an event, and return their `sha256:…` name."""
 
     def close(self) -> None:
-        """Release the session; closing twice is closing once. Changes no status."""
+        """Release the session. Closing twice is the same as closing once. The status does not change."""
 
     def __enter__(self) -> Self: ...
 
@@ -186,7 +186,7 @@ class Writer(Protocol):
 
 
 class Store(Protocol):
-    """Anything that can keep sessions."""
+    """Anything that stores sessions."""
 
     @property
     def url(self) -> str: ...
@@ -198,49 +198,49 @@ class Store(Protocol):
         """Where the user finds the session; its id where there is no file."""
 
     def new_id(self, label: str, now: datetime, entropy: bytes) -> str:
-        """A name for a new session, as this store likes them; 16 bytes of entropy make it unlike any other."""
+        """A name for a new session, in the style of this store. 16 bytes of entropy make it unique."""
 
     def create(self, session_id: str, events: Sequence[Event]) -> Writer:
-        """Make a session of its first events (the metadata first), all or nothing, and be its writer.
+        """Create a session from its first events (the metadata first), all or nothing, and become its writer.
 
         When it returns, session and events survive what the store's durability says. SessionExistsError if the id is
         taken, also when two callers race: exactly one wins.
         """
 
     def open(self, session_id: str, *, timeout_seconds: float = WAIT_SECONDS) -> Writer:
-        """Become the writer of an existing session; never creates one and changes no status.
+        """Become the writer of an existing session. It never creates one and does not change the status.
 
-        Waits up to `timeout_seconds` for a living writer, then raises SessionLockedError with its pid, host and since
-        when. An append that a crash cut short is set aside first. DamagedError if the end of the session cannot be
+        Waits up to `timeout_seconds` for a living writer, then raises SessionLockedError with its pid, host and start
+        time. An append that a crash cut short is set aside first. DamagedError if the end of the session cannot be
         trusted, ReadOnlyError if it was written by a newer version.
         """
 
     def load(self, session_id: str) -> Session:
-        """The whole session up to the last complete append; never waits for a writer. DamagedError if any is damaged.
+        """The whole session up to the last complete append. It never waits for a writer. DamagedError on any damage.
 
         An active session whose writer is dead reads as interrupted.
         """
 
     def overview(self, session_id: str) -> Overview:
-        """Everything but the turns, as `load` would give it, at a cost that does not grow with the conversation.
+        """Everything but the turns, as in `load`, at a cost that does not grow with the conversation.
 
         DamagedError if the end of the session cannot be trusted.
         """
 
     def tail(self, session_id: str, count: int, *, branch: str | None = None) -> tuple[Turn, ...]:
-        """The last turns of a branch (of the active one), oldest first, at the cost of those turns alone."""
+        """The last turns of a branch (by default of the active one), oldest first, at the cost of those turns alone."""
 
     def read(self, session_id: str, *, after: int = 0) -> Iterator[Event]:
-        """Every event with a seq beyond `after`, in order; what is appended meanwhile may or may not be included."""
+        """Every event with a seq greater than `after`, in order. Events appended meanwhile may or may not be in it."""
 
     def revision(self, session_id: str) -> str:
-        """A text that changes whenever the session does, found without reading it."""
+        """A text that changes whenever the session changes, found without reading the session."""
 
     def changed_at(self, session_id: str) -> datetime | None:
-        """When the files of a session were last changed, by whomever; None where there is nothing to change."""
+        """When the files of a session were last changed, by any program; None where there are no files."""
 
     def mark_changed(self, session_id: str, moment: datetime) -> None:
-        """Let them say that it was then: a copy is as old as what it is a copy of. Nothing else depends on it."""
+        """Set that time, so that a copy is as old as its original. Nothing else depends on it."""
 
     def ids(self) -> Iterator[str]:
         """Every session there is, readable or not, in no order."""
@@ -252,48 +252,48 @@ class Store(Protocol):
         """
 
     def heads(self) -> Iterator[Head]:
-        """What a listing needs of every session, in no order; one that cannot be read says so in `damage`.
+        """What a listing needs of every session, in no order. If a session cannot be read, `damage` has the reason.
 
-        Its `updated_at` is the last activity: later than the last event where somebody else changed the files.
+        `updated_at` is the last activity: later than the last event if another program changed the files.
         """
 
     def head(self, session_id: str) -> Head:
         """The same for one session."""
 
     def owner(self, session_id: str) -> Owner | None:
-        """Who is writing the session now; found without disturbing a writer."""
+        """The current writer of the session, found without disturbing it."""
 
     def get_blob(self, session_id: str, name: str) -> bytes:
-        """The bytes that `put_blob` kept. NotFoundError, or DamagedError if they no longer match their name."""
+        """The bytes that `put_blob` stored. NotFoundError, or DamagedError if they no longer match their name."""
 
     def delete(self, session_id: str, *, revision: str | None = None) -> None:
-        """Remove exactly this session for good, with all that is beside it, and not what is in the trash.
+        """Remove exactly this session for good, with all its files. What is in the trash stays.
 
         SessionLockedError at once while a writer lives. With `revision`, ConflictError if the session has changed
-        since. Where a crash cut it short, the session is gone, and calling it again removes the rest.
+        since. After a crash on the way, the session is gone, and calling it again removes the rest.
         """
 
     def has_remains(self, session_id: str) -> bool:
-        """Whether there is anything of a session, and be it only what a deletion left that was cut short."""
+        """Whether anything of a session exists, including what an interrupted deletion left."""
 
     def scope_file(self, session_id: str) -> UserFile | None:
         """The file in which users edit the scope of the session; None if the scope is in the events alone."""
 
     @property
     def trash(self) -> Trash | None:
-        """Where deleted sessions can be kept; None if this store has no such place."""
+        """Where deleted sessions are stored; None if this store has no trash."""
 
     def sweep(self) -> None:
-        """Remove what killed writers left unfinished; never what belongs to a living one, nor anything recorded."""
+        """Remove what killed writers left unfinished, but nothing of a living writer and nothing recorded."""
 
     def examine(self, session_id: str) -> Examination:
-        """Everything readable and every damage with its place; raises for neither."""
+        """Everything that can be read, and every damage with its place. It does not raise for damage."""
 
     def recover(self, session_id: str) -> Recovery:
-        """Put all that can be read of a damaged session in its place and keep the damaged original beside it.
+        """Replace a damaged session by all that can be read of it, and keep the damaged original next to it.
 
-        Idempotent, also after a crash half-way. UsageError if nothing is damaged; DamagedError if nothing can be read.
+        Idempotent, also after a crash. UsageError if nothing is damaged, DamagedError if nothing can be read.
         """
 
     def close(self) -> None:
-        """Let go of everything; writers that are open stay open."""
+        """Release all resources. Open writers stay open."""

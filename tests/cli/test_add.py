@@ -124,7 +124,7 @@ def test_the_last_json_line_needs_no_newline(cli: Segue, session: str) -> None:
         (b'{"role": "user", "content": "x", "tokens": -1}', "no valid turn"),
         (b'{"role": "user", "content": "x", "timestamp": "soon"}', "is not a time"),
         (b'{"role": "user", "content": "x", "id": ""}', "an event id is a text"),
-        (b'{"type": "status", "status": "paused"}', "it is no turn"),
+        (b'{"type": "status", "status": "paused"}', "it is not a turn"),
         (b"[]", "not an object"),
         (b'"\xff"', "it is not UTF-8"),
         (b"[" * 100_000, "nested too deeply"),

@@ -54,7 +54,7 @@ def test_an_ambiguous_beginning_lists_the_candidates(cli: Segue, session: str) -
     [
         (2, "nosuch:/x", "does not name a store"),
         (2, "justtext", "does not name a store"),
-        (2, "journal:", "names no folder"),
+        (2, "journal:", "does not name a folder"),
         (2, "memory:path", "has no path"),
         (6, "journal:FILE", "file"),
         (6, "journal:FILE/below", "file"),

@@ -85,7 +85,7 @@ def test_a_link_in_the_place_of_a_folder_is_refused(folder: Folder, tmp_path: Pa
 
 def test_a_pipe_in_the_place_of_a_file_does_not_hang(folder: Folder) -> None:
     os.mkfifo(folder.path_of("pipe"))
-    with pytest.raises(StorageError, match="no regular file"):
+    with pytest.raises(StorageError, match="not a regular file"):
         folder.read("pipe")
 
 

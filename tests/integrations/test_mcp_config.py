@@ -149,7 +149,7 @@ def test_broken_toml_bytes_folders_and_pipes_are_told(machine: Machine) -> None:
     assert [one.place for one in machine.ask("claude").problems] == [str(shared)]
     shared.rmdir()
     os.mkfifo(shared)
-    assert [one.reason for one in machine.ask("claude").problems] == ["it is no regular file"]
+    assert [one.reason for one in machine.ask("claude").problems] == ["it is not a regular file"]
 
 
 @pytest.mark.parametrize("content", [[], {"mcpServers": []}, {"mcpServers": {"a": None}}, "null", '"mcpServers"', {}])

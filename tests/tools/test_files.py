@@ -50,7 +50,7 @@ def test_what_is_no_text_is_not_read(workshop: Workshop, data: bytes) -> None:
 def test_what_is_not_there_or_no_file_fails_in_words(workshop: Workshop) -> None:
     os.mkfifo(workshop.project / "pipe")
     (workshop.project / "folder").mkdir()
-    for path, why in (("nothing", "does not exist"), ("pipe", "no regular file"), ("folder", "a folder")):
+    for path, why in (("nothing", "does not exist"), ("pipe", "not a regular file"), ("folder", "a folder")):
         outcome = workshop.do("read_file", path=path)
         assert outcome.status == "failed"
         assert why in outcome.content

@@ -1,4 +1,4 @@
-"""Bytes beside a session, by their hash: written once, believed only as long as they match it."""
+"""Bytes stored with a session under their hash: written once, and trusted only as long as they match it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ BLOBS = ".blobs"
 
 
 def blobs_of(root: Folder, session_id: str) -> Folder:
-    """Where the blobs of a session are."""
+    """The folder with the blobs of a session."""
     return root.sub(BLOBS).sub(check_id(session_id))
 
 
 def put_blob(blobs: Folder, data: bytes) -> str:
-    """Keep the bytes durably; their name."""
+    """Store the bytes durably, and return their name."""
     digest = hashlib.sha256(data).hexdigest()
     blobs.make()
     try:
@@ -29,7 +29,7 @@ def put_blob(blobs: Folder, data: bytes) -> str:
         if blobs.read(digest) != data:
             blobs.replace(digest, data)
         else:
-            blobs.sync()  # a writer that was killed may have left its name unsynced
+            blobs.sync()  # a killed writer may have left the name unsynced
     return f"sha256:{digest}"
 
 

@@ -1,7 +1,7 @@
-"""Down to a folder step by step, each step held by its descriptor: no link that is made meanwhile leads elsewhere.
+"""Opens a folder step by step, each from the descriptor of the last: a link made meanwhile cannot lead elsewhere.
 
-For files that are not ours, named by somebody who is not trusted: their path was resolved and judged before, and what
-is opened here is what is at that path, or nothing.
+For files that are not ours, named by an untrusted caller: the path was resolved and checked before, and what is opened
+here is what is at that path, or nothing.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from segue.durable.kernel import Kernel
 
 _STEP = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-"""Where the system can, without reading the folder: above one's own there are some that one may only pass through."""
-_ANYBODY = 0o666  # of a new file, less what the umask takes away
+"""With O_PATH where the system has it: some folders above may be passed through and not read."""
+_NEW_FILE_MODE = 0o666  # less what the umask takes away
 
 
 class DirectoryEntry(NamedTuple):
@@ -33,7 +33,7 @@ class DirectoryEntry(NamedTuple):
 
 
 class HeldFolder:
-    """One folder, whatever it is called by now. All that fails is a StorageError."""
+    """One open folder, even if it is renamed meanwhile. Every failure is a StorageError."""
 
     def __init__(self, descriptor: int, path: str, kernel: Kernel) -> None:
         self.path = path.rstrip("/")
@@ -41,13 +41,13 @@ class HeldFolder:
         self._kernel = kernel
 
     def entries(self) -> list[DirectoryEntry]:
-        """What is in it, by name."""
-        with self._explaining("", "list"), self._readable() as descriptor, os.scandir(descriptor) as found:
+        """Its entries, sorted by name."""
+        with self._storage_errors("", "list"), self._readable() as descriptor, os.scandir(descriptor) as found:
             return sorted(_entry(one) for one in found)
 
     def read(self, name: str, *, size_bytes: int) -> tuple[bytes, int]:
-        """The beginning of a regular file, and how large it is; never through a link, never waiting on a pipe."""
-        with self._explaining(name, "read"):
+        """The beginning of a regular file, and its size. Links are not followed, pipes are not waited for."""
+        with self._storage_errors(name, "read"):
             flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
             descriptor = self._kernel.open(name, flags, dir_fd=self._descriptor)
             try:
@@ -63,12 +63,12 @@ class HeldFolder:
                 self._kernel.close(descriptor)
 
     def write(self, name: str, data: bytes) -> bool:
-        """A whole file, durably, old or new and never mixed; whether it took the place of one. That keeps its mode."""
-        with self._explaining(name, "write"):
+        """Write a whole file durably, old or new and never mixed. Returns whether it replaced one, whose mode stays."""
+        with self._storage_errors(name, "write"):
             mode = self._mode(name)
             temporary = f"{TEMPORARY}{secrets.token_hex(8)}"
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-            descriptor = self._kernel.open(temporary, flags, _ANYBODY, dir_fd=self._descriptor)
+            descriptor = self._kernel.open(temporary, flags, _NEW_FILE_MODE, dir_fd=self._descriptor)
             try:
                 try:
                     if mode is not None:
@@ -89,11 +89,11 @@ class HeldFolder:
 
     @contextmanager
     def reserved(self, name: str) -> Iterator[None]:
-        """There is a file of this name while the block lasts; an empty one that nobody touched is gone afterwards."""
+        """A file of this name exists during the block. If it was made for that and not touched, it is removed."""
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         made: os.stat_result | None = None
-        with self._explaining(name, "make"), suppress(FileExistsError):
-            descriptor = self._kernel.open(name, flags, _ANYBODY, dir_fd=self._descriptor)
+        with self._storage_errors(name, "make"), suppress(FileExistsError):
+            descriptor = self._kernel.open(name, flags, _NEW_FILE_MODE, dir_fd=self._descriptor)
             made = os.fstat(descriptor)
             self._kernel.close(descriptor)
         try:
@@ -105,8 +105,8 @@ class HeldFolder:
                     self._kernel.unlink(name, dir_fd=self._descriptor)
 
     def set_aside(self, name: str) -> str:
-        """Give what is called so another name, which nobody looks for; that name."""
-        with self._explaining(name, "rename"):
+        """Rename a file to a name that is not in use, and return that name."""
+        with self._storage_errors(name, "rename"):
             aside = f"{name}.set-aside-{secrets.token_hex(4)}"
             self._kernel.rename(name, aside, src_dir_fd=self._descriptor, dst_dir_fd=self._descriptor)
             self._sync()
@@ -114,8 +114,8 @@ class HeldFolder:
 
     @contextmanager
     def inside(self, name: str, *, make: bool = False) -> Iterator[HeldFolder]:
-        """A folder in it, held as long as the block lasts; with `make` it is made if it is not there."""
-        with self._explaining(name, "open"):
+        """A folder inside, open during the block; with `make` it is created if it is missing."""
+        with self._storage_errors(name, "open"):
             try:
                 descriptor = self._kernel.open(name, _STEP, dir_fd=self._descriptor)
             except FileNotFoundError:
@@ -140,7 +140,7 @@ class HeldFolder:
 
     def _check_regular(self, name: str, mode: int) -> None:
         if not stat.S_ISREG(mode):
-            kind = "a folder" if stat.S_ISDIR(mode) else "no regular file"
+            kind = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
             path = f"{self.path}/{name}"
             raise StorageError(f"cannot open {path}: it is {kind}", hint="name another file", path=path)
 
@@ -157,7 +157,7 @@ class HeldFolder:
             self._kernel.fsync(descriptor)
 
     @contextmanager
-    def _explaining(self, name: str, doing: str) -> Iterator[None]:
+    def _storage_errors(self, name: str, doing: str) -> Iterator[None]:
         try:
             yield
         except OSError as error:
@@ -166,7 +166,7 @@ class HeldFolder:
 
 @contextmanager
 def descend(path: str, *, make: bool = False, kernel: Kernel = KERNEL) -> Iterator[HeldFolder]:
-    """The folder at an absolute path without `..` and without links; with `make`, what is missing of it is made."""
+    """The folder at an absolute path without `..` and without links; with `make`, missing folders are created."""
     top = kernel.open("/", _STEP)
     with ExitStack() as held:
         held.callback(kernel.close, top)

@@ -1,4 +1,4 @@
-"""Replacing a file that others write to at any moment: what was there until then is looked at, never lost."""
+"""Replaces a file that other programs may write to at any moment: its last content is returned and never lost."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 _CANNOT = {errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP}
 _ATTEMPTS = 50
 _PATIENCE_SECONDS = 5.0
-_GLANCE_SECONDS = 0.005
-_STILL_GLANCES = 20
-"""So often it has to look the same, where nobody can tell whether it is still being written."""
+_CHECK_SECONDS = 0.005
+_UNCHANGED_CHECKS = 20
+"""A file counts as finished after this many checks without a change, if the system cannot tell whether it is open."""
 
 
 def exchange(folder: Folder, name: str, data: bytes, aside: str) -> bytes | None:
-    """Put the data in the place of a file, durably. What was there until that moment is returned, and is `aside` then.
+    """Replace a file by the data, durably. Returns its last content, which is in the file `aside` then.
 
-    None if nothing was there. An editor may be writing at that very moment, and goes on writing to what is aside: it is
-    given the time to finish. Whoever is killed leaves aside what was there, or what was to be there.
+    None if there was no file. An editor may be writing at that very moment, and continues to write to the file aside:
+    it is given time to finish. A process that is killed leaves aside the old content or the new one.
     """
     for _ in range(_ATTEMPTS):
         if not read_signature(folder, name):
@@ -37,7 +37,7 @@ def exchange(folder: Folder, name: str, data: bytes, aside: str) -> bytes | None
             return None
         fd, temporary = folder.begin(data, name)
         folder.close(fd)
-        folder.rename(temporary, aside, sync=False)  # whole: what is aside is looked at by whoever comes next
+        folder.rename(temporary, aside, sync=False)  # whole: the next process reads what is aside
         try:
             _swap(folder, name, aside)
         except FileNotFoundError:  # an editor is between renaming the old one and writing the new one
@@ -61,38 +61,38 @@ def _swap(folder: Folder, name: str, aside: str) -> None:
 
 
 def _swap_step_by_step(folder: Folder, name: str, aside: str) -> None:
-    """For a moment there is no file of this name; whoever reads then has the events."""
+    """For a moment there is no file of this name; a reader then falls back to the events."""
     old = f"{aside}.old"
     folder.rename(name, old)
     try:
         folder.publish(aside, name)
-    except FileExistsError:  # somebody wrote it in that moment: theirs stays, and ours is tried again another time
+    except FileExistsError:  # another program wrote it in that moment: its file stays, and ours is tried again later
         raise ConflictError(f"{folder.path_of(name)} was changed by another program", hint="try again") from None
     finally:
         folder.rename(old, aside)
 
 
 def _finished(folder: Folder, name: str) -> bytes:
-    """What is in a file when nobody writes to it any more; after some seconds, what is in it then."""
+    """The content of a file once no program writes to it any more, or after some seconds in any case."""
     until = time.monotonic() + _PATIENCE_SECONDS
-    still, before = 0, read_signature(folder, name)
-    while time.monotonic() < until and still < _STILL_GLANCES:
+    unchanged, before = 0, read_signature(folder, name)
+    while time.monotonic() < until and unchanged < _UNCHANGED_CHECKS:
         is_written = _is_open_for_writing(folder, name)
         if is_written is False:
             break
-        time.sleep(_GLANCE_SECONDS)
+        time.sleep(_CHECK_SECONDS)
         now = read_signature(folder, name)
-        still, before = (still + 1 if now == before and is_written is None else 0), now
+        unchanged, before = (unchanged + 1 if now == before and is_written is None else 0), now
     return folder.read(name)
 
 
 def _is_open_for_writing(folder: Folder, name: str) -> bool | None:
-    """Whether any process has it open to write; None where nobody can tell."""
+    """Whether any process has it open for writing; None where the system cannot tell."""
     if sys.platform != "linux":
         return None
     fd = folder.open(name)
     try:
-        # A lease is granted only where nobody writes. Nobody knows the name, so that nobody breaks it meanwhile.
+        # A lease is granted only if no process writes. No other process knows the name, so none breaks the lease.
         fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
         fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
     except BlockingIOError:

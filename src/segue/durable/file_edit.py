@@ -1,4 +1,4 @@
-"""A small change to a file that people edit as well: exact, atomic, and never over what they wrote meanwhile."""
+"""A small change to a file that users edit as well: exact, atomic, and never over what they wrote meanwhile."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _PATIENCE_SECONDS = 60.0
 
 
 def edit_file(folder: Folder, name: str, change: Callable[[bytes], bytes], *, locks: Folder, now: datetime) -> bool:
-    """Put what `change` makes of a file in its place, durably; whether that is anything else than what was there.
+    """Replace a file by what `change` makes of its content, durably. Returns whether that changed anything.
 
-    A missing file is empty. Our own processes wait for each other at a lock in `locks`. Others do not know it: if the
-    file has changed between reading and replacing, the change is made anew to what is there now. The file keeps its
-    mode. ConflictError if it never holds still.
+    A missing file counts as empty. Our own processes wait for each other at a lock in `locks`. Other programs do not
+    know it: if the file has changed between reading and replacing, the change is applied again to the new content. The
+    file keeps its mode. ConflictError if it keeps changing.
     """
     lock = WriterLock.acquire(locks, ".edit", timeout_seconds=_PATIENCE_SECONDS, since=now)
     if not isinstance(lock, WriterLock):
@@ -41,7 +41,7 @@ def edit_file(folder: Folder, name: str, change: Callable[[bytes], bytes], *, lo
                 return False
             if _put(folder, name, new, before):
                 return True
-    except FileNotFoundError as error:  # the folder is gone, or the file this very moment
+    except FileNotFoundError as error:  # the folder is gone, or the file was removed just now
         raise storage_error(error, folder.path_of(name), "change") from error
     finally:
         lock.release()
@@ -49,7 +49,7 @@ def edit_file(folder: Folder, name: str, change: Callable[[bytes], bytes], *, lo
 
 
 def _put(folder: Folder, name: str, data: bytes, before: tuple[int, ...]) -> bool:
-    """Whether it could be done without losing what somebody else wrote."""
+    """Returns whether it could be done without losing what another program wrote."""
     if not before:
         try:
             folder.create(name, data)
@@ -61,7 +61,7 @@ def _put(folder: Folder, name: str, data: bytes, before: tuple[int, ...]) -> boo
         with folder.storage_errors(name, "write"):
             folder.kernel.fchmod(fd, stat.S_IMODE(os.lstat(folder.path_of(name)).st_mode))
     except FileNotFoundError:
-        pass  # then it is not the same either
+        pass  # the check below finds that it has changed
     except BaseException:
         folder.discard(temporary)
         raise

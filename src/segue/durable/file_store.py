@@ -1,7 +1,7 @@
-"""A folder of sessions: what all stores on files do alike, whatever is in the files.
+"""A folder of sessions: what all stores on files have in common, in any format.
 
-A session is a file of the folder unless a store says otherwise: then it has a `_place` of its own, `ids` and a listing
-that find such places, and tells what belongs to a session (`belongings`).
+A session is one file of the folder by default. A store with another layout overrides `_location`, `ids`, the head cache
+and `session_files`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _ORIGINAL = re.compile(r"\.corrupt(?:\.\d+)?")
 
 
 class FileLocation(NamedTuple):
-    """The file that is there exactly as long as its session is."""
+    """A file by its folder and name."""
 
     folder: Folder
     name: str
@@ -68,7 +68,7 @@ class FileLocation(NamedTuple):
 
 
 class FileStore:
-    """The part of store.Store that needs only the names of the files; locks and blobs are in hidden folders."""
+    """The part of store.Store that does not depend on the format; locks and blobs are in hidden folders."""
 
     scheme: ClassVar[str]
     head_cache_type: ClassVar[type[HeadCache]]
@@ -109,7 +109,7 @@ class FileStore:
         return Capabilities(durability=self._durability, shared=True, can_be_damaged=True, append_only=self.append_only)
 
     def path_of(self, session_id: str) -> str:
-        """Where a person finds it."""
+        """The path of the file that makes the session."""
         return self._location(session_id).path
 
     def revision(self, session_id: str) -> str:
@@ -127,7 +127,7 @@ class FileStore:
                 self.folder.kernel.utime(path, (seconds, seconds))
 
     def content_files(self, session_id: str) -> Sequence[str]:
-        """The paths of those that say what the session is, some of which may not be there."""
+        """The paths of the files with the content of the session, some of which may not exist."""
         return (self._location(session_id).path,)
 
     def ids(self) -> Iterator[str]:
@@ -176,7 +176,7 @@ class FileStore:
         with self.locked(session_id, revision=revision, may_be_gone=True):
             remains = list(self._remains(session_id))
             if was_there and not remains:
-                raise self._not_found(session_id)  # somebody else was quicker
+                raise self._not_found(session_id)  # another process was faster
             self._trash.settle(session_id)
             for at, location in enumerate(remains):
                 _erase(location, at_once=at == 0)
@@ -186,11 +186,11 @@ class FileStore:
         return self.has_session(session_id) or any(self._remains(session_id))
 
     def sweep(self) -> None:
-        """Remove what killed writers left unfinished and what was being erased, wherever nobody is writing now.
+        """Remove what killed writers left unfinished and what was being erased, unless a writer is alive.
 
-        Whoever makes a temporary file holds the lock of a session, and its name is never used again. So one that was
-        seen before its lock was found free is nobody's. Those of older versions do not say whose they are: they go when
-        no lock at all is held.
+        The process that makes a temporary file holds the lock of a session, and the name is never used again. So a file
+        that was listed before its lock was found free belongs to no living process. The names of older versions do not
+        tell the session: those files are removed when no lock at all is held.
         """
         found = [FileLocation(shared, entry.name) for shared in self._shared_folders() for entry in list(shared.scan())]
         unfinished = [
@@ -206,14 +206,14 @@ class FileStore:
     def close(self) -> None:
         self._head_cache.forget()
 
-    # ── What belongs to a session ────────────────────────────────────────────────────────────────────────────────────
+    # ── The files of a session ────────────────────────────────────────────────────────────────────────────────────
 
     def has_session(self, session_id: str, root: Folder | None = None) -> bool:
-        """Whether its place is, here or below another root."""
+        """Whether the session exists, here or below another root."""
         return os.path.lexists((root or self.folder).path_of(self._file_name(session_id)))
 
     def session_files(self, session_id: str, root: Folder | None = None) -> Iterator[FileLocation]:
-        """All that there is of a session, here or below another root, and first what makes it one."""
+        """All files of a session, here or below another root; the one that makes the session comes first."""
         root = root or self.folder
         name = self._file_name(session_id)
         if self.has_session(session_id, root):
@@ -227,9 +227,9 @@ class FileStore:
 
     @contextmanager
     def locked(self, session_id: str, *, revision: str | None = None, may_be_gone: bool = False) -> Iterator[None]:
-        """With the lock of a session that nobody is writing, and that is still as it was if a revision is given."""
+        """Hold the lock of a session without a writer. ConflictError if it no longer has the given revision."""
         if not may_be_gone:
-            self.revision(session_id)  # there is no lock for a session that is not there
+            self.revision(session_id)  # a session that does not exist has no lock
         lock = self._try_acquire(session_id, 0.0)
         if isinstance(lock, Owner):
             raise SessionLockedError(session_id, pid=lock.pid, host=lock.host, since=lock.since)
@@ -237,24 +237,24 @@ class FileStore:
             found = None if may_be_gone and revision is None else self.revision(session_id)
             if revision not in {None, found}:
                 raise ConflictError(
-                    f"session {session_id} has changed meanwhile", hint="look again before you delete it"
+                    f"session {session_id} has changed meanwhile", hint="read it again before you delete it"
                 )
             yield
         finally:
             lock.release()
 
     def remove_empty_folders(self, session_id: str) -> None:
-        """Remove the empty folders that a session leaves when it goes."""
+        """Remove the empty folders that a deleted session leaves."""
 
     def exclude_from_git(self, folder: Folder) -> None:
-        """Where the folder of a store is kept in git, from that."""
+        """Exclude a folder from git, where the store is in a git repository."""
 
     def at(self, folder: Folder) -> Self:
         """A store of the same kind in another folder."""
         return type(self)(folder.path, kernel=folder.kernel, clock=self._clock, durability=self._durability)
 
     def _shared_folders(self, root: Folder | None = None) -> Iterator[Folder]:
-        """The folders with files of many sessions, whose names tell whose they are."""
+        """The folders with files of many sessions, whose names tell the session."""
         root = root or self.folder
         yield root
         yield root.sub(QUARANTINE)
@@ -264,7 +264,7 @@ class FileStore:
         yield self._blobs(session_id)
 
     def _session_of(self, name: str) -> str:
-        """Whose file this is, by its name; empty if it is nobody's."""
+        """The session that a file name belongs to; empty if it belongs to none."""
         if session_id := parse_fragment_name(name):
             return session_id
         found, suffix, rest = name.rpartition(self.head_cache_type.suffix)
@@ -272,12 +272,12 @@ class FileStore:
         return found if is_own else ""
 
     def _remains(self, session_id: str) -> Iterator[FileLocation]:
-        """All that there is of a session, and all that was to be."""
+        """All files of a session, finished or not."""
         yield from self.session_files(session_id)
         yield from self._leftovers(session_id)
 
     def _leftovers(self, session_id: str) -> Iterator[FileLocation]:
-        """What killed writers of a session left unfinished among the files of others."""
+        """What killed writers of a session left unfinished in the shared folders."""
         for shared in self._shared_folders():
             for entry in list(shared.scan()):
                 purpose = parse_temporary_name(entry.name)
@@ -285,7 +285,7 @@ class FileStore:
                     yield FileLocation(shared, entry.name)
 
     def _sweep_session(self, session_id: str) -> None:
-        """For whoever holds its lock."""
+        """Remove what killed writers of a session left. The caller holds its lock."""
         for location in self._leftovers(session_id):
             location.folder.drop(location.name)
         for folder in self._session_folders(session_id):
@@ -298,12 +298,12 @@ class FileStore:
     def _check_root(self, root: str) -> None:
         if not root or "\0" in root:
             raise UsageError(
-                f"{f'{self.scheme}:{root}'!r} names no folder", hint=f"as in {self.scheme}:/path/to/sessions"
+                f"{f'{self.scheme}:{root}'!r} does not name a folder", hint=f"as in {self.scheme}:/path/to/sessions"
             )
         try:
             root.encode()
         except UnicodeEncodeError:  # the system accepts any bytes, but such a path cannot be shown or recorded
-            raise UsageError(f"{f'{self.scheme}:{root}'!a} is not UTF-8", hint="name a folder that is") from None
+            raise UsageError(f"{f'{self.scheme}:{root}'!a} is not UTF-8", hint="name a folder whose path is") from None
 
     def _file_name(self, session_id: str) -> str:
         return check_id(session_id) + self.head_cache_type.suffix
@@ -323,7 +323,7 @@ class FileStore:
         return blobs_of(self.folder, session_id)
 
     def _lock_new(self, session_id: str) -> WriterLock:
-        """The lock of a session that is to be made: whoever holds it is making it, or has made it."""
+        """Take the lock of a session that is to be created. Its holder is creating the session, or has created it."""
         self.folder.make()
         found = self._try_acquire(session_id, 0.0)
         if isinstance(found, Owner):
@@ -332,11 +332,11 @@ class FileStore:
             if not self._is_swept:
                 self._is_swept = True
                 self._try_sweep()
-            self._trash.settle(session_id)  # what is left of one that was deleted is not part of the new one
+            self._trash.settle(session_id)  # the rest of a deleted session is not part of the new one
         return found
 
     def _acquire(self, session_id: str, timeout_seconds: float) -> WriterLock:
-        self.revision(session_id)  # there is no lock for a session that is not there
+        self.revision(session_id)  # a session that does not exist has no lock
         found = self._try_acquire(session_id, timeout_seconds)
         if isinstance(found, Owner):
             raise SessionLockedError(session_id, pid=found.pid, host=found.host, since=found.since)
@@ -350,14 +350,14 @@ class FileStore:
         return found
 
     def _try_sweep(self, session_id: str = "") -> None:
-        """What is left is in nobody's way: if it cannot be removed, it is left."""
+        """Remove leftovers if possible: they do no harm."""
         with suppress(SegueError, OSError):
             if session_id:
                 self._sweep_session(session_id)
             self.sweep()
 
     def _with_liveness(self, known: OverviewT) -> OverviewT:
-        """An active session without a living writer was interrupted."""
+        """The session as it is now: an active session without a living writer was interrupted."""
         is_dead = known.status == "active" and self.owner(known.id) is None
         return replace(known, status="interrupted") if is_dead else known
 
@@ -376,9 +376,9 @@ def released_on_error(release: Callable[[], None]) -> Iterator[None]:
 
 
 def _erase(location: FileLocation, *, at_once: bool) -> None:
-    """A folder that is the session goes out of sight `at_once`, and then file by file."""
+    """Remove a file or folder; a folder that is the session is renamed first, so that it disappears `at_once`."""
     name = location.name
-    with suppress(FileNotFoundError):  # somebody else was quicker
+    with suppress(FileNotFoundError):  # another process was faster
         if at_once and os.path.isdir(location.path) and parse_temporary_name(name) is None:
             name = temporary_for(name)
             location.folder.rename(location.name, name)
@@ -387,7 +387,7 @@ def _erase(location: FileLocation, *, at_once: bool) -> None:
 
 
 def keep_original(folder: Folder, name: str) -> str:
-    """A second name for a damaged file: `.corrupt`, or `.corrupt.2` and so on where that is taken."""
+    """Give a damaged file a second name: `.corrupt`, or `.corrupt.2` and so on if that is taken."""
     number = 1
     while True:
         kept = f"{name}.corrupt" if number == 1 else f"{name}.corrupt.{number}"
@@ -395,7 +395,7 @@ def keep_original(folder: Folder, name: str) -> str:
             folder.link(name, kept)
         except FileExistsError:
             if folder.is_same(name, kept):
-                return kept  # a crash came between this and the salvage
+                return kept  # a crash came between this and the recovery
             number += 1
         else:
             return kept

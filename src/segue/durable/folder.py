@@ -1,6 +1,6 @@
-"""A folder of ours: names checked, links never followed, whole files old or new and never mixed.
+"""A folder of ours: names are checked, links are never followed, whole files are old or new and never mixed.
 
-Files are 0600 and folders 0700, whatever the umask.
+Files have mode 0600 and folders 0700, independent of the umask.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     Data = bytes | Iterable[bytes]
-    """All of it, or piece by piece."""
+    """The whole content, or its pieces."""
 
 TEMPORARY = ".new-"
-"""How the name of a file that is not finished begins; what a crash leaves of it is nobody's session."""
+"""The prefix of a file that is not finished; such a file is never part of a session."""
 
 _UNFINISHED = re.compile(rf"{re.escape(TEMPORARY)}(?:(.+)-)?[0-9a-f]{{16}}", re.DOTALL)
 _LONGEST_NAME_BYTES = 255 - len(TEMPORARY) - 17
@@ -32,9 +32,9 @@ _NO_HARD_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 
 
 def temporary_for(name: str) -> str:
-    """A name that nobody else has, for what will be `name`: if a crash leaves it, it says whose it was.
+    """A unique temporary name for what will be `name`. After a crash it tells which file it was meant for.
 
-    It ends otherwise, so that no program that looks for such files takes it for one.
+    It has another ending, so that no program takes it for a finished file.
     """
     unique = os.urandom(8).hex()
     is_short = len(os.fsencode(name)) <= _LONGEST_NAME_BYTES
@@ -42,7 +42,7 @@ def temporary_for(name: str) -> str:
 
 
 def parse_temporary_name(temporary: str) -> str | None:
-    """The name that a temporary file was to get, empty if it does not say; None if it is no temporary file of ours."""
+    """The name that a temporary file was to get, empty if unknown; None if it is not a temporary file of ours."""
     found = _UNFINISHED.fullmatch(temporary)
     return None if found is None else found[1] or ""
 
@@ -55,7 +55,7 @@ class Folder:
     def __init__(self, path: str, kernel: Kernel = KERNEL, *, parent: Folder | None = None) -> None:
         self.path = path
         self.kernel = kernel
-        self._parent = parent  # of a folder of ours inside another of ours
+        self._parent = parent  # the folder of ours that this one is in
         self._is_named = False  # whether its name is known to be durable
 
     def __repr__(self) -> str:
@@ -65,7 +65,7 @@ class Folder:
         return Folder(self.path_of(name), self.kernel, parent=self)
 
     def path_of(self, name: str) -> str:
-        """The sink of every path: whatever the callers checked, a name stays inside its folder."""
+        """Every path is made here: whatever the callers checked, a name stays inside its folder."""
         if not name or "/" in name or "\0" in name or name in {".", ".."}:
             raise UsageError(f"{name!r} is not a file name")
         if self._parent is not None:
@@ -73,7 +73,7 @@ class Folder:
         return f"{self.path}/{name}"
 
     def exists(self) -> bool:
-        """Whether it is there, as a folder and not as a link to one (the root was resolved when it was named)."""
+        """Whether it exists as a folder, and not as a link to one (the root was resolved when it was named)."""
         if self._parent is not None:
             self._refuse_links()
         try:
@@ -88,26 +88,26 @@ class Folder:
         above = self._parent or Folder(os.path.dirname(self.path), self.kernel)
         if self.exists():
             if not self._is_named:
-                above.sync()  # whoever made it may have been killed before this
+                above.sync()  # the process that made it may have been killed before this
                 self._is_named = True
             return
-        if self._parent is not None or not os.path.isdir(above.path):  # what lies above the root may well be a link
+        if self._parent is not None or not os.path.isdir(above.path):  # a folder above the root may be a link
             above.make()
         with self.storage_errors("", "create"):
             try:
                 self.kernel.mkdir(self.path, _FOLDER_MODE)
             except FileExistsError:
                 if not self.exists():
-                    raise self._odd("a file or a link where a folder should be") from None
+                    raise self._unusable("a file or a link where a folder should be") from None
             self.kernel.chmod(self.path, _FOLDER_MODE)
         above.sync()
         if self._parent is None:
-            with suppress(StorageError):  # the folder above may itself be what a killed process left; it is not ours
+            with suppress(StorageError):  # the folder above may be new as well; it is not ours
                 Folder(os.path.dirname(above.path), self.kernel).sync()
         self._is_named = True
 
     def sync(self) -> None:
-        """Make the names in it durable."""
+        """Make the names of its entries durable."""
         with self.storage_errors("", "sync"):
             fd = self.kernel.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
             try:
@@ -116,7 +116,7 @@ class Folder:
                 self.close(fd)
 
     def scan(self) -> Iterator[os.DirEntry[str]]:
-        """What is in it; nothing if it is not there."""
+        """Its entries; none if it does not exist."""
         try:
             entries = os.scandir(self.path)
         except FileNotFoundError:
@@ -127,13 +127,13 @@ class Folder:
             yield from entries
 
     def open(self, name: str, flags: int = os.O_RDONLY) -> int:
-        """Open a regular file; never through a link, never blocking on a pipe somebody put there."""
+        """Open a regular file. Links are never followed, and a pipe in its place never blocks."""
         with self.storage_errors(name, "open"):
             fd = self.kernel.open(self.path_of(name), flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, _FILE_MODE)
             try:
                 mode = os.fstat(fd).st_mode
                 if not stat.S_ISREG(mode):
-                    kind = "a folder" if stat.S_ISDIR(mode) else "no regular file"
+                    kind = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
                     path = self.path_of(name)
                     raise StorageError(f"cannot open {path}: it is {kind}", hint="move it away", path=path)
                 if flags & os.O_CREAT and stat.S_IMODE(mode) != _FILE_MODE:
@@ -152,9 +152,9 @@ class Folder:
             self.close(fd)
 
     def begin(self, data: Data, purpose: str) -> tuple[int, str]:
-        """A new temporary file that holds the data durably: its descriptor and name; gone again if anything fails.
+        """Write the data to a new temporary file, durably. Returns its descriptor and name; removed if anything fails.
 
-        `purpose` is the name that it will get.
+        `purpose` is the name that the file will get.
         """
         name = temporary_for(purpose)
         fd = self.open(name, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL)
@@ -172,7 +172,7 @@ class Folder:
         return fd, name
 
     def publish(self, temporary: str, name: str) -> None:
-        """Give a finished temporary file its name, durably. FileExistsError if it is taken: exactly one of two wins."""
+        """Give a finished temporary file its name, durably. FileExistsError if the name is taken: one of two wins."""
         with self.storage_errors(name, "create"):
             try:
                 self._link_or_rename(temporary, name)
@@ -185,19 +185,19 @@ class Folder:
             raise
 
     def create(self, name: str, data: Data) -> None:
-        """A whole new file: there and durable, or not there."""
+        """Create a whole new file: it exists durably, or not at all."""
         fd, temporary = self.begin(data, name)
         self.close(fd)
         self.publish(temporary, name)
 
     def replace(self, name: str, data: Data) -> None:
-        """A whole file instead of another: old or new, never mixed."""
+        """Replace a whole file by another: old or new, never mixed."""
         fd, temporary = self.begin(data, name)
         self.close(fd)
         self.rename(temporary, name)
 
     def rename(self, old: str, new: str, *, sync: bool = True) -> None:
-        """Durably, unless it may as well be lost."""
+        """Rename a file, durably unless `sync` is false."""
         try:
             with self.storage_errors(new, "write"):
                 self.kernel.rename(self.path_of(old), self.path_of(new))
@@ -209,12 +209,12 @@ class Folder:
             self.sync()
 
     def is_same(self, one: str, other: str) -> bool:
-        """Whether two names are of one file."""
+        """Whether two names belong to the same file."""
         with self.storage_errors(other, "look at"):
             return os.path.samestat(os.lstat(self.path_of(one)), os.lstat(self.path_of(other)))
 
     def link(self, old: str, new: str) -> None:
-        """A second name for a file, durably; a copy where the file system has no such thing."""
+        """Give a file a second name, durably; a copy where the file system has no hard links."""
         try:
             with self.storage_errors(new, "create"):
                 self.kernel.link(self.path_of(old), self.path_of(new))
@@ -225,7 +225,7 @@ class Folder:
         self.sync()
 
     def point(self, name: str, target: str) -> None:
-        """A symbolic link to something inside this folder, durably, instead of another: old or new, never missing."""
+        """Make a symbolic link to something inside this folder, durably. It replaces an older one without a gap."""
         inside = Folder(self.path, self.kernel)
         *above, last = target.split("/")
         for step in above:
@@ -237,14 +237,14 @@ class Folder:
         self.rename(temporary, name)
 
     def target(self, name: str) -> str:
-        """What a symbolic link says, wherever that leads; empty if there is none of this name."""
+        """The target of a symbolic link, wherever that leads; empty if there is no such link."""
         try:
             with self.storage_errors(name, "look at"):
                 return os.readlink(self.path_of(name))
         except FileNotFoundError:
             return ""
         except StorageError as error:
-            if error.errno == errno.EINVAL:  # something else of this name
+            if error.errno == errno.EINVAL:  # not a link
                 return ""
             raise
 
@@ -254,12 +254,12 @@ class Folder:
         self.sync()
 
     def discard(self, name: str) -> None:
-        """Remove a file that nobody will miss if it stays."""
+        """Remove a file, and ignore a failure: it does no harm if it stays."""
         with suppress(OSError):
             self.kernel.unlink(self.path_of(name))
 
     def remove_tree(self) -> None:
-        """Remove it with all that is in it, if it is there; a link is removed, not followed."""
+        """Remove it with all its content, if it exists; a link is removed, not followed."""
         if not self.exists():
             return
         for entry in list(self.scan()):
@@ -272,7 +272,7 @@ class Folder:
             self.kernel.rmdir(self.path)
 
     def sweep(self) -> None:
-        """Remove what killed writers left unfinished, here and in the folders below. For the one writer of all that."""
+        """Remove what killed writers left unfinished, here and in the folders below. The caller holds the lock."""
         for entry in list(self.scan()):
             if parse_temporary_name(entry.name) is not None:
                 self.drop(entry.name)
@@ -280,7 +280,7 @@ class Folder:
                 self.sub(entry.name).sweep()
 
     def drop(self, name: str) -> None:
-        """Remove a file, or a folder with all that is in it, whichever it is."""
+        """Remove a file, or a folder with all its content."""
         if os.path.isdir(path := self.path_of(name)) and not os.path.islink(path):
             self.sub(name).remove_tree()
             return
@@ -293,7 +293,7 @@ class Folder:
 
     @contextmanager
     def storage_errors(self, name: str, doing: str) -> Iterator[None]:
-        """Turn what the system says into a typed error; missing and existing are left for the caller to name."""
+        """Turn errors of the system into typed ones. The caller handles missing and existing files."""
         try:
             yield
         except (FileNotFoundError, FileExistsError):
@@ -306,11 +306,11 @@ class Folder:
         folder: Folder | None = self
         while folder is not None and folder._parent is not None:  # noqa: SLF001 - its own kind
             if os.path.islink(folder.path):
-                raise folder._odd("a symbolic link, which is never followed here")  # noqa: SLF001
+                raise folder._unusable("a symbolic link, which is never followed here")  # noqa: SLF001
             folder = folder._parent  # noqa: SLF001
 
-    def _odd(self, what: str) -> StorageError:
-        hint = "move it away, or name another place"
+    def _unusable(self, what: str) -> StorageError:
+        hint = "move it away, or name another folder"
         return StorageError(f"cannot use {self.path}: it is {what}", hint=hint, path=self.path)
 
     def _link_or_rename(self, old: str, new: str) -> None:
@@ -319,7 +319,7 @@ class Folder:
         except OSError as error:
             if error.errno not in _NO_HARD_LINKS:
                 raise
-            if os.path.lexists(self.path_of(new)):  # our own writers hold a lock here: nobody comes between
+            if os.path.lexists(self.path_of(new)):  # our own writers hold a lock here, so none comes between
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), new) from None
             self.kernel.rename(self.path_of(old), self.path_of(new))
 
@@ -330,5 +330,5 @@ class Folder:
             offset += len(chunk)
 
     def close(self, fd: int) -> None:
-        with suppress(OSError):  # whatever mattered was synced before
+        with suppress(OSError):  # all data was synced before
             self.kernel.close(fd)

@@ -1,4 +1,4 @@
-"""Listing many sessions: a glance at each file, and only at those that changed since the last time."""
+"""Heads of many sessions for a listing: only files that have changed since the last time are read."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ if TYPE_CHECKING:
     from segue.durable.folder import Folder
 
 _UNSETTLED_NS = 100_000_000
-"""Two changes within one tick of the file system's clock look like one: what changed just now is not remembered."""
+"""Two changes within one tick of the file system's clock look the same: a file that changed just now is not cached."""
 
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 CachedHead = tuple[int, int, int, Head]
-"""The inode, size and mtime of a file, and the head of its session as it was then."""
+"""The inode, size and mtime of a file, and the head of its session at that time."""
 
 
 class HeadCache(ABC):
-    """Remembers, in memory alone, the head of every file it has seen, with the file's inode, size and mtime.
+    """Caches, in memory alone, the head of every file it has read, with the file's inode, size and mtime.
 
-    Where sessions are not files of one folder, `heads` is written anew over `look_again` and `concluded`.
+    Where sessions are not files of one folder, a subclass has its own `heads` on top of `refresh` and `with_liveness`.
     """
 
     suffix: ClassVar[str]
-    """What the name of a file is behind the id of its session."""
+    """What follows the id of the session in the name of its file."""
 
     def __init__(self, folder: Folder, is_alive: Callable[[str], bool], path_of: Callable[[str], str]) -> None:
         self._folder = folder
@@ -50,11 +50,11 @@ class HeadCache(ABC):
 
     @abstractmethod
     def read_head_fast(self, fd: int, size: int, session_id: str) -> Head | None:
-        """The head of a file as it should be, as quickly as can be; None for whatever needs a closer look."""
+        """The head of a file as we write it, as fast as possible; None if the file needs `read_head`."""
 
     @abstractmethod
     def read_head(self, session_id: str) -> Head | str:
-        """The head of any file, or why it cannot be read."""
+        """The head of any file, or the reason why it cannot be read."""
 
     def heads(self) -> Iterator[Head]:
         seen = self._seen
@@ -78,32 +78,32 @@ class HeadCache(ABC):
         self._seen.clear()
 
     def refresh(self, seen: dict[str, CachedHead], name: str, session_id: str, path: str) -> CachedHead | None:
-        """The head of a file that is new or has changed, remembered under this name; None if it is gone."""
+        """Read a file that is new or has changed, and cache its head under this name; None if it is gone."""
         try:
             known = self._read(session_id, path)
         except NotFoundError:
             seen.pop(name, None)
-            return None  # deleted while we looked
+            return None  # deleted since it was listed
         if is_settled(known[2]):
             seen[name] = known
         return known
 
     def with_liveness(self, head: Head) -> Head:
-        """Whether the writer of an active session lives is asked anew each time."""
+        """The head as it is now: an active session without a living writer was interrupted. This is never cached."""
         if head.status != "active" or head.damage:
             return head
         try:
             return head if self._is_alive(head.id) else replace(head, status="interrupted")
-        except SegueError as error:  # nobody can tell, and the other sessions are none the worse
+        except SegueError as error:  # the reason is shown with this session alone
             return replace(head, damage=str(error))
 
     def with_mtime(self, head: Head, mtime_ns: int) -> Head:
-        """The head with its last activity, by the file that was looked at."""
+        """The head with its last activity, which takes the time of the file into account."""
         active = last_activity(head.updated_at, datetime_of_mtime(mtime_ns))
         return head if active is head.updated_at else replace(head, updated_at=active)
 
     def _read(self, session_id: str, path: str) -> CachedHead:
-        """The head as the file has it."""
+        """The head as recorded in the file."""
         kernel = self._folder.kernel
         try:
             fd = kernel.open(path, _FLAGS)
@@ -144,7 +144,7 @@ class HeadCache(ABC):
 
 
 def read_mtime(path: str) -> int:
-    """0 if it is not there, or nobody may look."""
+    """The mtime of a file in nanoseconds; 0 if it is missing or not accessible."""
     try:
         return os.lstat(path).st_mtime_ns
     except OSError:
@@ -152,7 +152,7 @@ def read_mtime(path: str) -> int:
 
 
 def datetime_of_mtime(mtime_ns: int) -> datetime | None:
-    """None for a time that no clock shows."""
+    """The time of an mtime; None if the calendar has no such time."""
     try:
         return datetime.fromtimestamp(mtime_ns / 1e9, UTC)
     except (OverflowError, ValueError, OSError):
@@ -167,7 +167,7 @@ def _is_unchanged(entry: os.DirEntry[str], known: CachedHead) -> bool:
     try:
         found = entry.stat(follow_symlinks=False)
     except OSError:
-        return False  # gone, or not to be looked at: a closer look tells
+        return False  # gone, or not accessible: `refresh` finds out
     return found.st_mtime_ns == known[2] and found.st_size == known[1] and found.st_ino == known[0]
 
 

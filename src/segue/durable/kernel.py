@@ -1,6 +1,6 @@
-"""The one I/O seam: every system call that can change a file or whose failure must be survived goes through a Kernel.
+"""Every system call that can change a file, or whose failure must be survived, goes through a Kernel.
 
-Tests hand in kernels that fail a call, or that forget what was never synced; nothing else needs to be imitated.
+Tests pass kernels that fail a call, or that forget what was never synced; nothing else needs a test double.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _UNLOCKED, _WRITE = fcntl.F_UNLCK, fcntl.F_WRLCK
 
 
 class Kernel:
-    """The system calls as they are. Attributes, not methods: the fast path costs nothing extra."""
+    """The system calls. They are attributes and not methods, so that the fast path costs nothing extra."""
 
     open = staticmethod(os.open)
     close = staticmethod(os.close)
@@ -45,7 +45,7 @@ class Kernel:
 
     @staticmethod
     def exchange(one: str, other: str) -> None:
-        """Swap two files, at once. OSError with ENOSYS or EINVAL where the system or the file system cannot."""
+        """Swap two files atomically. OSError with ENOSYS or EINVAL if the system or the file system cannot."""
         first, second = os.fsencode(one), os.fsencode(other)
         try:
             if sys.platform == "darwin":
@@ -60,7 +60,7 @@ class Kernel:
             number = ctypes.get_errno()
             raise OSError(number, os.strerror(number), one, None, other)
 
-    if sys.platform == "darwin":  # there, only this reaches the platter
+    if sys.platform == "darwin":  # only this reaches the disk there
 
         @staticmethod
         def fdatasync(fd: int) -> None:
@@ -69,8 +69,8 @@ class Kernel:
         fdatasync = staticmethod(os.fdatasync)
 
     if sys.platform == "linux":
-        # Open-file-description locks: like flock they belong to the open file and not to the process, and unlike flock
-        # they can be asked about without being taken for a moment, which would make a writer fail.
+        # Open-file-description locks belong to the open file and not to the process, as with flock. Unlike flock, they
+        # can be queried without being taken for a moment, which could make a writer fail.
 
         @staticmethod
         def try_lock(fd: int) -> bool:
@@ -84,7 +84,7 @@ class Kernel:
         def is_locked(fd: int) -> bool:
             return _ofd(fd, fcntl.F_OFD_GETLK, _WRITE) != _UNLOCKED
     else:
-        # On BSD and macOS, asking by fcntl also sees locks taken by flock.
+        # On BSD and macOS, a query by fcntl also sees locks taken by flock.
 
         @staticmethod
         def try_lock(fd: int) -> bool:
@@ -100,8 +100,8 @@ class Kernel:
 
         @staticmethod
         def is_locked(fd: int) -> bool:
-            asked = struct.pack("qqihh", 0, 0, 0, _WRITE, 0)
-            kind: int = struct.unpack("qqihh", fcntl.fcntl(fd, fcntl.F_GETLK, asked)[:24])[3]
+            query = struct.pack("qqihh", 0, 0, 0, _WRITE, 0)
+            kind: int = struct.unpack("qqihh", fcntl.fcntl(fd, fcntl.F_GETLK, query)[:24])[3]
             return kind != _UNLOCKED
 
 
@@ -118,7 +118,7 @@ def _ofd(fd: int, command: int, kind: int) -> int | None:
     except BlockingIOError:
         return None
     except OSError as error:
-        if error.errno == errno.EACCES:  # the other answer POSIX allows for "held by somebody else"
+        if error.errno == errno.EACCES:  # the other error that POSIX allows for "held by another process"
             return None
         raise
     found: int = struct.unpack(_FLOCK, answer)[0]
@@ -156,7 +156,7 @@ _MEANING = {
 
 
 def storage_error(error: OSError, path: str, doing: str) -> StorageError:
-    """The typed error for what the system said: what happened, where, what to do next."""
+    """The typed error for an error of the system: what happened, where, and what to do next."""
     number = error.errno if error.errno is not None else 0
     kind, meaning, hint = _MEANING.get(
         number, (StorageError, (error.strerror or str(error)).lower(), "check the disk and the path")

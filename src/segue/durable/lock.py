@@ -1,7 +1,6 @@
-"""One writer: a kernel lock on a small file that is never removed and says who holds it.
+"""One writer: a kernel lock on a small file that is never removed and that names the holder.
 
-The lock belongs to the open file, so it ends with the process however that ends. Asking whether it is held takes
-nothing.
+The lock belongs to the open file, so it ends with the process, however that ends. A query does not take the lock.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ class WriterLock:
 
     def __init__(self, folder: Folder, name: str, fd: int, *, was_abandoned: bool = False) -> None:
         self.was_abandoned = was_abandoned
-        """Whether whoever held it last was killed: one who lets go of it leaves the file empty."""
+        """Whether the last holder was killed: a holder that releases the lock empties the file."""
         self._folder = folder
         self._name = name
         self._fd = fd
@@ -39,7 +38,7 @@ class WriterLock:
 
     @classmethod
     def acquire(cls, folder: Folder, name: str, *, timeout_seconds: float, since: datetime) -> WriterLock | Owner:
-        """Take the lock, waiting for it if need be; or say who held it all the while."""
+        """Take the lock, waiting for it if necessary; or return the owner that held it all the time."""
         folder.make()
         fd = folder.open(name, os.O_RDWR | os.O_CREAT)
         try:
@@ -51,7 +50,7 @@ class WriterLock:
                     return owner
                 was_abandoned = os.fstat(fd).st_size > 0
                 note = msgspec.json.encode(Owner(pid=os.getpid(), host=os.uname().nodename, since=since))
-                with suppress(OSError):  # a courtesy: the lock holds without it
+                with suppress(OSError):  # for information only: the lock holds without it
                     folder.kernel.ftruncate(fd, 0)
                     folder.kernel.write(fd, note)
         except BaseException:
@@ -61,7 +60,7 @@ class WriterLock:
         return cls(folder, name, fd, was_abandoned=was_abandoned)
 
     def fileno(self) -> int:
-        """For a child process: whoever inherits it holds the lock as well, also when this process is killed."""
+        """For a child process: a child that inherits it holds the lock as well, even if this process is killed."""
         return self._fd
 
     def release(self) -> None:
@@ -78,14 +77,14 @@ class WriterLock:
             kernel.close(fd)
 
     def forget(self) -> None:
-        """Let go of the inherited descriptor in a forked child; the parent still holds the lock."""
+        """Close the inherited descriptor in a forked child; the parent still holds the lock."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
 
 
 def find_owner(folder: Folder, name: str) -> Owner | None:
-    """Who holds the lock now, found out without touching it; None if nobody does."""
+    """The process that holds the lock now, found without taking it; None if it is free."""
     try:
         fd = folder.open(name)
     except FileNotFoundError:
@@ -101,17 +100,17 @@ def find_owner(folder: Folder, name: str) -> Owner | None:
     try:
         return msgspec.json.decode(note, type=Owner)
     except (msgspec.MsgspecError, UnicodeDecodeError):
-        return Owner()  # it is held, and has not said by whom
+        return Owner()  # it is held, and the holder has not written its name
 
 
 def _wait(folder: Folder, name: str, fd: int, timeout_seconds: float) -> Owner | None:
-    """None once the lock is ours; else who had it when the time was up."""
+    """None once the lock is ours; else its owner when the time was up."""
     start, pause = time.monotonic(), _FIRST_PAUSE_SECONDS
     while not folder.kernel.try_lock(fd):
         waited = time.monotonic() - start
         if waited >= timeout_seconds:
             owner = find_owner(folder, name)
-            # Between taking the lock and saying so, and again before letting go, a holder has no name for a moment.
+            # A holder has no name for a moment after taking the lock, and again before releasing it.
             if owner is not None and (owner.pid is not None or waited >= timeout_seconds + _NAMING_SECONDS):
                 return owner
         time.sleep(min(pause, max(timeout_seconds - waited, _FIRST_PAUSE_SECONDS)))

@@ -1,4 +1,4 @@
-"""A file that only grows: one write and one sync an append, and nothing acknowledged that is not on the disk."""
+"""A file that only grows: one write and one sync per append, and nothing is acknowledged that is not on the disk."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ class Log:
         self._kernel: Kernel = folder.kernel
         self._stopped = ""
         self.lock = threading.Lock()
-        """Held by whoever appends, from numbering the records to their acknowledgement."""
+        """Held during an append, from numbering the records to their acknowledgement."""
         _open.add(self)
 
     def check(self) -> None:
         """Raise unless an append could be made now."""
         if self._stopped:
             raise WriterStoppedError(
-                f"{self.path} takes nothing more: {self._stopped}",
-                hint="open the session again; whatever was acknowledged is there",
+                f"cannot write to {self.path} any more: {self._stopped}",
+                hint="open the session again; everything acknowledged is there",
                 path=self.path,
             )
 
     def append(self, data: bytes, *, sync: bool = True) -> None:
-        """Write all of the data behind what is there and sync it, or leave the file as it was and raise."""
-        # In one piece: between two syncs the processor forgets, and every call made here costs a turn microseconds.
+        """Write all of the data to the end of the file and sync it, or leave the file as it was and raise."""
+        # One function: after a sync the caches of the processor are cold, and every call here costs microseconds.
         if self._stopped or os.lseek(self.fd, 0, os.SEEK_END) != self.size:
             self._refuse()
         self._stopped = _CUT_SHORT  # until it is done: a Ctrl-C may come at any point
@@ -63,16 +63,16 @@ class Log:
         self._stopped = ""
 
     def sync(self) -> None:
-        """Make sure of what an earlier, perhaps killed, writer left."""
+        """Make durable what an earlier writer, which may have been killed, left."""
         self.check()
         self._sync()
 
     def stop(self, why: str = _CUT_SHORT) -> None:
-        """Take nothing more."""
+        """Refuse all further appends."""
         self._stopped = why
 
     def read(self, start: int) -> bytes:
-        """What stands there from an offset on."""
+        """The content from an offset on."""
         pieces: list[bytes] = []
         try:
             while start < self.size and (piece := self._kernel.pread(self.fd, self.size - start, start)):
@@ -83,7 +83,7 @@ class Log:
         return b"".join(pieces)
 
     def truncate(self, size: int) -> None:
-        """Cut off an append that never completed (its bytes are kept elsewhere by now)."""
+        """Cut off an append that never completed (its bytes are in quarantine by now)."""
         try:
             self._kernel.ftruncate(self.fd, size)
             self._kernel.fdatasync(self.fd)
@@ -95,7 +95,7 @@ class Log:
         if self.fd >= 0:
             fd, self.fd = self.fd, -1
             self._stopped = self._stopped or why
-            with suppress(OSError):  # whatever was acknowledged was synced before
+            with suppress(OSError):  # everything acknowledged was synced before
                 self._kernel.close(fd)
 
     def _refuse(self) -> NoReturn:
@@ -125,9 +125,9 @@ class Log:
             raise self._unsynced(error) from error
 
     def _unsynced(self, error: OSError) -> WriterStoppedError:
-        # A second sync would report success for pages the kernel has given up on: stop for good.
+        # A second sync would report success for pages that the kernel has dropped: stop for good.
         self.stop("a sync failed")
-        hint = "check the disk, then open the session again; whatever was acknowledged is there"
+        hint = "check the disk, then open the session again; everything acknowledged is there"
         reason = storage_error(error, self.path, "sync")
         return WriterStoppedError(str(reason), hint=hint, path=self.path, errno=error.errno)
 
@@ -144,7 +144,7 @@ _open: weakref.WeakSet[Log] = weakref.WeakSet()
 
 def _after_fork_in_child() -> None:
     for log in list(_open):
-        log.close("it was opened by the parent of this process, which goes on writing it")
+        log.close("it was opened by the parent of this process, which still writes it")
         log.lock = threading.Lock()  # a thread of the parent may have held it
     _open.clear()
 

@@ -1,4 +1,4 @@
-"""What a crash left of an append: set aside, since nobody knows whether anybody wants it."""
+"""Fragments of appends that a crash cut short: set aside, and never thrown away."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FRAGMENT = re.compile(r"(.+)\.\d+-[0-9a-f]{8}\.fragment")
 
 
 def set_aside(quarantine: Folder, session_id: str, log: Log, complete: int) -> None:
-    """Move the fragment of an append that never completed out of the way. Doing it twice is doing it once."""
+    """Move the fragment of an append that never completed to the quarantine. Idempotent."""
     keep_fragment(quarantine, session_id, complete, log.read(complete))
     log.truncate(complete)
 
@@ -31,6 +31,6 @@ def keep_fragment(quarantine: Folder, session_id: str, offset: int, fragment: by
 
 
 def parse_fragment_name(name: str) -> str:
-    """Whose append this is a fragment of; empty if it is no fragment."""
+    """The session whose append this is a fragment of; empty if it is not a fragment."""
     found = _FRAGMENT.fullmatch(name)
     return found[1] if found is not None and is_id(found[1]) else ""

@@ -1,4 +1,4 @@
-"""A folder for the time of a block: for whoever runs beside us, and never for what has to last."""
+"""A temporary folder for the time of a block, for child processes, and never for data that has to last."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OWN = 0o700
 
 @contextmanager
 def scratch_folder() -> Iterator[str]:
-    """Nobody else's, and gone with all that is in it when the block ends, whatever modes that has by then."""
+    """A private folder that is removed with all its content when the block ends, whatever modes that has by then."""
     try:
         path = os.path.realpath(tempfile.mkdtemp(prefix="segue-"))
     except OSError as error:
@@ -34,7 +34,7 @@ def _open_and_retry(remove: Callable[..., object], path: str, _: object) -> None
         for folder in (os.path.dirname(path), path):
             if not os.path.islink(folder):
                 os.chmod(folder, _OWN)
-        if remove in {os.open, os.scandir, os.listdir}:  # it could not even be looked into
+        if remove in {os.open, os.scandir, os.listdir}:  # it could not even be listed
             shutil.rmtree(path, ignore_errors=True)
         else:
             remove(path)

@@ -1,4 +1,4 @@
-"""A file that one process replaces whole: what is on the disk is the old or the new, and never a mixture."""
+"""A file that one process replaces whole: the old or the new one is on the disk, and never a mixture."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 class Snapshot:
-    """The caller holds the lock of the session; other programs may not know of it, so what they do is noticed."""
+    """The caller holds the lock of the session. Other programs may ignore the lock, so their changes are detected."""
 
     def __init__(self, folder: Folder, name: str, data: bytes, signature: tuple[int, ...]) -> None:
         self.lock = threading.Lock()
-        """Held by whoever replaces it, from numbering the records to their acknowledgement."""
+        """Held during a replacement, from numbering the records to their acknowledgement."""
         self._folder = folder
         self._name = name
         self._data = data
@@ -28,19 +28,19 @@ class Snapshot:
         self._process = os.getpid()
 
     def check(self) -> None:
-        """Raise unless something could be put in its place now."""
+        """Raise unless the file could be replaced now."""
         if os.getpid() != self._process:
-            self._stopped = "it was opened by the parent of this process, which goes on writing it"
+            self._stopped = "it was opened by the parent of this process, which still writes it"
         if self._stopped:
             path = self._folder.path_of(self._name)
             raise WriterStoppedError(
-                f"{path} takes nothing more: {self._stopped}",
-                hint="open the session again; whatever was acknowledged is there",
+                f"cannot write to {path} any more: {self._stopped}",
+                hint="open the session again; everything acknowledged is there",
                 path=path,
             )
 
     def put(self, data: bytes, *, sync: bool = True) -> None:
-        """Put the data in its place, or leave it as it was and raise; unless `sync`, power loss may bring that back."""
+        """Replace the file by the data, or leave it and raise. Without `sync`, power loss may undo it."""
         self.check()
         if read_signature(self._folder, self._name) != self._signature:
             self.stop("another program wrote to it meanwhile")
@@ -87,11 +87,11 @@ class Snapshot:
             with self._folder.storage_errors(temporary, "sync"):
                 self._folder.kernel.fdatasync(fd)
         finally:
-            with suppress(OSError):  # whatever mattered was synced before
+            with suppress(OSError):  # all data was synced before
                 self._folder.kernel.close(fd)
 
     def _undo(self, temporary: str) -> None:
-        """What was not acknowledged is not there: if the new file has taken its place, put the old one back."""
+        """Nothing unacknowledged stays: if the new file is already in place, put the old one back."""
         self._folder.discard(temporary)
         with suppress(SegueError, OSError):
             if read_signature(self._folder, self._name) != self._signature:
@@ -99,7 +99,7 @@ class Snapshot:
 
 
 def read_signature(folder: Folder, name: str) -> tuple[int, ...]:
-    """What tells one version of a file from another; empty if there is none."""
+    """Inode, size and mtime, which tell one version of a file from another; empty if it is missing."""
     try:
         with folder.storage_errors(name, "look at"):
             found = os.lstat(folder.path_of(name))

@@ -1,9 +1,9 @@
-"""What was deleted and can be put back: a folder in the store, with a small store of the same kind for each session.
+"""The trash of a store: a folder in the store, with a small store of the same kind for each deleted session.
 
-An entry is `<id>~<when>` and has every file at the path that it has in the store, so what reads a store reads an entry.
-While files are on their way, the entry is called `.moving-<id>`. What makes a session one (its place) is moved first on
-the way in and last on the way out: wherever the place is, there the session is, and the rest is brought after it by
-whoever holds the session's lock next. Nothing is ever overwritten, and an entry on its way is never erased.
+An entry is `<id>~<when>` and has every file at the path that it has in the store, so a store can read an entry. While
+files are being moved, the entry is called `.moving-<id>`. The file that makes the session is moved first on the way in
+and last on the way out: the session is where that file is, and the next holder of the session's lock moves the rest
+after it. Nothing is ever overwritten, and an entry that is being moved is never erased.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _SAME_BYTES = 1 << 20
 
 
 class FileTrash:
-    """See store.Trash. It belongs to a shelf, whose locks it takes."""
+    """See store.Trash. It takes the locks of its store."""
 
     def __init__(self, store: FileStore, folder: Folder, clock: Callable[[], datetime]) -> None:
         self._store = store
@@ -55,7 +55,7 @@ class FileTrash:
                 if is_moving and (
                     self._store.has_session(session_id) or not self._store.has_session(session_id, folder)
                 ):
-                    continue  # the session is where it was
+                    continue  # the session is still in the store
                 if when is None:
                     with suppress(OSError):
                         when = datetime.fromtimestamp(entry.stat(follow_symlinks=False).st_mtime, UTC)
@@ -79,7 +79,7 @@ class FileTrash:
             for location in reversed(list(self._store.session_files(session_id, moving))):
                 _move(location, moving, self._store.folder)
             _remove_empty(moving)
-            if moving.exists():  # somebody put something else there
+            if moving.exists():  # another program put something there
                 self._folder.rename(name, self._new_key(session_id))
             self._folder.sync()
         return session_id
@@ -93,22 +93,22 @@ class FileTrash:
             self._sweep_one(_ERASING + found)
 
     def settle(self, session_id: str) -> None:
-        """Finish what a crash cut short. For whoever holds the lock of the session."""
+        """Finish what a crash cut short. The caller holds the lock of the session."""
         moving = self._folder.sub(_MOVING + session_id)
         if not moving.exists():
             return
         if self._store.has_session(session_id, moving) and not self._store.has_session(session_id):
             self._bring_in(session_id)
             return
-        _remove_empty(moving)  # nothing was moved yet, or everything was put back
-        if moving.exists():  # another program made a session of this id meanwhile
+        _remove_empty(moving)  # nothing was moved yet, or everything was restored
+        if moving.exists():  # another program created a session of this id meanwhile
             self._folder.rename(_MOVING + session_id, self._new_key(session_id))
 
     def sweep(self) -> None:
-        """Finish what was being erased."""
+        """Finish erasing what a crash left."""
         for entry in list(self._folder.scan()):
             if entry.name.startswith(_ERASING):
-                with suppress(FileNotFoundError):  # somebody else is at it
+                with suppress(FileNotFoundError):  # another process is erasing it
                     self._sweep_one(entry.name)
 
     def _sweep_one(self, name: str) -> None:
@@ -116,7 +116,7 @@ class FileTrash:
         self._folder.sync()
 
     def _bring_in(self, session_id: str) -> str:
-        """Move what is in the store; then the entry is whole."""
+        """Move the files of the store; then the entry is complete."""
         moving = self._folder.sub(_MOVING + session_id)
         for location in list(self._store.session_files(session_id)):
             _move(location, self._store.folder, moving)
@@ -147,14 +147,14 @@ class FileTrash:
         return "", None
 
     def _get(self, key: str) -> str:
-        """The session of an entry. NotFoundError if there is no such entry."""
+        """The session id of an entry. NotFoundError if there is no such entry."""
         session_id, _ = self._parse(key)
         if not session_id or not self._folder.sub(key).exists():
             raise NotInTrashError(key, self._store.url)
         return session_id
 
     def _settled(self, key: str) -> str:
-        """What an entry is called now that it is settled: one that was on its way has a name of its own."""
+        """The name of an entry now that it is settled: one that was being moved has a new name."""
         session_id, when = self._parse(key)
         if when is not None:
             return key
@@ -171,7 +171,7 @@ class FileTrash:
 
 
 def _move(location: FileLocation, source: Folder, target: Folder) -> None:
-    """To the same path below another root. Its new name is durable before the old one is gone."""
+    """Move a file to the same path below another root. The new name is durable before the old one is gone."""
     folder = target
     for step in location.folder.path.removeprefix(source.path).split("/"):
         if step:
@@ -183,7 +183,7 @@ def _move(location: FileLocation, source: Folder, target: Folder) -> None:
 
 
 def _move_one(source: Folder, name: str, target: Folder) -> None:
-    """Where a crash left some of it in both, both become one; what is not the same is in the way."""
+    """Merge both where a crash left parts in each. A file with other content is in the way and raises StorageError."""
     old, new = source.path_of(name), target.path_of(name)
     if not os.path.lexists(new):
         with source.storage_errors(name, "move"):
@@ -198,7 +198,7 @@ def _move_one(source: Folder, name: str, target: Folder) -> None:
             source.kernel.rmdir(old)
         return
     if not _is_same(old, new):
-        raise StorageError(f"cannot move {old}: {new} is in the way", hint="move that away first", path=new)
+        raise StorageError(f"cannot move {old}: {new} is in the way", hint="move that file away first", path=new)
     with source.storage_errors(name, "move"):
         source.kernel.unlink(old)
 
@@ -217,7 +217,7 @@ def _is_same(one: str, other: str) -> bool:
 
 
 def _remove_empty(folder: Folder) -> None:
-    """A folder with nothing but folders in it."""
+    """Remove a folder if it contains nothing but empty folders."""
     for entry in list(folder.scan()):
         if entry.is_dir(follow_symlinks=False):
             _remove_empty(folder.sub(entry.name))

@@ -1,4 +1,4 @@
-"""Branches as people see them: a tree, and the place where two of them part."""
+"""The branches of a session as a tree, and the point where two of them diverge."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 
 class BranchNode(Struct, frozen=True, kw_only=True):
-    """A branch in the tree."""
+    """A branch in the tree, as it is drawn."""
 
     branch: Branch
     stem: str
-    """What is drawn before its name."""
+    """The lines that are drawn before its name."""
     first: Turn | None
-    """The first turn that is its own."""
+    """The first turn of its own."""
 
 
 class BranchDiff(Struct, frozen=True, kw_only=True):
-    """Two branches: the turns they share, and those that only one has."""
+    """Two branches: the turns they share, and those that only one of them has."""
 
     shared: tuple[Turn, ...]
     left: tuple[Turn, ...]
@@ -33,14 +33,14 @@ class BranchDiff(Struct, frozen=True, kw_only=True):
 
 
 def build_tree(session: Session) -> Iterator[BranchNode]:
-    """Every branch under the one it grew from, in the order in which they part from it."""
+    """Every branch below its parent, in the order in which they diverge from it."""
     children: dict[str, list[Branch]] = {}
     for branch in session.branches.values():
         parent = branch.parent if branch.parent in session.branches else ""
         children.setdefault(parent, []).append(branch)
     for root in children.get("", []):
         yield BranchNode(branch=root, stem="", first=_first(session, root))
-        # No recursion: a branch of a branch of a branch may go deeper than Python does.
+        # No recursion: branches may be nested deeper than Python's stack.
         waiting = _siblings(children, root, "")
         while waiting:
             branch, stem, below = waiting.pop()
@@ -49,7 +49,7 @@ def build_tree(session: Session) -> Iterator[BranchNode]:
 
 
 def diff_branches(session: Session, left: str, right: str) -> BranchDiff:
-    """Where two branches part. NotFoundError if there is no such branch."""
+    """Compare two branches. NotFoundError if one of them does not exist."""
     one, other = session.path(left), session.path(right)
     pairs = zip(one, other, strict=False)
     shared = next((at for at, (mine, theirs) in enumerate(pairs) if mine.seq != theirs.seq), min(len(one), len(other)))
@@ -66,7 +66,7 @@ def _first(session: Session, branch: Branch) -> Turn | None:
 
 
 def _siblings(children: dict[str, list[Branch]], parent: Branch, indent: str) -> list[tuple[Branch, str, str]]:
-    """Last first, with the stem of each and the indent of what grows from it."""
+    """The branches below a parent, last first, each with its stem and the indent of its own branches."""
     found = sorted(children.get(parent.name, []), key=lambda branch: branch.at)
     stems = [("├─ ", "│  ")] * (len(found) - 1) + [("└─ ", "   ")]
     return [(branch, indent + stem, indent + below) for branch, (stem, below) in zip(found, stems, strict=False)][::-1]

@@ -1,4 +1,4 @@
-"""The last turns of a branch, read from the end of a file of lines: the cost is that of the window alone."""
+"""Reads the last turns of a branch from the end of a file of lines, at the cost of those lines alone."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 _FIRST, _LARGEST = 1 << 13, 1 << 24
 
 
-def read_last_turns(  # noqa: PLR0917 - where, of what, how many, how
+def read_last_turns(  # noqa: PLR0917 - the file, the branch, how many turns, how to decode
     read: Read, size: int, overview: Overview, branch: str, count: int, decode: Decode
 ) -> tuple[Turn, ...] | None:
-    """The last turns of a branch, oldest first; None where a line on the way is odd, or the file too large for this.
+    """The last turns of a branch, oldest first; None if a line is not plain, or too much would have to be read.
 
-    `size` is where the last complete line ends, with its newline or without.
+    `size` is the end of the last complete line, with or without its newline.
     """
     wanted = own_turn_ranges(overview, branch, count)
     need = sum(high - low for low, high in wanted.values())
@@ -40,7 +40,7 @@ def read_last_turns(  # noqa: PLR0917 - where, of what, how many, how
 
 
 def growing_tails(read: Read, size: int) -> Iterator[tuple[int, bytes]]:
-    """Ever larger pieces of the end of the file, each with its offset; the last one may be the whole file."""
+    """Larger and larger pieces of the end of the file, each with its offset; the last may be the whole file."""
     want = _FIRST
     while True:
         start = max(0, size - want)
@@ -51,7 +51,7 @@ def growing_tails(read: Read, size: int) -> Iterator[tuple[int, bytes]]:
 
 
 def _pick(events: Sequence[Event], wanted: dict[str, tuple[int, int]], overview: Overview) -> list[Turn]:
-    """Those of the turns that are wanted, in the order of the path (which is the order of the file)."""
+    """The wanted turns, in the order of the path (which is the order of the file)."""
     left = {name: branch.own for name, branch in overview.branches.items()}
     found: list[Turn] = []
     for event in reversed(events):

@@ -1,11 +1,11 @@
-r"""The journal: one JSON object a line, split at the byte \n and nowhere else.
+r"""The journal: one JSON object per line, split at the byte \n and nowhere else.
 
     {"type":"turn","role":"user","content":"…","timestamp":"…","tokens":null,"id":"…","seq":7,"sum":"1a2b3c4d"}
 
-`sum` is always the last field: the CRC-32 of every byte before `,"sum"`. A `+` behind it says that the append goes on
-in the next line. A line has both `seq` and `sum`, and they are right, or it has neither and comes from another
-writer. Checkpoints are lines too: the session without its turns, as of their `seq`, so that nobody has to read from
-the beginning.
+`sum` is always the last field: the CRC-32 of every byte before `,"sum"`. A `+` after it means that the append
+continues in the next line. A line has both `seq` and `sum`, and they are right, or it has neither and comes from
+another writer. Checkpoints are lines too: the session without its turns, as of their `seq`, so that no reader has to
+start from the beginning.
 """
 
 from __future__ import annotations
@@ -49,37 +49,37 @@ if TYPE_CHECKING:
 CHECKPOINT = b'{"type":"checkpoint",'
 _HEAD = CHECKPOINT + b'"head":'
 FOREIGN = "foreign"
-"""The type of an event that another program wrote in one of our words and with another meaning."""
+"""The type of an event that another program wrote with one of our type names and another meaning."""
 
 _SUM = re.compile(rb',"sum":"([0-9a-f]{8})(\+?)"\}')
 _SUM_SIZE = len(b',"sum":"00000000"}')
 
 
 class Checkpoint(Struct, frozen=True, kw_only=True, tag="checkpoint"):
-    """What the journal says of itself: the session without its turns, as it is after the event `seq`.
+    """The session without its turns, as it is after the event `seq`.
 
-    In front of that, a `head` repeats what a listing needs, so that a listing decodes no more.
+    A `head` before it repeats what a listing needs, so that a listing decodes nothing else.
     """
 
     overview: Overview
     seq: Count
 
     def __post_init__(self) -> None:
-        """What a fold could not have made is refused where it is decoded: nobody looks again."""
+        """Refuse an overview that no events could have produced: it is not checked again later."""
         if (reason := _incoherence(self.overview)) is not None:
             raise ValueError(reason)
 
 
 BadLineError = BadRecordError
-"""A line that cannot be believed, and why."""
+"""A line that cannot be trusted, and why."""
 
 
 class JournalLine(NamedTuple):
     record: Event | Checkpoint
     numbered: bool
-    """Whether it says its own seq; a line of another writer takes the next one."""
+    """Whether it has its own seq; a line of another writer gets the next one."""
     goes_on: bool
-    """Whether the append it belongs to ends in a later line."""
+    """Whether its append continues in the next line."""
 
 
 _head_decoder = msgspec.json.Decoder(Head)
@@ -103,12 +103,12 @@ def encode_checkpoint(overview: Overview) -> bytes:
 
 
 def fingerprint(event: Event) -> int:
-    """Equal for events that say the same, wherever and whenever they were recorded."""
+    """Equal for events with the same content, independent of their number and time."""
     return crc32(_body(content_of(event)))
 
 
 def decode_line(line: bytes) -> JournalLine:
-    """One line without its newline. Raises BadLineError with the reason."""
+    """Decode one line without its newline. Raises BadLineError with the reason."""
     ending = _SUM.fullmatch(line, max(0, len(line) - _SUM_SIZE - 1)) or _SUM.fullmatch(
         line, max(0, len(line) - _SUM_SIZE)
     )
@@ -119,24 +119,24 @@ def decode_line(line: bytes) -> JournalLine:
         raise BadLineError("the checksum does not match: some of its bytes changed")
     record = _decode_record(body + b"}")
     if record.seq < 1:
-        raise BadLineError("it has a checksum and no number")
+        raise BadLineError("it has a checksum but no number")
     return JournalLine(record, numbered=True, goes_on=ending[2] == b"+")
 
 
 class Plain(NamedTuple):
-    """Lines that held no surprise."""
+    """Lines that were all as we write them."""
 
     events: list[Event]
     checkpoint: Checkpoint | None
-    """The last one among them."""
+    """The last checkpoint among them."""
     lines: int
 
 
 def decode_plain(data: bytes, seq: int | None) -> Plain | None:
-    """Many whole lines at once, if all are plain: numbered on from `seq`, one an append, nothing odd; else None.
+    """Decode many whole lines at once if all are plain: numbered on from `seq`, one line per append; else None.
 
     Without a `seq` the first line may have any number. This is `decode_line` for the ordinary case, several times as
-    fast; whatever is odd gets the careful look there.
+    fast; the caller uses `decode_line` for everything else.
     """
     if may_hold_invalid_time(data):
         return None
@@ -168,7 +168,7 @@ def decode_plain(data: bytes, seq: int | None) -> Plain | None:
 
 
 def read_checkpoint_head(line: bytes) -> Head | None:
-    """The head in front of a checkpoint, if the line is a sound one as this version writes them; else None."""
+    """The head in a checkpoint line, if the line is undamaged and as this version writes it; else None."""
     end = line.find(b',"overview":')
     if not line.startswith(_HEAD) or may_hold_invalid_time(line):
         return None
@@ -208,12 +208,12 @@ def _decode_record(text: bytes) -> Event | Checkpoint:
 
 
 def _decode_foreign(line: bytes) -> Event:
-    """A line of another writer. Its words are its own: what they do not say to us is kept as it is.
+    """Decode a line of another writer. What we cannot interpret is stored unchanged.
 
-    Whatever else it holds, what was said is shown.
+    The text of a message is shown, whatever else the line contains.
     """
     plain = _object(line)
-    if "seq" in plain or "sum" in plain:  # one of ours has both, and a flipped byte spoils one of them at most
+    if "seq" in plain or "sum" in plain:  # our lines have both, and one changed byte breaks only one of them
         raise BadLineError("its number or its checksum is missing or broken")
     try:
         record = _decode_object(dict(plain))
@@ -235,26 +235,26 @@ def _object(text: bytes) -> JsonObject:
 
 
 def _decode_object(plain: JsonObject) -> Event | Checkpoint:
-    """The patient way, for what other writers leave out and newer versions add."""
+    """The tolerant way: other writers leave fields out, and newer versions add some."""
     try:
         if plain.get("type") == "checkpoint":
             return convert_to({"id": "", **plain}, Checkpoint)
         seq = convert_to(plain.pop("seq", 0), Count)
     except BadRecordError as error:
-        raise BadLineError(f"it is no valid {plain.get('type') or 'record'} ({error})") from None
+        raise BadLineError(f"it is not a valid {plain.get('type') or 'record'} ({error})") from None
     if plain.get("type") == "metadata":
         plain = {"agent": "", "status": "active", **plain}
     return parse_event(plain, seq)
 
 
 def _incoherence(overview: Overview) -> str | None:
-    """Why no events can have come to this. A branch grows from one that was there before it."""
+    """The reason why no events can have produced this overview. A branch starts from an earlier one."""
     earlier = {""}
     for name, branch in overview.branches.items():
         if branch.name != name or (branch.parent in overview.branches and branch.parent not in earlier):
-            return f"its branch {name!a:.60} cannot have grown so"
+            return f"its branch {name!a:.60} has an impossible parent"
         earlier.add(name)
     if overview.branch not in earlier:
         return f"its branch {overview.branch!a:.60} is not among its branches"
     moments = [overview.created_at, overview.updated_at, *[branch.created_at for branch in overview.branches.values()]]
-    return None if all(map(is_moment, moments)) else "a time in it is beyond all calendars"
+    return None if all(map(is_moment, moments)) else "it contains a time outside the calendar"

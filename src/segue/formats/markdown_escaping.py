@@ -1,9 +1,9 @@
-r"""Text that was said, inside Markdown of ours: it reads as it did, and cannot pass for our own headings and turns.
+r"""Escapes the text of messages inside Markdown of ours: it reads the same, and cannot pass for our headings and turns.
 
-What would be a heading, a definition or raw HTML gets a backslash, and so does a code fence that is never closed.
-Fenced code stays as it is, to the letter; so does HTML between backticks. `unshielded` gives back what was said.
+A heading, a definition or raw HTML gets a backslash, and so does a code fence that is never closed. Fenced code stays
+exactly as it is; so does HTML between backticks. `unescape_markdown` gives back the original text.
 
-Only what is sure to be code counts as such: a fence at the beginning of a line that is closed again, or one in a list
+Only what is certainly code counts as code: a fence at the beginning of a line that is closed again, or one in a list
 whose lines all stay in that list. In every other place a backslash too many is better than one that is missing.
 """
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PART = "json part"
-"""What is written behind the fence of a part of a turn, and nowhere else."""
+"""The info string of the fence around a part of a turn; it is used nowhere else."""
 
-_ODD = re.compile(r"[#<`~=\\-]|\]:")
-"""Whatever else is in a line, without one of these it is text."""
+_SPECIAL = re.compile(r"[#<`~=\\-]|\]:")
+"""A line without one of these is plain text."""
 _LINE_END = re.compile(r"(\r\n|\n|\r)")
 _INDENT = re.compile(r"[ \t]*+")
 _FENCE = r"(?:`{3,}+(?=[^`]*$)|~{3,}+)"
@@ -36,7 +36,7 @@ _DEFINITION = re.compile(r"\](\\*+):")
 _TAG = re.compile(r"(?<!\\)(\\*+)<(?=[A-Za-z/!?])")
 _TICKS = re.compile("`+")
 _DEEPEST = 3
-"""Columns before a fence: with more of them it may be something else."""
+"""The most columns before a fence: with more it may be something else."""
 
 
 def escape_markdown(text: str) -> str:
@@ -44,17 +44,17 @@ def escape_markdown(text: str) -> str:
 
 
 def unescape_markdown(text: str) -> str:
-    """Of what `shielded` gave."""
+    """The inverse of `escape_markdown`."""
     return "".join(_lines(text, is_back=True))
 
 
 def escape_markdown_line(text: str) -> str:
-    """Of a text that stands behind something else on its line."""
+    """Escape a text that follows something else on its line."""
     return _TAG.sub(_more, _DEFINITION.sub(r"]\1\\:", text))
 
 
 def find_fences(lines: list[str], *, parts: bool = False) -> dict[int, int]:
-    """Lines that surely begin a block of code, with the last line of each; those of parts only if they are meant."""
+    """The first lines of certain code blocks, with the last line of each; those of parts only with `parts`."""
     found: dict[int, int] = {}
     after = 0
     for at, end in sorted(_closed(lines).items()):
@@ -66,10 +66,13 @@ def find_fences(lines: list[str], *, parts: bool = False) -> dict[int, int]:
 
 
 def _closed(lines: list[str]) -> dict[int, int]:
-    """Every fence that is closed, seen from the end: what closes it, and whether all between stays in its container."""
+    """Every closed fence with its closing line, found from the end; all lines between stay in its container."""
     found: dict[int, int] = {}
-    closing: dict[str, tuple[list[int], list[int]]] = {"`": ([], []), "~": ([], [])}  # the longer, the farther
-    deep = {"`": len(lines), "~": len(lines)}  # the next that closes it in a list, and outside it does not
+    closing: dict[str, tuple[list[int], list[int]]] = {
+        "`": ([], []),
+        "~": ([], []),
+    }  # the longer the fence, the farther away
+    deep = {"`": len(lines), "~": len(lines)}  # the next line that closes it inside a list but not outside
     less = [len(lines)] * (_DEEPEST + 1)  # the next line that is indented less
     for at in range(len(lines) - 1, -1, -1):
         line = lines[at]
@@ -104,13 +107,13 @@ def _columns(line: str) -> int:
 
 
 def _lines(text: str, *, is_back: bool) -> Iterator[str]:
-    if _ODD.search(text) is None:
+    if _SPECIAL.search(text) is None:
         yield text
         return
     pieces = _LINE_END.split(text)
     lines, line_ends = pieces[::2], [*pieces[1::2], ""]
     blocks = find_fences(lines) if "```" in text or "~~~" in text else {}
-    change = _unshielded if is_back else _shielded
+    change = _unescape_line if is_back else _escape_line
     at, is_after_text, is_clear = 0, False, True
     while at < len(lines):
         end = blocks.get(at)
@@ -119,7 +122,7 @@ def _lines(text: str, *, is_back: bool) -> Iterator[str]:
             at, is_after_text, is_clear = end + 1, True, True
             continue
         line = lines[at]
-        if _ODD.search(line) is not None:
+        if _SPECIAL.search(line) is not None:
             line, is_clear = change(line, is_after_text, is_clear)
             is_after_text = True
         elif line.strip(" \t"):
@@ -130,7 +133,7 @@ def _lines(text: str, *, is_back: bool) -> Iterator[str]:
         at += 1
 
 
-def _shielded(line: str, is_after_text: bool, is_clear: bool) -> tuple[str, bool]:  # noqa: FBT001 - what came before
+def _escape_line(line: str, is_after_text: bool, is_clear: bool) -> tuple[str, bool]:  # noqa: FBT001 - the state after the line before
     start = _start(line, is_after_text)
     code, is_clear = _code(line, is_clear and _STARTS[1].match(line) is None)
     line = _TAG.sub(lambda tag: tag[0] if _is_within(tag.end(), code) else _more(tag), line)
@@ -138,7 +141,7 @@ def _shielded(line: str, is_after_text: bool, is_clear: bool) -> tuple[str, bool
     return (line if start is None else f"{line[:start]}\\{line[start:]}"), is_clear
 
 
-def _unshielded(line: str, is_after_text: bool, is_clear: bool) -> tuple[str, bool]:  # noqa: FBT001 - what came before
+def _unescape_line(line: str, is_after_text: bool, is_clear: bool) -> tuple[str, bool]:  # noqa: FBT001 - the state after the line before
     start = _start(line, is_after_text)
     if start is not None and line[start : start + 1] == "\\":
         line = line[:start] + line[start + 1 :]
@@ -147,8 +150,8 @@ def _unshielded(line: str, is_after_text: bool, is_clear: bool) -> tuple[str, bo
     return _TAG.sub(lambda tag: tag[0] if _is_within(tag.end(), code) else _less(tag), line), is_clear
 
 
-def _start(line: str, is_after_text: bool) -> int | None:  # noqa: FBT001 - what came before
-    """Where a line begins to be something else than text, backslashes included."""
+def _start(line: str, is_after_text: bool) -> int | None:  # noqa: FBT001 - the state after the line before
+    """Where a line starts to be something other than text, including its backslashes."""
     for pattern in (*_STARTS, _UNDERLINE) if is_after_text else _STARTS:
         if (found := pattern.match(line)) is not None:
             return found.start(1)
@@ -164,11 +167,11 @@ def _less(tag: re.Match[str]) -> str:
     return "\\" * (len(tag[1]) // 2) + "<"
 
 
-def _code(line: str, is_clear: bool) -> tuple[list[int], bool]:  # noqa: FBT001 - what came before
-    """Where code between backticks begins and ends, by turns; and whether no backtick is left open.
+def _code(line: str, is_clear: bool) -> tuple[list[int], bool]:  # noqa: FBT001 - the state after the line before
+    """Where code between backticks starts and ends, alternating, and whether no backtick is left open.
 
-    One that was left open before may pair with any of these; and where the line may be a row of a table, a cell may end
-    between them. Then nothing is sure.
+    A backtick that was left open before may pair with any of these; and if the line may be a row of a table, a cell may
+    end between them. Then nothing is certain.
     """
     places: list[int] = []
     runs = [ticks.span() for ticks in _TICKS.finditer(line)]
@@ -181,7 +184,7 @@ def _code(line: str, is_clear: bool) -> tuple[list[int], bool]:  # noqa: FBT001 
         before = begin
         while before > (places[-1] if places else 0) and line[before - 1] == "\\":
             before -= 1
-        begin += (begin - before) % 2  # then the first is a backtick and no more
+        begin += (begin - before) % 2  # an escaped backtick does not open code
         same = later.get(end - begin, [])
         while same and same[-1] <= number:
             same.pop()

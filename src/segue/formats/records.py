@@ -1,4 +1,4 @@
-"""Events as plain JSON objects, and back: what every format that keeps whole events has in common."""
+"""Events as plain JSON objects, and back: what all formats that store whole events have in common."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from segue.model.events import EXTRA
 if TYPE_CHECKING:
     from segue.model import Event, JsonObject
 
-_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")  # as two characters: one beyond U+FFFF is a single one here
+_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")  # two characters: one beyond U+FFFF is a single character here
 _NAMES = {known: frozenset(item.encode_name for item in fields(known)) for known in EVENT_TYPES.values()}
 _encoder = msgspec.json.Encoder()
 ROLE_SYNONYMS = {"human": "user", "ai": "assistant", "agent": "assistant", "model": "assistant", "function": "tool"}
-"""What other programs call the roles of a conversation."""
+"""How other programs name the roles of a conversation."""
 _FIRST_DAY, _LAST_DAY = b'"0001-01-01', b'"9999-12-31'
 
 T = TypeVar("T")
 
 
 class BadRecordError(ValueError):
-    """JSON that cannot be believed, and why."""
+    """JSON that cannot be used, and why."""
 
 
 def event_to_object(event: Event) -> JsonObject:
-    """The event with its type, without its number; what has its default value is left out."""
+    """The event with its type and without its number; default values are left out."""
     if isinstance(event, Unknown):
         return {"type": event.type, **event.data, "id": event.id}
     known: JsonObject = msgspec.to_builtins(replace(event, seq=0, extra={}))
@@ -39,7 +39,7 @@ def event_to_object(event: Event) -> JsonObject:
 
 
 def parse_event(plain: JsonObject, seq: int) -> Event:
-    """The patient way back: other writers leave fields out, newer versions add some. BadRecordError with the reason."""
+    """The event of an object; other writers leave fields out, newer versions add some. BadRecordError if invalid."""
     plain = dict(plain)
     kind, name = plain.pop("type", ""), plain.pop("id", "")
     known = EVENT_TYPES.get(kind) if isinstance(kind, str) else None
@@ -55,23 +55,23 @@ def parse_event(plain: JsonObject, seq: int) -> Event:
         values = {key: value for key, value in plain.items() if key in names}
         return convert_to({"type": kind, **values, "id": name, "seq": seq, EXTRA: extra}, known)
     except BadRecordError as error:
-        raise BadRecordError(f"it is no valid {kind or 'record'} ({error})") from None
+        raise BadRecordError(f"it is not a valid {kind or 'record'} ({error})") from None
 
 
 def convert_to(plain: object, kind: type[T]) -> T:
-    """The value as this type. BadRecordError with the reason."""
+    """Convert a value to a type. BadRecordError with the reason."""
     try:
         return msgspec.convert(plain, kind)
     except msgspec.ValidationError as error:
         raise BadRecordError(str(error)) from None
     except UnicodeEncodeError:
-        raise BadRecordError("half a character where no text belongs") from None
+        raise BadRecordError("half a character outside of text") from None
     except RecursionError:
         raise BadRecordError("it is nested too deeply") from None
 
 
 def parse_moment(value: object) -> datetime:
-    """The times of other writers: text with or without a zone, or seconds; nothing at all is the epoch."""
+    """Parse the time of another writer: text with or without a zone, or seconds; None becomes the epoch."""
     if value is None:
         return EPOCH
     try:
@@ -90,28 +90,28 @@ def parse_moment(value: object) -> datetime:
 
 
 def may_hold_invalid_time(data: bytes) -> bool:
-    """Whether JSON may hold a time that is none in UTC (see `is_moment`): if so, each has to be looked at."""
+    """Whether JSON may contain a time that does not exist in UTC (see `is_moment`); then each one must be checked."""
     return _LAST_DAY in data or _FIRST_DAY in data
 
 
 def encode_indented(plain: object) -> bytes:
-    """Indented by two, as a person reads it; UTF-8, with lone surrogates as escapes."""
+    """Indented by two spaces, for readers; UTF-8, with lone surrogates as escapes."""
     try:
         return msgspec.json.format(_encoder.encode(plain), indent=2)
-    except UnicodeEncodeError:  # lone surrogates: models emit them, and only escapes can carry them
+    except UnicodeEncodeError:  # lone surrogates: models emit them, and only escapes can represent them
         import json
 
         text = json.dumps(plain, ensure_ascii=False, indent=2)
         check_surrogates(text)
         return text.encode("utf-8", "backslashreplace")
     except (TypeError, ValueError) as error:
-        raise UsageError(f"an event holds what cannot be recorded: {error}") from None
+        raise UsageError(f"an event contains a value that cannot be recorded: {error}") from None
     except RecursionError:
         raise UsageError("an event is nested too deeply to be recorded") from None
 
 
 def encode_compact(plain: object) -> bytes:
-    """On one line that no reader of lines cuts in two; UTF-8, or escapes throughout where there are lone surrogates."""
+    """On one line that no line reader splits; UTF-8, or escapes only if there are lone surrogates."""
     try:
         encoded = _encoder.encode(plain)
     except UnicodeEncodeError:
@@ -121,10 +121,10 @@ def encode_compact(plain: object) -> bytes:
         encoded = json.dumps(values, separators=(",", ":")).encode()
         check_surrogates(json.dumps(values, ensure_ascii=False))
     except (TypeError, ValueError) as error:
-        raise UsageError(f"an event holds what cannot be recorded: {error}") from None
+        raise UsageError(f"an event contains a value that cannot be recorded: {error}") from None
     except RecursionError:
         raise UsageError("an event is nested too deeply to be recorded") from None
-    # U+2028 and U+2029 are legal in JSON, yet half the world's line readers cut there. Their last bytes are rarest.
+    # U+2028 and U+2029 are legal in JSON, but many line readers split there. Their last bytes are the rarest.
     if b"\xa8" in encoded:
         encoded = encoded.replace(b"\xe2\x80\xa8", b"\\u2028")
     if b"\xa9" in encoded:
@@ -133,17 +133,17 @@ def encode_compact(plain: object) -> bytes:
 
 
 def check_surrogates(text: str) -> None:
-    """Text with lone surrogates comes back from escapes as it was, unless two of them make a character."""
+    """Raise UsageError if two lone surrogates would be read back from escapes as one character."""
     if _PAIR.search(text):
-        raise UsageError("two surrogates stand together that JSON reads as one character")
+        raise UsageError("two adjacent surrogates would be read from JSON as one character")
 
 
 def parse_json(data: bytes) -> object:
-    """Any JSON. BadRecordError with the reason."""
+    """Parse any JSON. BadRecordError with the reason."""
     try:
         return msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        pass  # lone surrogates and byte order marks are read below; for all else, the reason is given there
+        pass  # lone surrogates and byte order marks are read below, where other errors get their reason
     import json
 
     try:
@@ -159,4 +159,4 @@ def parse_json(data: bytes) -> object:
 
 
 def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")

@@ -1,7 +1,7 @@
-r"""Text of strangers, made safe to show: the one sanitiser before a terminal.
+r"""Makes untrusted text safe to print: the only sanitiser before a terminal.
 
-A transcript may hold anything a model, a web page or a file could say, and a terminal obeys some of it. What could move
-the cursor, set the title, reach the clipboard or reorder what is read is shown instead of sent: `\x1b`, `\u202e`.
+A transcript may contain anything from a model, a web page or a file, and a terminal obeys some of it. Characters that
+could move the cursor, set the title, reach the clipboard or reorder text are printed as escapes: `\x1b`, `\u202e`.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ _OBEYED = (
     "\x7f-\x9f"  # DEL and C1
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u206f"  # marks, overrides and isolates that reorder text
     "\u2028\u2029"  # separators that some readers cut lines at
-    "\ufeff\ufff9-\ufffb"  # marks that are never seen
-    "\ud800-\udfff"  # lone surrogates, which no encoding takes
-    "\U000e0000-\U000e007f"  # tags: a second text that nobody sees
+    "\ufeff\ufff9-\ufffb"  # marks that are invisible
+    "\ud800-\udfff"  # lone surrogates, which no encoding accepts
+    "\U000e0000-\U000e007f"  # tags: a second, invisible text
 )
 _PATTERN = re.compile(f"[{_OBEYED}]")
 _LINE_PATTERN = re.compile(f"[\t\n{_OBEYED}]")
@@ -23,17 +23,17 @@ _SHORT = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 
 def printable(text: str) -> str:
-    """The text with everything a terminal would obey shown visibly; lines and tabs stay."""
+    """The text with every character that a terminal obeys made visible; newlines and tabs stay."""
     return _PATTERN.sub(_shown, text)
 
 
 def one_line(text: str) -> str:
-    """The same, and on one line: for names, cells and messages."""
+    """The same on one line, for names, cells and messages."""
     return _LINE_PATTERN.sub(_shown, text)
 
 
 def escaped(json_text: str) -> str:
-    """JSON that says the same without any such character: each stands in a string, and has an escape there."""
+    """The same JSON without any such character: each is inside a string, where it can be escaped."""
     return _PATTERN.sub(_json_escape, json_text)
 
 
@@ -42,9 +42,9 @@ def _shown(match: re.Match[str]) -> str:
     if character in _SHORT:
         return _SHORT[character]
     code = ord(character)
-    if code <= 0xFF:  # noqa: PLR2004 - what two digits can say
+    if code <= 0xFF:  # noqa: PLR2004 - two hex digits
         return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"  # noqa: PLR2004 - what four digits can say
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"  # noqa: PLR2004 - four hex digits
 
 
 def _json_escape(match: re.Match[str]) -> str:

@@ -1,6 +1,6 @@
-"""A session as text for other readers: Markdown for people, JSON and JSON lines for programs, and such lines read back.
+"""A session as text: Markdown for users, JSON and JSON Lines for programs, and such lines read back.
 
-JSON holds what was recorded, exactly; the names are those of the model, and what `extra` holds stands beside them.
+JSON contains exactly what was recorded; the names are those of the model, and the fields of `extra` are next to them.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ if TYPE_CHECKING:
     from segue.model import Event, Head, JsonObject, Overview
 
 _AS_THEY_ARE = frozenset({"parts", "native", "scope", "overrides", "values", "data"})
-"""Fields that hold JSON already."""
+"""Fields that are JSON already."""
 _PLACES = frozenset({"branch", "seq", "sum"})
-"""What a recorded turn says of its place in another session; reading it here, it takes a new one."""
+"""Where a turn was in another session; when it is imported, it gets a new place."""
 _FORMAT = "- format: segue markdown 1"
-"""Ends what an export says of the session: from here on, what was said is shielded."""
+"""The last line of the head of an export: after it, the text of messages is escaped."""
 _HEADING = re.compile(r"## \d+\. (\w+) · (\S+)(?: · (\d+) tokens)?\n")
 Turns = Iterable[Turn] | Mapping[str, Iterable[Turn]]
 
 
 class BadTurnError(ValueError):
-    """A line that is no turn, and why."""
+    """A line that is not a turn, and why."""
 
 
 def json_document(value: object) -> str:
-    """JSON to be read by programs and, at need, by people."""
+    """Indented JSON, for programs and users."""
     return escaped(json.dumps(value, ensure_ascii=False, indent=2))
 
 
@@ -53,7 +53,7 @@ def iso(moment: datetime) -> str:
 
 
 def to_json_object(value: Event | Head | Overview) -> JsonObject:
-    """Every field, also those that hold nothing, so that a script need not ask which are there."""
+    """Every field, also empty ones, so that a script need not check which are there."""
     if isinstance(value, Unknown):
         return {"type": value.type, **value.data, "id": value.id, "seq": value.seq}
     tag = value.__struct_config__.tag
@@ -68,7 +68,7 @@ def to_json_object(value: Event | Head | Overview) -> JsonObject:
 
 
 def iter_json(about: Overview, unknown: Sequence[Unknown], rest: Mapping[str, Turns]) -> Iterator[str]:
-    """A document as `plain` has it, in pieces: `rest` are its fields that are lists of turns, or objects of such."""
+    """The JSON document of a session in pieces; `rest` are its fields that are lists of turns, or objects of such."""
     known = to_json_object(about) | {"unknown": [to_json_object(event) for event in unknown]}
     yield json_document({name: value for name, value in known.items() if name not in rest}).removesuffix("\n}")
     for name, value in rest.items():
@@ -81,7 +81,7 @@ def iter_json(about: Overview, unknown: Sequence[Unknown], rest: Mapping[str, Tu
 
 
 def iter_jsonl(turns: Iterable[Turn]) -> Iterator[str]:
-    """One turn a line, as `decode_turn` reads them back."""
+    """One turn per line, as `decode_turn` reads them back."""
     return (f"{json_line(to_json_object(turn))}\n" for turn in turns)
 
 
@@ -95,7 +95,7 @@ def markdown(session: Session, branch: str | None = None) -> str:
 
 
 def markdown_turns(overview: Overview, turns: Iterable[Turn], branch: str, *, first: int = 1) -> str:
-    """As `markdown`, of a part that begins with the turn `first`."""
+    """Like `markdown`, for a part that begins with the turn number `first`."""
     return "".join(iter_markdown(overview, turns, branch, first=first))
 
 
@@ -105,9 +105,9 @@ def iter_markdown(overview: Overview, turns: Iterable[Turn], branch: str, *, fir
 
 
 def read_markdown(text: str) -> list[JsonObject]:
-    """The turns that `markdown` wrote, as JSON lines have them. Raises BadTurnError for Markdown of anybody else."""
+    """The turns that `markdown` wrote, as in JSON Lines. Raises BadTurnError for any other Markdown."""
     if not re.match(rf"# [^\n]*\n\n(?:- [^\n]*\n)*{re.escape(_FORMAT)}\n", text):
-        raise BadTurnError("it was not exported by this version, and so nobody can tell where a turn of it ends")
+        raise BadTurnError("it was not exported by this version, so the end of a turn cannot be found")
     turns: list[JsonObject] = []
     for (role, timestamp, tokens), content, parts in _sections(text):
         turn: JsonObject = {
@@ -118,14 +118,14 @@ def read_markdown(text: str) -> list[JsonObject]:
             "tokens": None if tokens is None else int(tokens),
             "parts": [json.loads(part) for part in parts],
         }
-        # Ids are not for people to read, so what is said stands for them: reading it again adds nothing.
+        # Markdown has no ids, so the content gives them: importing the same file again adds nothing.
         said = json.dumps([len(turns), turn]).encode()
         turns.append({**turn, "id": f"markdown:{sha256(said).hexdigest()[:32]}"})
     return turns
 
 
 def decode_turn(line: bytes, *, now: datetime, branch: str, id: str) -> Turn:
-    """The turn a line of JSON says, with `now` and `id` where it says none. Raises BadTurnError with the reason."""
+    """The turn of a line of JSON, with `now` and `id` if it has none. Raises BadTurnError with the reason."""
     try:
         found = json.loads(line.decode())
     except UnicodeDecodeError:
@@ -137,7 +137,7 @@ def decode_turn(line: bytes, *, now: datetime, branch: str, id: str) -> Turn:
     if not isinstance(found, dict):
         raise BadTurnError("it is JSON, but not an object")
     if (kind := found.pop("type", "turn")) != "turn":
-        raise BadTurnError(f"it is no turn, but {kind!r:.40}")
+        raise BadTurnError(f"it is not a turn, but {kind!r:.40}")
     if missing := [name for name in ("role", "content") if name not in found]:
         raise BadTurnError(f"it has no {' and no '.join(missing)}")
     known = {name: value for name, value in found.items() if name in Turn.__struct_fields__ and name != "extra"}
@@ -146,12 +146,12 @@ def decode_turn(line: bytes, *, now: datetime, branch: str, id: str) -> Turn:
     try:
         turn = msgspec.convert({"type": "turn", "tokens": None, "id": id, **known}, Turn)
     except msgspec.ValidationError as error:
-        raise BadTurnError(f"it is no valid turn ({error})") from None
+        raise BadTurnError(f"it is not a valid turn ({error})") from None
     return msgspec.structs.replace(turn, extra=extra)
 
 
 def part_lines(turn: Turn) -> Iterator[str]:
-    """What the turn has beyond its text, a line of JSON a part."""
+    """What the turn has in addition to its text, one line of JSON per part."""
     return (json_line(part) for part in turn.parts)
 
 
@@ -183,7 +183,7 @@ def _markdown(about: Overview, turns: Iterable[Turn], branch: str, *, first: int
 
 
 def _sections(text: str) -> Iterator[tuple[Sequence[str | None], str, list[str]]]:
-    """The heading of each turn, its text and its parts, as they stand there."""
+    """The heading of each turn, its text and its parts, as they are in the file."""
     lines = re.split("(?<=\n)|(?<=\r)(?!\n)", text)
     blocks = find_fences([line.rstrip("\r\n") for line in lines], parts=True)
     heading: Sequence[str | None] | None = None
@@ -234,7 +234,7 @@ def _flat(text: str) -> str:
 def _plain(value: object) -> object:
     match value:
         case Struct():
-            return to_json_object(value)  # type: ignore[arg-type]  # whatever the fields of a session hold
+            return to_json_object(value)  # type: ignore[arg-type]  # any struct in a field of a session
         case datetime():
             return iso(value)
         case tuple():

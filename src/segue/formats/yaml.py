@@ -1,4 +1,4 @@
-"""YAML of strangers, as JSON values: size, depth, number and references are checked before anything is built."""
+"""Untrusted YAML as JSON values: size, depth, number of nodes and references are checked before anything is built."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from datetime import date
 SIZE_CHARACTERS = 64 * 1024
 DEPTH = 12
 NODES = 2000
-"""What a text may hold at most: far more than people write, far less than what makes a parser suffer."""
+"""The limits of a text: far more than users write, far less than what makes a parser slow."""
 
 
 class InvalidYamlError(ValueError):
-    """Why a text cannot be read, and on which line of its file (0 where nobody knows)."""
+    """Why a text cannot be read, and on which line of its file (0 if unknown)."""
 
     def __init__(self, reason: str, line: int = 0) -> None:
         super().__init__(reason)
@@ -22,9 +22,9 @@ class InvalidYamlError(ValueError):
 def load_yaml(
     text: str, *, what: str = "it", first_line: int = 1, size: int = SIZE_CHARACTERS, nodes: int = NODES
 ) -> object:
-    """YAML 1.2 as JSON values. Raises InvalidYamlError, and nothing else.
+    """Parse YAML 1.2 into JSON values. Raises InvalidYamlError and nothing else.
 
-    `what` is how the reason calls the text, and `first_line` where in its file it begins.
+    `what` names the text in the reason, and `first_line` is the line of its file where it starts.
     """
     from ruamel.yaml import YAML
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
@@ -39,17 +39,17 @@ def load_yaml(
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + first_line if mark is not None else 0
-        raise InvalidYamlError(f"{what} is not YAML ({_told(error.problem)})", line) from None
+        raise InvalidYamlError(f"{what} is not YAML ({_first_line(error.problem)})", line) from None
     except YAMLError as error:
-        raise InvalidYamlError(f"{what} is not YAML ({_told(str(error))})") from None
+        raise InvalidYamlError(f"{what} is not YAML ({_first_line(str(error))})") from None
     except (ValueError, TypeError, ArithmeticError, AttributeError, LookupError, RecursionError) as error:
-        # What the parser makes of impossible dates, numbers and keys.
-        raise InvalidYamlError(f"{what} holds an impossible value ({_told(str(error))})") from None
+        # The parser raises these for impossible dates, numbers and keys.
+        raise InvalidYamlError(f"{what} contains an impossible value ({_first_line(str(error))})") from None
     return _json(found, what)
 
 
 def _check_growth(text: str, what: str, first_line: int, most: int) -> None:
-    """Read the events alone first: they cost nothing, whatever they would grow into."""
+    """Read only the parser events first: they are cheap, however large the values would become."""
     from ruamel.yaml import YAML
     from ruamel.yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent, DocumentStartEvent, ScalarEvent
 
@@ -58,7 +58,7 @@ def _check_growth(text: str, what: str, first_line: int, most: int) -> None:
         line = event.start_mark.line + first_line
         match event:
             case AliasEvent():
-                raise InvalidYamlError(f"{what} refers to itself (*), which is not read here", line)
+                raise InvalidYamlError(f"{what} contains a reference (*), which is not supported", line)
             case CollectionStartEvent():
                 depth += 1
                 nodes += 1
@@ -68,9 +68,9 @@ def _check_growth(text: str, what: str, first_line: int, most: int) -> None:
                 nodes += 1
         documents += isinstance(event, DocumentStartEvent)
         if depth > DEPTH:
-            raise InvalidYamlError(f"{what} is nested more than {DEPTH} deep", line)
+            raise InvalidYamlError(f"{what} is nested more than {DEPTH} levels deep", line)
         if nodes > most or documents > 1:
-            raise InvalidYamlError(f"there is too much in {what}", line)
+            raise InvalidYamlError(f"{what} has too many values", line)
 
 
 def _json(value: object, what: str) -> object:
@@ -79,7 +79,7 @@ def _json(value: object, what: str) -> object:
             return value
         case float():
             return value if math.isfinite(value) else str(value)
-        case date():  # a moment is one as well
+        case date():  # or a datetime
             return value.isoformat()
         case list() | tuple():
             return [_json(item, what) for item in value]
@@ -88,9 +88,11 @@ def _json(value: object, what: str) -> object:
                 key if isinstance(key, str) else str(_json(key, what)): _json(item, what) for key, item in value.items()
             }
         case _:
-            raise InvalidYamlError(f"{what} holds {type(value).__name__}, and not only texts, numbers and lists")
+            raise InvalidYamlError(
+                f"{what} contains {type(value).__name__}; only texts, numbers, lists and objects are allowed"
+            )
 
 
-def _told(problem: str | None) -> str:
+def _first_line(problem: str | None) -> str:
     lines = (problem or "").strip().split("\n")
     return lines[0][:120] or "it cannot be read"

@@ -1,6 +1,6 @@
-"""Values and the fold: what a session is, with no I/O and no clock.
+"""What a session is: events, the fold over them and the session it gives. No I/O, no clock.
 
-Read `events` (what can happen), then `session` (what comes of it), then `fold` (how).
+Read `events` (what can happen), then `session` (the result), then `fold` (how one becomes the other).
 """
 
 from segue.model.acceptance import Accepted, accept, accept_first

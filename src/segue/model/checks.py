@@ -1,4 +1,4 @@
-"""What may be appended: checked once, at the door of every store, so that what goes in comes out."""
+"""What may be appended: every event is checked once, before any store writes it, so that it reads back unchanged."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ if TYPE_CHECKING:
     from segue.model.session import HasBranches
 
 DEPTH = 200
-"""How deep JSON may nest; every decoder we know of takes at least this."""
+"""How deep JSON may nest; every decoder we know of accepts at least this."""
 
 BITS = 4096
-"""How large a whole number may be; Python reads no more than 4300 digits."""
+"""The size of the largest whole number; Python reads no more than 4300 digits."""
 
 ID_LENGTH = 200
 
 _TEXTS = {str}
 
 RESERVED_TYPES = ("checkpoint",)
-"""Types that a store writes for itself."""
+"""Record types that only a store writes."""
 
 
 def check_event(event: Event, overview: HasBranches | None) -> None:
-    """Raise UsageError if the event is malformed, ConflictError if it does not fit the session as it is."""
+    """Raise UsageError if the event is malformed, ConflictError if it does not fit the session."""
     if not isinstance(event.id, str) or not 0 < len(event.id) <= ID_LENGTH:
-        raise UsageError(f"an event id is a text of 1 to {ID_LENGTH} characters, not {event.id!r:.40}")
+        raise UsageError(f"an event id must be a text of 1 to {ID_LENGTH} characters, not {event.id!r:.40}")
     match event:
         case Turn():
             _check_turn(event)
@@ -58,7 +58,7 @@ def check_event(event: Event, overview: HasBranches | None) -> None:
             _check_unknown(event)
         case Metadata():
             if overview is not None:
-                raise UsageError("a session has one metadata event, its first")
+                raise UsageError("a session has only one metadata event, its first")
             check_id(event.session_id)
             _check_fields(event)
         case _:
@@ -68,22 +68,22 @@ def check_event(event: Event, overview: HasBranches | None) -> None:
 
 
 def _check_turn(turn: Turn) -> None:
-    """By hand, since it is on the path of every append."""
+    """Without msgspec, since every append of a turn goes through here."""
     if turn.role not in ROLES:
-        raise UsageError(f"unknown role {turn.role!r}", hint=f"one of {', '.join(ROLES)}")
+        raise UsageError(f"unknown role {turn.role!r}", hint=f"use one of {', '.join(ROLES)}")
     if type(turn.branch) is not str:
-        raise UsageError(f"the branch of a turn is a name, not {type(turn.branch).__name__}")
+        raise UsageError(f"the branch of a turn must be a name, not {type(turn.branch).__name__}")
     if type(turn.content) is not str:
-        raise UsageError(f"the content of a turn is text, not {type(turn.content).__name__}")
+        raise UsageError(f"the content of a turn must be text, not {type(turn.content).__name__}")
     tokens = turn.tokens
     if tokens is not None and (not isinstance(tokens, int) or isinstance(tokens, bool) or not 0 <= tokens < 2**63):
-        raise UsageError(f"tokens is a count or None, not {tokens!r}")
+        raise UsageError(f"tokens must be a count or None, not {tokens!r}")
     if not isinstance(turn.tokens_by, str) or not isinstance(turn.model, str) or not isinstance(turn.partial, bool):
-        raise UsageError("tokens_by and model are texts, partial is yes or no")
+        raise UsageError("tokens_by and model must be texts, partial must be true or false")
     _check_time(turn.timestamp)
     if turn.parts:
         if not isinstance(turn.parts, tuple) or not all(isinstance(part, dict) for part in turn.parts):
-            raise UsageError("parts is a tuple of JSON objects")
+            raise UsageError("parts must be a tuple of JSON objects")
         for part in turn.parts:
             _check_json(part, "parts")
     if turn.native is not None:
@@ -106,23 +106,23 @@ def _check_fields(event: KnownEvent) -> None:
     try:
         back = convert(to_builtins(known, builtin_types=(datetime,)), type(event))
     except (ValidationError, TypeError) as error:
-        raise UsageError(f"that is no {kind} event: {error}") from None
+        raise UsageError(f"invalid {kind} event: {error}") from None
     if back != known:
-        raise UsageError(f"that {kind} event would not come back as it is", hint="texts in a tuple, not in a list")
+        raise UsageError(f"the {kind} event could not be read back unchanged", hint="use tuples of texts, not lists")
 
 
 def _check_extra(event: KnownEvent) -> None:
     _check_json(event.extra, "extra")
     if clash := {*event.__struct_encode_fields__, "type", "sum"} & event.extra.keys():
-        raise UsageError(f"extra repeats {', '.join(sorted(clash))}")
+        raise UsageError(f"extra repeats fields of the event: {', '.join(sorted(clash))}")
 
 
 def _check_unknown(event: Unknown) -> None:
     if not isinstance(event.type, str) or event.type in EVENT_TYPES or event.type in RESERVED_TYPES:
-        raise UsageError(f"{event.type!r} is not the name of a foreign event type")
+        raise UsageError(f"{event.type!r} is not the name of an unknown event type")
     _check_json(event.data, "data")
     if clash := {"type", "id", "seq", "sum"} & event.data.keys():
-        raise UsageError(f"the data of an unknown event repeats {', '.join(sorted(clash))}")
+        raise UsageError(f"the data of an unknown event repeats its fields: {', '.join(sorted(clash))}")
 
 
 def _check_branches(event: Event, overview: HasBranches) -> None:
@@ -131,7 +131,7 @@ def _check_branches(event: Event, overview: HasBranches) -> None:
             check_id(event.name, what="branch name")
             if event.name in overview.branches:
                 raise ConflictError(
-                    f"session {overview.id} has a branch {event.name!r} already", hint="choose another name"
+                    f"session {overview.id} already has a branch {event.name!r}", hint="choose another name"
                 )
             if not 0 <= event.at <= get_branch(overview, event.parent).turn_count:
                 count = get_branch(overview, event.parent).turn_count
@@ -139,22 +139,22 @@ def _check_branches(event: Event, overview: HasBranches) -> None:
         case BranchSwitched():
             get_branch(overview, event.branch)
         case Attachment() if event.size_bytes < 0:
-            raise UsageError("the size of an attachment is a number of bytes")
+            raise UsageError("the size of an attachment must not be negative")
 
 
 def _check_time(value: datetime) -> None:
     offset = value.utcoffset() if isinstance(value, datetime) else None
     if offset is None:
-        raise UsageError("a timestamp is a datetime that knows its time zone")
+        raise UsageError("a timestamp must be a datetime with a time zone")
     if not is_moment(value):
-        raise UsageError("a timestamp is between the years 1 and 9999, in UTC too")
+        raise UsageError("a timestamp must be between the years 1 and 9999, also in UTC")
     if offset.seconds % 60 or offset.microseconds:
-        raise UsageError("the time zone of a timestamp is whole minutes from UTC")
+        raise UsageError("the time zone of a timestamp must be whole minutes from UTC")
 
 
 def _check_json(value: object, where: str) -> None:
-    """JSON as it comes back: no tuples (they return as lists), no keys but text, no NaN."""
-    # Without a call for each value: the records of other tools have thousands.
+    """Only JSON that reads back unchanged: no tuples (they would become lists), text keys alone, no NaN."""
+    # Without recursion: the records of other tools have thousands of values.
     opened: list[Iterator[object]] = [iter((value,))]
     while opened:
         for item in opened[-1]:
@@ -169,13 +169,13 @@ def _check_json(value: object, where: str) -> None:
                 opened.append(iter(item))
                 break
             if not _is_number(item):
-                raise UsageError(f"{where} is JSON of moderate size: this {type(item).__name__} is not")
+                raise UsageError(f"{where} must be JSON of moderate size, and this {type(item).__name__} is not")
         else:
             opened.pop()
 
 
 def _is_number(value: object) -> bool:
-    """Or a truth value, which is a number to Python."""
+    """A finite number of moderate size; booleans are numbers in Python."""
     if isinstance(value, int):
         return value.bit_length() <= BITS
     return isinstance(value, float) and math.isfinite(value)

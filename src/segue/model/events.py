@@ -1,8 +1,8 @@
 """What can happen to a session. A session is the fold of these, in the order of their `seq`.
 
-Every event has an `id` (appending the same id twice is one append) and, once a store has recorded it, a `seq` (1, 2,
+Every event has an `id` (appending the same id twice records it once) and, once a store has recorded it, a `seq` (1, 2,
 3, … within its session; 0 before that). `extra` holds fields that this version does not know: they are kept and
-written back as they were.
+written back unchanged.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from msgspec.structs import replace
 from segue.model.status import Status
 
 JsonObject = dict[str, object]
-"""A JSON object as Python values; `check_event` says what may be in it."""
+"""A JSON object as Python values; `check_event` defines what may be in it."""
 
 Moment = Annotated[datetime, Meta(tz=True)]
-"""A time that knows its zone. That it is one in UTC as well (see `is_moment`), no decoder can say."""
+"""A time with a zone. No decoder can check that it also exists in UTC: see `is_moment`."""
 
 Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
-"""What every database and every other language can hold."""
+"""A whole number that every database and every language can hold."""
 
 EXTRA = " extra"
-"""What the encoder calls the field `extra`: a name no file uses, since on disk its contents stand among the others."""
+"""The encoded name of the field `extra`. No file uses it: on disk, its contents are fields like the others."""
 
 ROLES = ("user", "assistant", "system", "tool")
 
@@ -35,14 +35,14 @@ def _extra() -> JsonObject:
 
 
 class Metadata(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="metadata"):
-    """The birth of a session; always the first event."""
+    """The start of a session; always the first event."""
 
     session_id: str
     agent: str
     created_at: Moment
     status: Status
     version: Count = 0
-    """The major version of the format it was written in; 0 where the writer did not say."""
+    """The major version of the format it was written in; 0 if the writer did not record it."""
     title: str = ""
     tags: tuple[str, ...] = ()
     id: str
@@ -58,16 +58,16 @@ class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown
     timestamp: Moment
     tokens: Count | None
     tokens_by: str = ""
-    """Who counted the tokens: `provider`, `tokenizer`, or `estimate`; empty where nobody said."""
+    """Who counted the tokens: `provider`, `tokenizer` or `estimate`; empty if unknown."""
     model: str = ""
     """The model that answered."""
     partial: bool = False
-    """Whether the answer was cut off, so that this is only its beginning."""
+    """Whether the answer was cut off, so that only its beginning is here."""
     branch: str = "main"
     parts: tuple[JsonObject, ...] = ()
     """Structure beyond the text: tool calls, tool results, reasoning, images by hash."""
     native: JsonObject | None = None
-    """The originating tool's own record, verbatim."""
+    """The record of the tool that it came from, unchanged."""
     id: str
     seq: Count = 0
     extra: JsonObject = _extra()
@@ -94,7 +94,7 @@ class TitleChanged(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
 
 
 class TagsChanged(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="tags"):
-    """All tags the session has from now on."""
+    """All tags of the session from now on."""
 
     tags: tuple[str, ...]
     timestamp: Moment
@@ -120,7 +120,7 @@ class Decision(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unk
     timestamp: Moment
     tags: tuple[str, ...] = ()
     source: str = ""
-    """Who decided: a person's command, or an answer it was found in."""
+    """Where the decision comes from: a command of the user, or an answer that it was found in."""
     id: str
     seq: Count = 0
     extra: JsonObject = _extra()
@@ -150,7 +150,7 @@ class Pattern(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkn
 
 
 class Attachment(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="attachment"):
-    """Context the user gave; its bytes are a blob beside the session, found by `hash`."""
+    """A file that the user attached; its bytes are a blob of the session, found by `hash`."""
 
     path: str
     hash: str
@@ -162,7 +162,7 @@ class Attachment(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_u
 
 
 class ScopeChanged(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="scope"):
-    """What the agent's tools may touch, from now on."""
+    """What the tools of the agent may access from now on."""
 
     scope: JsonObject
     timestamp: Moment
@@ -172,7 +172,7 @@ class ScopeChanged(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
 
 
 class PresetChosen(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="preset"):
-    """The preset the session refers to, by name, with the hash of what it said then."""
+    """The preset that the session uses, by name, with the hash of its content at that time."""
 
     name: str
     timestamp: Moment
@@ -185,7 +185,7 @@ class PresetChosen(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
 class OverridesChanged(
     Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="overrides"
 ):
-    """All settings that differ from the preset from now on."""
+    """All settings that override the preset from now on."""
 
     values: JsonObject
     timestamp: Moment
@@ -195,14 +195,14 @@ class OverridesChanged(
 
 
 class BranchCreated(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="branch"):
-    """A new path that shares the first `at` turns of `parent`."""
+    """A new branch that shares the first `at` turns of `parent`."""
 
     name: str
     parent: str
     at: Count
     timestamp: Moment
     switch: bool = True
-    """Whether the session goes on in the new branch."""
+    """Whether the new branch becomes the active one."""
     id: str
     seq: Count = 0
     extra: JsonObject = _extra()
@@ -230,7 +230,7 @@ class TaskDone(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unk
 
 
 class Unknown(Struct, frozen=True, kw_only=True):
-    """An event of a type that this version does not know, kept as it was; `data` is everything but id and seq."""
+    """An event of a type that this version does not know, stored unchanged; `data` is everything but id and seq."""
 
     type: str
     data: JsonObject
@@ -262,10 +262,10 @@ EPOCH = datetime.fromtimestamp(0, UTC)
 
 
 def is_moment(value: datetime) -> bool:
-    """Whether it knows its zone, and is a time in UTC too: 9999-12-31T23:59-12:00 would be in the year 10000."""
+    """Whether it has a zone and exists in UTC too: 9999-12-31T23:59-12:00 would be in the year 10000."""
     if value.utcoffset() is None:
         return False
-    if 1 < value.year < 9999:  # noqa: PLR2004 - the first and the last that Python knows
+    if 1 < value.year < 9999:  # noqa: PLR2004 - the first and last year that Python knows
         return True
     try:
         value.astimezone(UTC)
@@ -275,7 +275,7 @@ def is_moment(value: datetime) -> bool:
 
 
 def content_of(event: Event) -> Event:
-    """The event without where and when it was recorded: a second try says the same a moment later."""
+    """The event without its number and time: a retry has the same content a moment later."""
     match event:
         case Unknown():
             return replace(event, seq=0)
@@ -303,4 +303,4 @@ EVENT_TYPES: dict[str, type[KnownEvent]] = {
     "switch": BranchSwitched,
     "task": TaskDone,
 }
-"""By the word that stands for the type on disk."""
+"""Event types by their name on disk."""

@@ -1,4 +1,4 @@
-"""From events to a session. Pure: the same events give the same session, in every store."""
+"""Builds a session from its events. Pure: the same events give the same session in every store."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def initial_overview(event: Metadata) -> Overview:
-    """The session as it is after its first event."""
+    """The session after its first event."""
     return Overview(
         id=event.session_id,
         agent=event.agent,
@@ -52,7 +52,7 @@ def initial_overview(event: Metadata) -> Overview:
 
 
 class OverviewBuilder:
-    """A session while events are taken in: lists where an overview has tuples, so that each event costs the same."""
+    """Builds an overview event by event, with lists instead of tuples, so that each event costs the same."""
 
     def __init__(self, overview: Overview) -> None:
         self.id = overview.id
@@ -61,14 +61,14 @@ class OverviewBuilder:
         self._updated_at = overview.updated_at
         self._branch = overview.branch
         self._branches = overview.branches
-        self._owns_branches = False  # until one of them changes
+        self._owns_branches = False  # copied when the first of them changes
         self._turns: list[Turn] = []  # not counted yet
-        self._values: dict[str, object] = {}  # by field: the last one said
-        self._more: dict[str, list[Event]] = {}  # by field: what was added to it
+        self._values: dict[str, object] = {}  # by field: the latest value
+        self._more: dict[str, list[Event]] = {}  # by field: the added items
 
     @property
     def overview(self) -> Overview:
-        """The session as it is after all events so far."""
+        """The session after all events so far."""
         branches = self.branches
         self._owns_branches = False
         more = {name: (*getattr(self._before, name), *events) for name, events in self._more.items()}
@@ -86,12 +86,12 @@ class OverviewBuilder:
             self._turns += turns
             self.seq = turns[-1].seq
 
-    def add(self, event: Event) -> None:  # noqa: C901 - one case an event type, none nested
+    def add(self, event: Event) -> None:  # noqa: C901 - one case per event type, none nested
         self.seq = event.seq
         if isinstance(event, Turn):
             self._turns.append(event)
             return
-        if isinstance(event, Unknown | Metadata):  # of metadata, only the first counts
+        if isinstance(event, Unknown | Metadata):  # only the first metadata counts
             return
         self._updated_at = max(self._updated_at, event.timestamp)
         match event:
@@ -112,11 +112,11 @@ class OverviewBuilder:
             case OverridesChanged():
                 self._values["overrides"] = event.values
             case BranchCreated():
-                self._grow(event)
+                self._add_branch(event)
             case BranchSwitched() if event.branch in self.branches:
                 self._branch = event.branch
 
-    def _grow(self, event: BranchCreated) -> None:
+    def _add_branch(self, event: BranchCreated) -> None:
         if event.parent in self.branches and event.name not in self.branches:
             self._put(Branch(name=event.name, parent=event.parent, at=event.at, created_at=event.timestamp))
         if event.switch and event.name in self.branches:
@@ -128,7 +128,7 @@ class OverviewBuilder:
         self._branches[branch.name] = branch
 
     def _count(self) -> None:
-        """Add the turns to their branches; a branch whose beginning was lost starts empty."""
+        """Add the turns to the counts of their branches; a branch whose beginning was lost starts empty."""
         turns, self._turns = self._turns, []
         self._updated_at = max([self._updated_at, *[turn.timestamp for turn in turns]])
         counts = Counter([turn.branch for turn in turns])
@@ -149,7 +149,7 @@ _LISTS: dict[type[Event], str] = {
 
 
 def apply(overview: Overview, *events: Event) -> Overview:
-    """The session as it is after some more events; turns are counted, not kept."""
+    """The session after some more events; turns are counted and not stored."""
     folding = OverviewBuilder(overview)
     for event in events:
         folding.add(event)
@@ -157,22 +157,22 @@ def apply(overview: Overview, *events: Event) -> Overview:
 
 
 def apply_turns(overview: Overview, turns: Sequence[Turn]) -> Overview:
-    """As `apply`, of turns alone."""
+    """Like `apply`, for turns alone."""
     folding = OverviewBuilder(overview)
     folding.add_turns(turns)
     return folding.overview
 
 
 def fold(events: Iterable[Event]) -> Session:
-    """Everything the events say. Raises UsageError if the first is no metadata."""
+    """The session that the events describe. Raises UsageError if the first is not its metadata."""
     iterator = iter(events)
     first = next(iterator, None)
     if not isinstance(first, Metadata):
-        raise UsageError("a session begins with its metadata")
+        raise UsageError("a session must begin with its metadata")
     folding = OverviewBuilder(initial_overview(first))
     own: dict[str, list[Turn]] = {MAIN: []}
     unknown: list[Unknown] = []
-    pending: list[Turn] = []  # counted by the run: a long conversation is mostly turns
+    pending: list[Turn] = []  # counted together: a long conversation is mostly turns
     branch, keep = MAIN, own[MAIN].append
     for event in iterator:
         if type(event) is Turn:

@@ -1,4 +1,4 @@
-"""What comes of the events: a session whole, without its turns, or as a line in a listing."""
+"""What events add up to: a whole session, its overview without the turns, or its head for a listing."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MAIN = "main"
 
 
 class Branch(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """A named path through the turns: the first `at` turns of `parent`, then `own` turns of its own."""
+    """A named sequence of turns: the first `at` turns of `parent`, then `own` turns of its own."""
 
     name: str
     parent: str = ""
@@ -45,7 +45,7 @@ class Branch(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
 
 
 class HasBranches(Protocol):
-    """A session as far as its branches go."""
+    """Anything with the id and the branches of a session."""
 
     @property
     def id(self) -> str: ...
@@ -55,7 +55,7 @@ class HasBranches(Protocol):
 
 
 def get_branch(session: HasBranches, name: str) -> Branch:
-    """NotFoundError if there is no such branch."""
+    """The branch of this name. NotFoundError if there is none."""
     try:
         return session.branches[name]
     except KeyError:
@@ -64,18 +64,18 @@ def get_branch(session: HasBranches, name: str) -> Branch:
 
 
 class Overview(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Everything about a session but its turns: small, however long the conversation is."""
+    """Everything about a session except its turns: small, however long the conversation is."""
 
     id: str
     agent: str
     created_at: Moment
     updated_at: Moment
-    """The latest time any event carries: the last activity."""
+    """The latest time of any event."""
     status: Status
     seq: Count
-    """Of the last event."""
+    """The number of the last event."""
     branch: str = MAIN
-    """The active one."""
+    """The active branch."""
     branches: dict[str, Branch]
     title: str = ""
     tags: tuple[str, ...] = ()
@@ -93,7 +93,7 @@ class Overview(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def turn_count(self) -> int:
-        """Turns on the active branch."""
+        """How many turns the active branch has."""
         return self.branches[self.branch].turn_count
 
     def get_branch(self, name: str) -> Branch:
@@ -101,15 +101,15 @@ class Overview(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Session(Overview, frozen=True, kw_only=True, omit_defaults=True):
-    """One conversation, whole."""
+    """One whole conversation."""
 
     own_turns: dict[str, tuple[Turn, ...]] = {}
-    """By branch, without what a branch shares with its parent."""
+    """By branch, without the turns that it shares with its parent."""
     unknown: tuple[Unknown, ...] = ()
 
     @property
     def turns(self) -> tuple[Turn, ...]:
-        """The active branch from its first turn on."""
+        """The turns of the active branch, from the first on."""
         return self.path(self.branch)
 
     def tail(self, count: int, *, branch: str | None = None) -> tuple[Turn, ...]:
@@ -119,13 +119,13 @@ class Session(Overview, frozen=True, kw_only=True, omit_defaults=True):
         return path[max(0, len(path) - count) :]
 
     def path(self, name: str) -> tuple[Turn, ...]:
-        """A branch from its first turn on, through every branch it grew from."""
+        """The turns of a branch from the first on, including those that it shares with the branches above it."""
         pieces: list[tuple[Turn, ...]] = []
         branch, upto = self.get_branch(name), None
         while True:
             own = self.own_turns.get(branch.name, ())
             pieces.append(own if upto is None else own[: max(0, upto - branch.at)])
-            if branch.parent not in self.branches or len(pieces) > len(self.branches):  # which go in a circle
+            if branch.parent not in self.branches or len(pieces) > len(self.branches):  # a cycle in a damaged file
                 return tuple(turn for piece in reversed(pieces) for turn in piece)
             upto = branch.at if upto is None else min(upto, branch.at)
             branch = self.branches[branch.parent]
@@ -145,13 +145,13 @@ class Head(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     updated_at: Moment
     """The last activity: see `last_activity`."""
     damage: str = ""
-    """Why it cannot be read, where it cannot; then id and times are all that is known."""
+    """Why it cannot be read; empty if it can. If it cannot, only id and times are known."""
 
 
 def own_turn_ranges(overview: Overview, branch: str, count: int | None = None) -> dict[str, tuple[int, int]]:
-    """The way of a branch, or of its last turns: by branch which of its own turns, beyond one number, up to another.
+    """Where the turns of a branch (or its last `count` turns) are: by branch, the range of its own turns.
 
-    The turns of a way are recorded in its order.
+    A range is (after this one, up to that one). The turns are recorded in the order of the path.
     """
     if count is not None:
         _check_count(count)
@@ -161,7 +161,7 @@ def own_turn_ranges(overview: Overview, branch: str, count: int | None = None) -
     low = 0 if count is None else max(0, high - count)
     while True:
         found[here.name] = (max(low - here.at, 0), max(high - here.at, 0))
-        if low >= here.at or here.parent in found or here.parent not in overview.branches:  # or it goes in a circle
+        if low >= here.at or here.parent in found or here.parent not in overview.branches:  # or a cycle
             return found
         high, here = min(high, here.at), overview.branches[here.parent]
 
@@ -176,15 +176,16 @@ def overview_of(session: Session) -> Overview:
 
 
 _WRITING = timedelta(minutes=1)
-"""An event is recorded a moment after its time; what changes later than that was changed by somebody else."""
+"""An event is recorded a moment after its time; a later change of the file comes from another program."""
 
 
-def last_activity(told: datetime, changed: datetime | None) -> datetime:
-    """The latest time that any event carries, or the last change of the files, whichever is later.
+def last_activity(updated_at: datetime, changed: datetime | None) -> datetime:
+    """The latest time of any event, or the last change of the files, whichever is later.
 
-    Edits in another program carry no time, and copies may have old or new files: none of it makes a session older.
+    Edits in another program have no time of their own, and the files of a copy may be old or new: neither makes a
+    session older.
     """
-    return told if changed is None or changed - told <= _WRITING else changed
+    return updated_at if changed is None or changed - updated_at <= _WRITING else changed
 
 
 def head_of(overview: Overview) -> Head:

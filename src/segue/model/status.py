@@ -1,4 +1,4 @@
-"""The status machine: one table in one place."""
+"""The status of a session, and which status may follow which."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ALLOWED: dict[Status, tuple[Status, ...]] = {
 def check_transition(session_id: str, current: Status, wanted: Status, *, force: bool = False) -> None:
     """Raise TransitionError unless `wanted` may follow `current`; staying is always allowed."""
     if wanted not in STATUSES:
-        raise UsageError(f"unknown status {wanted!r}", hint=f"one of {', '.join(STATUSES)}")
+        raise UsageError(f"unknown status {wanted!r}", hint=f"use one of {', '.join(STATUSES)}")
     if wanted == current or wanted in ALLOWED[current]:
         return
     if current == "completed" and wanted == "active" and force:

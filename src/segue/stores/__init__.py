@@ -1,1 +1,1 @@
-"""Stores that belong to no dialect: the journal, memory, and what stores of one sealed file per session share."""
+"""Stores that belong to no dialect: the journal, memory, and the base of stores with one sealed file per session."""

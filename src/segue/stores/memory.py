@@ -1,4 +1,4 @@
-"""Sessions that live as long as the process: for tests, for trying things, and as the yardstick of other stores."""
+"""Sessions that live as long as the process: for tests, for experiments, and as the reference for other stores."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _births = itertools.count(1)
 
 
 class _Entry:
-    """One session: its events and what comes of them, its blobs and its writer."""
+    """One session: its events, its overview, its blobs and its writer."""
 
     def __init__(self, session_id: str, events: Sequence[Event]) -> None:
         self.events, _, self.overview = accept_first(session_id, events)
@@ -68,7 +68,7 @@ class MemoryWriter:
     def branch(self) -> str:
         return self._entry.overview.branch
 
-    def append(self, *events: Event, ids_are_new: bool = False) -> Receipt:  # noqa: ARG002 - looking is cheap here
+    def append(self, *events: Event, ids_are_new: bool = False) -> Receipt:  # noqa: ARG002 - looking ids up is cheap here
         with self._mutex:
             self._check_open()
             entry = self._entry
@@ -92,7 +92,9 @@ class MemoryWriter:
 
     def _check_open(self) -> None:
         if not self._open:
-            raise WriterStoppedError("the writer takes nothing more: it is closed", hint="open the session again")
+            raise WriterStoppedError(
+                "cannot write to the session any more: the writer is closed", hint="open the session again"
+            )
 
     def __enter__(self) -> Self:
         return self
@@ -104,7 +106,7 @@ class MemoryWriter:
 
 
 class MemoryStore:
-    """See store.Store. As plain as can be: every question is answered by folding all events again."""
+    """See store.Store. As simple as possible: every method folds all events again."""
 
     url = "memory:"
     capabilities = Capabilities(durability=Durability.VOLATILE, shared=False, can_be_damaged=False, append_only=True)
@@ -116,7 +118,7 @@ class MemoryStore:
         root: str = "",
         *,
         clock: Callable[[], datetime] = utc_now,
-        durability: Durability = Durability.VOLATILE,  # noqa: ARG002 - there is no other in memory
+        durability: Durability = Durability.VOLATILE,  # noqa: ARG002 - memory has no other
     ) -> None:
         if root:
             raise UsageError(f"{f'memory:{root}'!r}: a store in memory has no path", hint="use memory:")
@@ -217,7 +219,7 @@ class MemoryStore:
                 )
             if revision is not None and self.revision(session_id) != revision:
                 raise ConflictError(
-                    f"session {session_id} has changed meanwhile", hint="look again before you delete it"
+                    f"session {session_id} has changed meanwhile", hint="read it again before you delete it"
                 )
             del self._entries[session_id]
 
@@ -225,7 +227,7 @@ class MemoryStore:
         return check_id(session_id) in self._entries
 
     def sweep(self) -> None:
-        """Nothing is ever left."""
+        """Nothing is ever left over."""
 
     def examine(self, session_id: str) -> Examination:
         return Examination(session=self.load(session_id))
@@ -235,7 +237,7 @@ class MemoryStore:
         raise UsageError(f"session {session_id} is not damaged", hint="there is nothing to recover")
 
     def close(self) -> None:
-        """Nothing is held outside the sessions themselves."""
+        """There are no other resources."""
 
     def _get(self, session_id: str) -> _Entry:
         check_id(session_id)

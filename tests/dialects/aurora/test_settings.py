@@ -44,7 +44,7 @@ def test_nested_objects_and_dotted_keys_say_the_same(config: Path, said: dict[st
         (b"[" * 100_000, "is not JSON (it is nested too deeply)"),
         (b"[1]", "holds no JSON object"),
         (b"", "is not JSON"),
-        (b" " * (2 << 20), "is too large"),
+        (b" " * (2 << 20), "is larger than 1024 KB"),
     ],
 )
 def test_a_file_that_cannot_be_read_costs_a_warning_and_nothing_else(config: Path, data: bytes, reason: str) -> None:
@@ -59,7 +59,7 @@ def test_a_pipe_in_its_place_is_not_waited_for(config: Path) -> None:
     os.mkfifo(config)
     settings, (warning,) = load_config(config)
     assert settings == AuroraConfig()
-    assert "is no regular file" in warning
+    assert "is not a regular file" in warning
 
 
 @pytest.mark.parametrize(

@@ -186,7 +186,7 @@ def test_a_temporary_folder_that_is_not_ours_is_refused(project: Project) -> Non
     project.sessions.chmod(0o777)
     error = project.refused("session", "init", "--change", "login")
     assert error["code"] == "STORAGE"
-    assert "others may enter it" in str(error["message"])
+    assert "other users may enter it" in str(error["message"])
 
 
 def test_a_learning_of_any_bytes_is_kept(project: Project) -> None:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from segue.chat.commands.attachments import read
 from segue.chat.conversation import MAX_TOKENS
+from segue.durable.small_file import UnusableFileError, read_small_file
 from segue.errors import SegueError
 
 if TYPE_CHECKING:
@@ -38,10 +38,12 @@ class AuroraConfig(Struct, frozen=True, kw_only=True):
 def load_config(path: Path) -> tuple[AuroraConfig, list[str]]:
     """The settings, and what is wrong with the file."""
     try:
-        if not path.exists():
-            return AuroraConfig(), []
-        data = read(path, limit_bytes=_LIMIT_BYTES)
-    except (OSError, SegueError) as error:
+        data = read_small_file(str(path), size_bytes=_LIMIT_BYTES)
+    except FileNotFoundError:
+        return AuroraConfig(), []
+    except UnusableFileError as error:
+        return AuroraConfig(), [f"{path}: {error}; defaults are used"]
+    except SegueError as error:
         return AuroraConfig(), [f"{error}; defaults are used"]
     try:
         found = json.loads(data)

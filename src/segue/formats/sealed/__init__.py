@@ -1,7 +1,7 @@
-"""Files of one JSON object a session, with all that is ours under one key, and a last line that vouches for the rest.
+"""Files with one JSON object per session: our data is under one key, and the last line is a checksum of the rest.
 
-Read `layout` (what stands where), then `seal` (how one changed byte is found), then `opening` (what a reader makes of
-both). Which fields a file has besides is a matter of each format.
+Read `layout` (what is where), then `seal` (how one changed byte is found), then `reader` (which uses both). Each format
+adds its own fields.
 """
 
 from segue.formats.sealed.layout import (

@@ -1,6 +1,6 @@
-"""Where things stand in a file as we lay it out: every value on lines of its own, each level two spaces further in.
+"""The layout of a file as we write it: every value on lines of its own, each level indented by two more spaces.
 
-So the place of a byte says what it belongs to, and a file that is no JSON any more can still be read piece by piece.
+So the position of a byte tells which field it is in, and a file that is no longer JSON can be read field by field.
 """
 
 from __future__ import annotations
@@ -27,30 +27,30 @@ _KEY = re.compile(rb'^  (?:  )?"((?:[^"\\]|\\.)*)":', re.MULTILINE)
 
 
 class Layout(NamedTuple):
-    """What a format shows above what is ours."""
+    """The fields of a format, which come before ours."""
 
     top: tuple[str, ...]
-    """Its fields, in their order."""
+    """Their names, in order."""
     shown: tuple[str, ...]
-    """Those that are lists of objects."""
+    """Those of them that are lists of objects."""
 
     @property
     def lists(self) -> dict[str, int]:
-        """How far in the items of each list stand."""
+        """The indent of the items of each list."""
         return {**dict.fromkeys(self.shown, 4), EVENTS: 6}
 
 
 class FieldPosition(NamedTuple):
-    """What a byte belongs to."""
+    """The field or list item that a byte is in."""
 
     name: str
-    """The field, or the list."""
+    """The name of the field or list."""
     item: int = -1
-    """Which one of a list; -1 for what is no item."""
+    """The index in the list; -1 outside of a list item."""
 
 
 def render_file(lines: Iterable[tuple[str, bytes]], ours: Iterable[tuple[str, bytes]], overview: Overview) -> bytes:
-    """The file: what is shown, what is ours with the head of the session, and the seal."""
+    """The file: the fields of the format, ours with the head of the session, and the seal."""
     head = ("head", render_value(msgspec.to_builtins(head_of(overview)), 4)[4:])
     segue = ("segue", b"{\n" + render_fields([*ours, head], 4))
     return seal(b"{\n" + render_fields([*lines, segue], 2) + b",\n")
@@ -65,7 +65,7 @@ def render_list(pieces: list[bytes], indent: int) -> bytes:
 
 
 def render_value(plain: object, indent: int) -> bytes:
-    """The value on lines of its own, moved to the right; text has no raw newlines, so every one is between values."""
+    """The value on lines of its own, indented; JSON text has no raw newlines, so each one is between values."""
     space = b" " * indent
     return space + encode_indented(plain).replace(b"\n", b"\n" + space)
 
@@ -75,7 +75,7 @@ def line_number(data: bytes, offset: int) -> int:
 
 
 def find_position(layout: Layout, data: bytes, offset: int) -> FieldPosition:
-    """Of a file that is whole and laid out by us."""
+    """The position of an offset in a complete file that we wrote."""
     end = data.find(b"\n", offset)
     upto = data[: end if end >= 0 else len(data)]
     keys = _keys(upto)
@@ -87,12 +87,12 @@ def find_position(layout: Layout, data: bytes, offset: int) -> FieldPosition:
 
 
 def salvage_fields(layout: Layout, data: bytes, place: str, reason: str) -> tuple[JsonObject, list[Damage]]:
-    """The fields and items that can be read, and a damage for all that cannot."""
+    """The fields and items that can be read, and a damage for each one that cannot."""
     found: JsonObject = {}
     damages: list[Damage] = []
     keys = _keys(data)
     ends = [*[at for _, at, _ in keys[1:]], len(data)]
-    for (name, at, start), end in zip(keys, ends, strict=False):  # without keys, there is one end too many
+    for (name, at, start), end in zip(keys, ends, strict=False):  # without keys there is one end too many
         if name in layout.lists:
             items, bad = _items(data, start, end, layout.lists[name], place)
             damages += bad
@@ -107,9 +107,9 @@ def salvage_fields(layout: Layout, data: bytes, place: str, reason: str) -> tupl
 
 
 def _keys(data: bytes) -> list[tuple[str, int, int]]:
-    """The fields of the file, and ours with `segue.` in front: where each begins, and where its value does.
+    """The fields of the file, and ours with the prefix `segue.`: the start of each, and the start of its value.
 
-    Those of other objects that are as far in are none of either.
+    Fields of other objects with the same indent are left out.
     """
     keys: list[tuple[str, int, int]] = []
     outer = ""
@@ -126,7 +126,7 @@ def _keys(data: bytes) -> list[tuple[str, int, int]]:
 
 
 def _items(data: bytes, start: int, end: int, indent: int, place: str) -> tuple[list[object], list[Damage]]:
-    """Each from its opening brace to the closing one that stands as far in, or as far as it goes."""
+    """Each item from its opening brace to the closing one with the same indent, or as far as it goes."""
     closing = re.compile(rb"^ {%d}(?:\{\}|\})" % indent, re.MULTILINE)
     openings = [start + at for at in _openings(data[start:end], indent)]
     items: list[object] = []

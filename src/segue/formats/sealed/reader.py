@@ -1,4 +1,4 @@
-"""From the bytes of a file to its fields, whoever wrote them last, with every damage placed."""
+"""Reads the fields of a file, whichever program wrote it last, and reports every damage with its place."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
     from segue.model import JsonObject
 
 _LEVELS = DEPTH + 20
-"""As deep as what others wrote may nest: a little more than an event of ours may."""
+"""How deep the JSON of another program may nest: a little more than an event of ours."""
 
 _HEAD = b'\n    "head": '
 
 
 class SealedFields(NamedTuple):
-    """The fields of a file, and all that cannot be read of them."""
+    """The fields of a file, and what cannot be read of them."""
 
     found: JsonObject | None
-    """None where this cannot be the session of any program."""
+    """None if the file cannot be a session of any program."""
     damages: tuple[Damage, ...]
-    spot: FieldPosition | None = None
-    """What the one changed byte belongs to, if there is one."""
+    changed: FieldPosition | None = None
+    """Where the one changed byte is, if there is exactly one."""
 
 
 def read_sealed_head(data: bytes, session_id: str) -> Head | None:
-    """What a listing needs, without parsing the conversation, if every byte is as we wrote it; else None."""
+    """The head of a session without parsing the conversation, if every byte is as we wrote it; else None."""
     if not is_sealed(data):
         return None
     end = body_size(data)
@@ -50,16 +50,16 @@ def read_sealed_head(data: bytes, session_id: str) -> Head | None:
 
 
 def read_sealed(layout: Layout, data: bytes, place: str, *, needs: str) -> SealedFields:
-    """A file without what it `needs` (a field, a list where the layout says so) is no session of this format."""
+    """Read a file. Without the field that it `needs` (a list if the layout says so), it is not a session."""
     damages: list[Damage] = []
-    spot = None
-    if (flip := find_changed_byte(data)) is not None:
-        line = line_number(data, flip.offset)
-        was, now = bytes([flip.original]), data[flip.offset : flip.offset + 1]
+    changed = None
+    if (byte := find_changed_byte(data)) is not None:
+        line = line_number(data, byte.offset)
+        was, now = bytes([byte.original]), data[byte.offset : byte.offset + 1]
         reason = f"one byte changed: {was!r} became {now!r}".replace("b'", "'")
-        damages.append(Damage(f"{place} line {line}", reason, line=line, offset=flip.offset, size_bytes=1))
-        data = data[: flip.offset] + was + data[flip.offset + 1 :]
-        spot = find_position(layout, data, flip.offset)
+        damages.append(Damage(f"{place} line {line}", reason, line=line, offset=byte.offset, size_bytes=1))
+        data = data[: byte.offset] + was + data[byte.offset + 1 :]
+        changed = find_position(layout, data, byte.offset)
     try:
         found = parse_json(data)
     except BadRecordError as error:
@@ -74,7 +74,7 @@ def read_sealed(layout: Layout, data: bytes, place: str, *, needs: str) -> Seale
         reason = "it is nested too deeply"
     if reason or not isinstance(found, dict):
         return SealedFields(None, tuple(damages) or (Damage(place, reason),))
-    return SealedFields(found, tuple(damages), spot)
+    return SealedFields(found, tuple(damages), changed)
 
 
 def _is_flat(value: object, levels: int) -> bool:

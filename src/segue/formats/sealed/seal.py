@@ -1,9 +1,9 @@
-"""The last line of a file that we wrote: whether all bytes before it are still those, and if one is not, which.
+"""The seal is the last line of a file that we wrote. It tells whether a byte before it has changed, and which one.
 
     "sum": "000004d2-1a2b3c4d-0123456789abcdef"
 
-How many bytes stand before the line, their CRC-32, and the beginning of their SHA-256. A CRC is linear: how it differs
-from what it should be says which single byte may have changed, and into what; the SHA-256 says whether that is so.
+The number of bytes before the line, their CRC-32, and the beginning of their SHA-256. A CRC is linear: the difference
+from the expected value tells which single byte may have changed, and to what; the SHA-256 confirms it.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ _UNDO = {step >> 24: byte for byte, step in enumerate(_STEP)}
 
 
 class ChangedByte(NamedTuple):
-    """One byte that is not what it was."""
+    """The one byte of a file that has changed."""
 
     offset: int
     original: int
 
 
 def seal(body: bytes) -> bytes:
-    """The file: its body, which ends where the last line of the last object begins, and that line."""
+    """The file: its body, which ends before the last line of the last object, and that line."""
     return body + _LINE % (len(body), crc32(body), _digest(body))
 
 
 def is_sealed(data: bytes) -> bool:
-    """Whether every byte is as it was written; a quick look, good enough for a listing."""
+    """Whether every byte is as it was written; by the CRC alone, which is fast and good enough for a listing."""
     found = _PATTERN.fullmatch(data, max(0, len(data) - _SIZE))
     if found is None or int(found[1], 16) != found.start():
         return False
@@ -46,12 +46,12 @@ def is_sealed(data: bytes) -> bool:
 
 
 def body_size(data: bytes) -> int:
-    """Where the last line begins, if it is there."""
+    """The offset of the last line, if it is there."""
     return len(data) - _SIZE
 
 
 def find_changed_byte(data: bytes) -> ChangedByte | None:
-    """The one byte in which the file differs from what was written; None if it is not exactly one."""
+    """The one byte in which the file differs from what was written; None unless it is exactly one."""
     size = len(data) - _SIZE
     if size < 0:
         return None
@@ -73,7 +73,7 @@ def find_changed_byte(data: bytes) -> ChangedByte | None:
 
 
 def _candidates(size: int, difference: int) -> Iterator[tuple[int, int]]:
-    """Every place where one changed byte changes the CRC by this much, walking the CRC backwards from the end."""
+    """Every offset at which one changed byte explains this difference of the CRC, going backwards from the end."""
     for offset in range(size - 1, -1, -1):
         if difference in _MASKS:
             yield offset, _MASKS[difference]

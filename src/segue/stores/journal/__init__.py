@@ -1,6 +1,6 @@
-"""The native store, and Aurora's: one append-only file a session, `<root>/<id>.jsonl`.
+"""The native store, which Aurora uses too: one append-only file per session, `<root>/<id>.jsonl`.
 
-Read `parser` (lines to events), `window` (from the end, not from the beginning), `writer`, then `store`.
+Read `parser` (lines to events), `window` (reading from the end of a file), `writer`, then `store`.
 """
 
 from segue.stores.journal.store import JournalStore

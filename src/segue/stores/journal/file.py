@@ -1,4 +1,4 @@
-"""One journal, open for reading: whole, from its end, or as a line in a listing. Never writes, never waits."""
+"""One journal, open for reading: whole, from its end, or its head for a listing. It never writes and never waits."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def journal_name(session_id: str) -> str:
 
 
 class JournalEnd(NamedTuple):
-    """What a writer must know to go on."""
+    """What a writer must know to append."""
 
     overview: Overview
     complete: int
-    """The offset behind the last complete append."""
+    """The offset after the last complete append."""
     since_checkpoint: int
     """Bytes appended since the last checkpoint."""
     is_open_ended: bool
@@ -42,7 +42,7 @@ class JournalEnd(NamedTuple):
 
 
 class JournalFile:
-    """An open journal as it was when it was opened; what is appended later is not seen."""
+    """A journal as it was when it was opened; later appends are not seen."""
 
     def __init__(self, folder: Folder, session_id: str) -> None:
         self.session_id = session_id
@@ -55,12 +55,12 @@ class JournalFile:
         self.size = os.fstat(self._fd).st_size
 
     def parse(self) -> Parser:
-        """Every line of it."""
+        """Read and parse every line."""
         with self._folder.storage_errors(self._name, "read"):
             return read_all(self._read, self.session_id, self._name)
 
     def end(self) -> JournalEnd:
-        """Raises DamagedError where the end cannot be trusted."""
+        """The state after the last append. Raises DamagedError if the end cannot be trusted."""
         with self._folder.storage_errors(self._name, "read"):
             since = read_since(self._read, self.size, self.session_id)
         if since is not None:
@@ -95,7 +95,7 @@ class JournalFile:
         return [event for event in events if event.seq > after] if after else events
 
     def iter_events(self) -> Iterator[Event]:
-        """All of them, read as they are asked for. Raises DamagedError where the first damage is met."""
+        """All events, read block by block as they are consumed. Raises DamagedError at the first damage."""
         parser = Parser(self.session_id, self._name)
         blocks = iter_blocks(self._read, size=_FIRST_BYTES)
         is_first, whole = True, True
@@ -112,13 +112,13 @@ class JournalFile:
             else:
                 events = []
             if parser.damages:
-                parser = self.parse()  # for all the places there are
+                parser = self.parse()  # to report every damage
                 parser.named()
                 self._check(parser)
             yield from events
 
     def head(self) -> Head | str:
-        """As the file has it, or why it cannot be read."""
+        """The head as recorded in the file, or the reason why it cannot be read."""
         with self._folder.storage_errors(self._name, "read"):
             since = read_since(self._read, self.size, self.session_id)
         if since is not None:
@@ -143,9 +143,9 @@ class JournalFile:
             self.close()
 
     def _read(self, size: int, offset: int) -> bytes:
-        """Never beyond the size at the time of opening, so that every answer is of one moment."""
+        """Read, but not beyond the size at the time of opening, so that every result is of one moment."""
         end, pieces = min(offset + size, self.size), []
-        # A read may give less than asked for, and what is missing here would be taken for a torn end.
+        # A read may return less than requested, and missing bytes would be taken for a torn end.
         while offset < end and (piece := self._folder.kernel.pread(self._fd, end - offset, offset)):
             pieces.append(piece)
             offset += len(piece)

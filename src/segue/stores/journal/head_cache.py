@@ -1,4 +1,4 @@
-"""Listing many journals: a glance at the end of each says what a listing needs of nearly all."""
+"""Heads of many journals: for nearly all of them, the end of the file is enough."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from segue.model import Head
 
 _END_BYTES = 1024
-"""A journal that was left cleanly ends with a checkpoint, and nearly all of those fit in here."""
+"""A journal that was closed properly ends with a checkpoint, and nearly all checkpoints fit in here."""
 
 
 class JournalHeadCache(HeadCache):

@@ -1,4 +1,4 @@
-"""From the bytes of a journal to its events, with every damage placed. Knows nothing of files."""
+"""Parses the bytes of a journal into events, and reports every damage with its place. It knows nothing of files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Parser:
-    """Takes a journal block by block, each of whole lines, then what is left behind the last newline."""
+    """Takes a journal in blocks of whole lines, then the rest after the last newline."""
 
     def __init__(self, session_id: str, place: str, *, seq: int = 0, offset: int = 0, midway: bool = False) -> None:
         self.session_id = session_id
@@ -23,19 +23,19 @@ class Parser:
         self.events: list[Event] = []
         self.damages: list[Damage] = []
         self.checkpoint: Overview | None = None
-        """The latest one seen."""
+        """The latest checkpoint so far."""
         self.seq = seq
         self.line = 0
         self.complete = offset
-        """The offset behind the last complete append."""
+        """The offset after the last complete append."""
         self.is_open_ended = False
-        """Whether the last line is whole and has no newline, as some editors and programs leave it."""
+        """Whether the last line is complete but has no newline, as some editors and programs leave it."""
         self._offset = offset
-        self._unfinished: list[Event] = []  # of an append that goes on
-        self._gap = midway  # after a bad line, or when begun midway, some numbers are missing and nobody need say so
-        self._at_sea = midway  # no number has been seen yet
+        self._unfinished: list[Event] = []  # of an append that continues in the next line
+        self._gap = midway  # after a bad line, or when started midway, missing numbers are not reported again
+        self._is_unnumbered = midway  # no number has been seen yet
         self.guessed = False
-        """Whether lines without numbers came first, so that theirs are only guessed."""
+        """Whether lines without numbers came first, so that their numbers are only guesses."""
 
     def feed(self, block: bytes) -> None:
         if not self._unfinished and not self._gap and (plain := decode_plain(block, self.seq)) is not None:
@@ -56,9 +56,9 @@ class Parser:
                 self.complete = self._offset
 
     def finish(self, rest: bytes) -> None:
-        """The bytes behind the last newline: a line that lacks only that, or an append that never completed.
+        """Take the bytes after the last newline: a line that lacks only that, or an append that never completed.
 
-        A whole record with something else behind it is neither: its newline was overwritten.
+        A complete record with other bytes after it is neither: its newline was overwritten.
         """
         if rest and _is_whole(rest):
             self.line += 1
@@ -69,7 +69,7 @@ class Parser:
         elif rest and _holds_a_record(rest):
             self.line += 1
             self._damage("other bytes follow the record where its line should end", len(rest))
-            self._flush()  # the earlier lines of its append are whole
+            self._flush()  # the earlier lines of its append are complete
             self.complete = self._offset + len(rest)
 
     def _take(self, line: bytes) -> None:
@@ -82,18 +82,18 @@ class Parser:
             return
         if isinstance(record, Checkpoint):
             if record.seq < self.seq:
-                self._damage(f"a checkpoint of event {record.seq} stands behind event {self.seq}", len(line))
+                self._damage(f"a checkpoint of event {record.seq} comes after event {self.seq}", len(line))
             else:
-                self._at_sea = False
+                self._is_unnumbered = False
                 self._check_gap(record.seq + 1, len(line))
                 self.seq, self.checkpoint = record.seq, record.overview
             return
-        self.guessed = self.guessed or (self._at_sea and not numbered)
-        self._at_sea = False
+        self.guessed = self.guessed or (self._is_unnumbered and not numbered)
+        self._is_unnumbered = False
         if not numbered:
             record = replace(record, seq=self.seq + 1, id=record.id or f"line-{self.seq + 1}")
         if record.seq <= self.seq:
-            self._damage(f"event {record.seq} stands behind event {self.seq}", len(line))
+            self._damage(f"event {record.seq} comes after event {self.seq}", len(line))
             return
         self._check_gap(record.seq, len(line))
         self.seq = record.seq
@@ -116,9 +116,9 @@ class Parser:
         self.damages.append(Damage(place, reason, line=self.line, offset=self._offset, size_bytes=size_bytes))
 
     def named(self) -> list[Event]:
-        """The events with the metadata in front, rebuilt from a checkpoint where it was lost.
+        """The events, with the metadata first; rebuilt from a checkpoint if it was lost.
 
-        The name of the file is the name of the session: a copy of a journal is a session of its own.
+        The file name is the name of the session: a copy of a journal is a session of its own.
         """
         events = self.events
         first = events[0] if events else None
@@ -147,7 +147,7 @@ class Parser:
 
 
 def _is_whole(rest: bytes) -> bool:
-    """Whether nothing is missing: no beginning of a JSON object is one."""
+    """Whether the line is complete: a part of a JSON object is not a JSON object."""
     try:
         decode_line(rest)
     except BadLineError:
@@ -156,7 +156,7 @@ def _is_whole(rest: bytes) -> bool:
 
 
 def _holds_a_record(rest: bytes) -> bool:
-    """Whether a whole record stands at the beginning, with something else behind it."""
+    """Whether it starts with a complete record, followed by other bytes."""
     end = rest.find(b',"sum":"')
     while end >= 0:
         for size in (18, 19):

@@ -1,4 +1,4 @@
-"""What is done about damage: salvage beside the original, never repair in place."""
+"""Recovery of a damaged journal: into a new file; the original is kept and never repaired in place."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def salvage_journal(folder: Folder, name: str, parser: Parser, *, now: datetime) -> tuple[int, str]:
-    """Write all that can be read in the place of the damaged journal: how many events, where the original is."""
+    """Replace a damaged journal by all that can be read of it. Returns the number of events and the original's path."""
     events = parser.named()
     if not events:
         raise DamagedError(parser.session_id, parser.damages)

@@ -1,4 +1,4 @@
-"""The store over a folder of journals. Files are the truth; everything else here can be lost."""
+"""The store over a folder of journals. The files are the only truth; nothing else here needs to survive."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class JournalStore(FileStore):
-    """See store.Store. One file a session; locks, fragments and blobs in hidden folders beside them."""
+    """See store.Store. One file per session; locks, fragments and blobs are in hidden folders next to them."""
 
     scheme = "journal"
     head_cache_type = JournalHeadCache
@@ -58,7 +58,7 @@ class JournalStore(FileStore):
         lock = self._acquire(session_id, timeout_seconds)
         with released_on_error(lock.release):
             self.folder.make()
-            self.folder.sync()  # whoever made the session may have been killed before this
+            self.folder.sync()  # the process that created the session may have been killed before this
             with JournalFile(self.folder, session_id) as file:
                 overview, complete, since_checkpoint, is_open_ended = file.end()
             if overview.version > FORMAT_VERSION:
@@ -93,7 +93,7 @@ class JournalStore(FileStore):
         if after:
             with JournalFile(self.folder, session_id) as file:
                 return iter(file.events(after))
-        self.revision(session_id)  # what is missing is said at once, and not at the first event
+        self.revision(session_id)  # raises NotFoundError now, and not at the first event
         return self._read_all(session_id)
 
     def examine(self, session_id: str) -> Examination:
@@ -117,7 +117,7 @@ class JournalStore(FileStore):
         return Recovery(session=self.load(session_id), kept=kept, damages=tuple(parser.damages), original=original)
 
     def _read_all(self, session_id: str) -> Iterator[Event]:
-        """Block by block: whoever stops early has read no further."""
+        """Block by block: a caller that stops early has read no further."""
         with JournalFile(self.folder, session_id) as file:
             yield from file.iter_events()
 

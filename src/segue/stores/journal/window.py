@@ -1,7 +1,7 @@
-"""Reading a journal from its end: the latest checkpoint and what follows it, or the last turns of a branch.
+"""Reads a journal from its end: the latest checkpoint and what follows it, or the last turns of a branch.
 
-The cost is that of the window, however long the history is. Where the window shows anything odd, these give None, and
-the caller reads the whole file, which can place the damage.
+The cost depends on that window alone, however long the history is. If anything in it is unexpected, these functions
+return None, and the caller reads the whole file, which tells where the damage is.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ BLOCK = 1 << 20
 
 
 def iter_blocks(read: Read, offset: int = 0, *, size: int = BLOCK) -> Iterator[tuple[bytes, bool]]:
-    """The file from `offset` on in blocks of whole lines (True), then what is left behind the last newline (False).
+    """The file from `offset` on in blocks of whole lines (True), then the rest after the last newline (False).
 
-    The first block is of about `size` bytes, the others are larger and larger.
+    The first block has about `size` bytes, the following ones are larger and larger.
     """
     rest: list[bytes] = []
     while chunk := read(size, offset):
@@ -55,7 +55,7 @@ def read_all(read: Read, session_id: str, place: str) -> Parser:
 def read_since(
     read: Read, size: int, session_id: str, *, upto: int | None = None
 ) -> tuple[Overview, Parser, int] | None:
-    """The latest checkpoint (not beyond the event `upto`), the events recorded behind it, and where they begin."""
+    """The latest checkpoint (not after the event `upto`), the events recorded after it, and the offset of the first."""
     for start, data in file_tail.growing_tails(read, size):
         at = len(data)
         while (at := data.rfind(b"\n" + CHECKPOINT, 0, at)) >= 0:
@@ -97,7 +97,7 @@ def _named(overview: Overview, session_id: str) -> Overview:
 
 
 def _carefully(block: bytes, session_id: str) -> list[Event] | None:
-    """The events of lines that are not all plain, unless something about them is odd."""
+    """The events of lines that are not all plain; None if any of them is damaged or not numbered."""
     parser = Parser(session_id, "", midway=True)
     parser.feed(block)
     return None if parser.damages or parser.guessed else parser.events

@@ -1,4 +1,4 @@
-"""The one writer of a journal: number, encode, one write, one sync, acknowledge."""
+"""The writer of a journal. An append: number, encode, one write, one sync, acknowledge."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from segue.model import Event, Overview
 
 CHECKPOINT_EVERY_BYTES = 4096
-"""So that the last 8 KB of nearly every journal say all that a listing or a writer needs."""
+"""So that the last 8 KB of nearly every journal contain all that a listing or a writer needs."""
 
 CHECKPOINT_SHARE = 4
-"""A checkpoint is due when this many times its size was appended since the last one, however large it is by now."""
+"""A large checkpoint is due only after this many times its size was appended since the last one."""
 
 
 class JournalWriter:
@@ -46,7 +46,7 @@ class JournalWriter:
         self._log = log
         self._lock = lock
         self._overview = overview
-        self._uncounted: list[Turn] = []  # recorded, and not in the overview yet: counted when somebody asks
+        self._uncounted: list[Turn] = []  # recorded, and not in the overview yet: counted on demand
         self._accounted = log.size
         self._since_checkpoint = since_checkpoint
         self._checkpoint_due = CHECKPOINT_EVERY_BYTES
@@ -68,14 +68,14 @@ class JournalWriter:
 
     def append(self, *events: Event, ids_are_new: bool = False) -> Receipt:
         with self._log.lock:
-            if self._log.size != self._accounted:  # a Ctrl-C came between the file and what we know of it
+            if self._log.size != self._accounted:  # a Ctrl-C came between the write and our record of it
                 self._log.stop()
             if ids_are_new and len(events) == 1 and isinstance(turn := events[0], Turn):
                 return self._append_turn(turn)
             return self._append_all(events, ids_are_new=ids_are_new)
 
     def _append_turn(self, turn: Turn) -> Receipt:
-        """The path of every turn of a conversation."""
+        """The fast path for one new turn, which is nearly every append of a conversation."""
         check_event(turn, self._overview)
         turn = replace(turn, seq=self._overview.seq + len(self._uncounted) + 1)
         line = encode_event(turn)

@@ -1,4 +1,4 @@
-"""What stores with one sealed JSON file a session share, whatever the file shows.
+"""The base of stores with one sealed JSON file per session, whatever fields the file has.
 
 Read `formats.sealed` (what is in a file), then `writer`, then `store`.
 """

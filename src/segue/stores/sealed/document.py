@@ -1,4 +1,4 @@
-"""What a format must tell its store. Protocols are slow to make, and only the type checker needs them."""
+"""What a store needs from its format. Protocols are slow to create, and only the type checker needs these."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ if TYPE_CHECKING:
     Read_co = TypeVar("Read_co", bound="SealedDocument", covariant=True)
 
     class SealedDocument(Protocol):
-        """A whole file; immutable."""
+        """The content of a whole file; immutable."""
 
         version: int
-        """Of what stands under `segue`."""
+        """The version of what is under the key `segue`."""
         overview: Overview
 
         @property
         def events(self) -> list[Event]: ...
 
         def encode(self) -> bytes:
-            """The file."""
+            """The bytes of the file."""
 
         def renumbered(self) -> Self:
-            """Without the gaps that lost events left."""
+            """The same without the gaps that lost events left in the numbers."""
 
     class ParsedFile(Protocol[Read_co]):
-        """All that can be read of a file, and all that cannot."""
+        """What can be read of a file, and what cannot."""
 
         @property
         def document(self) -> Read_co | None: ...

@@ -1,4 +1,4 @@
-"""Listing many files: every byte is checked, and no conversation is parsed where all are as we wrote them."""
+"""Heads of many sealed files: every byte is checked, and an unchanged file is not parsed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class SealedHeadCache(HeadCache):
     @staticmethod
     @abstractmethod
     def read(data: bytes, session_id: str, place: str) -> ParsedFile[SealedDocument]:
-        """As the format does."""
+        """Read a file in the way of the format."""
 
     def read_head_fast(self, fd: int, size: int, session_id: str) -> Head | None:
         return read_sealed_head(self._folder.kernel.pread(fd, size, 0), session_id)

@@ -1,4 +1,4 @@
-"""The store over a folder of sealed files. Files are the truth; everything else here can be lost."""
+"""The store over a folder of sealed files. The files are the only truth; nothing else here needs to survive."""
 
 from __future__ import annotations
 
@@ -23,28 +23,25 @@ if TYPE_CHECKING:
 
 
 class SealedStore(FileStore, Generic[Written]):
-    """See store.Store. One file a session, replaced whole by every append; locks and blobs beside them.
-
-    A file that is replaced unsynced could be lost whole, so every append is synced, whatever durability is asked for.
-    """
+    """See store.Store. One file per session, replaced whole by every append; locks and blobs are next to them."""
 
     layout_version: ClassVar[int]
-    """Of the layout that this code writes; a file of a newer one can be read but not written."""
+    """The version of the layout that this code writes; a file of a newer one can be read but not written."""
 
     @abstractmethod
     def _begin(self, session_id: str, events: Sequence[Event]) -> Written:
-        """The file of a session that has just these events."""
+        """The file of a new session with these events."""
 
     @abstractmethod
-    def _understand(self, session_id: str, data: bytes) -> ParsedFile[Written]:
-        """What a file says."""
+    def _parse(self, session_id: str, data: bytes) -> ParsedFile[Written]:
+        """Parse a file."""
 
     @abstractmethod
     def _extend(self, document: Written, events: Sequence[Event], overview: Overview) -> Written:
-        """The file with more events; `overview` is what comes of all of them."""
+        """The file with more events; `overview` is the session after them."""
 
     def _settle(self, session_id: str, reading: ParsedFile[Written]) -> None:
-        """What is to be done before a file that others may have written is ours to write."""
+        """Prepare a file that another program may have written, before we write it."""
 
     def create(self, session_id: str, events: Sequence[Event]) -> SealedWriter[Written]:
         name = self._file_name(session_id)
@@ -62,10 +59,10 @@ class SealedStore(FileStore, Generic[Written]):
         lock = self._acquire(session_id, timeout_seconds)
         with released_on_error(lock.release):
             self.folder.make()
-            self.folder.sync()  # whoever wrote the session may have been killed before this
+            self.folder.sync()  # the process that wrote the session may have been killed before this
             signature = read_signature(self.folder, self._file_name(session_id))
             data = self._read(session_id)
-            reading = self._understand(session_id, data)
+            reading = self._parse(session_id, data)
             document = _sound(session_id, reading)
             self._check_version(document)
             self._settle(session_id, reading)
@@ -85,7 +82,7 @@ class SealedStore(FileStore, Generic[Written]):
 
     def examine(self, session_id: str) -> Examination:
         try:
-            reading = self._understand(session_id, self._read(session_id))
+            reading = self._parse(session_id, self._read(session_id))
         except StorageError as error:
             return Examination(session=None, damages=(Damage(self._file_name(session_id), str(error)),))
         session = fold(reading.document.events) if reading.document is not None else None
@@ -95,7 +92,7 @@ class SealedStore(FileStore, Generic[Written]):
         name = self._file_name(session_id)
         lock = self._acquire(session_id, 0.0)
         try:
-            reading = self._understand(session_id, self._read(session_id))
+            reading = self._parse(session_id, self._read(session_id))
             document = reading.document
             if document is not None:
                 self._check_version(document)
@@ -134,7 +131,7 @@ class SealedStore(FileStore, Generic[Written]):
             raise self._not_found(session_id) from None
 
     def _document(self, session_id: str) -> Written:
-        return _sound(session_id, self._understand(session_id, self._read(session_id)))
+        return _sound(session_id, self._parse(session_id, self._read(session_id)))
 
     def _check_version(self, document: Written) -> None:
         if document.overview.version > FORMAT_VERSION or document.version > self.layout_version:

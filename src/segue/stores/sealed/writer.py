@@ -1,4 +1,4 @@
-"""The one writer of a file: number, render, replace the whole file, acknowledge."""
+"""The writer of a sealed file. An append: number, render, replace the whole file, acknowledge."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class SealedWriter(Generic[Written]):
     def branch(self) -> str:
         return self.overview.branch
 
-    def append(self, *events: Event, ids_are_new: bool = False) -> Receipt:  # noqa: ARG002 - every id is at hand
+    def append(self, *events: Event, ids_are_new: bool = False) -> Receipt:  # noqa: ARG002 - every id is in memory
         self._snapshot.check()  # before its mutex, which a thread of a forked parent may have held
         with self._snapshot.lock:
             new, seqs, overview = accept(events, self.overview, self._recorded, content_of)

@@ -22,7 +22,7 @@ ID = "s1"
 def refused(root: Path, why: str) -> None:
     with pytest.raises(StorageError, match=why) as caught:
         RalphStore(str(root))
-    assert caught.value.hint == "make it a folder of your own with mode 0700, or name another place"
+    assert caught.value.hint == "make it a folder of your own with mode 0700, or name another folder"
 
 
 def test_the_folder_is_made_for_us_alone(tmp_path: Path) -> None:
@@ -42,13 +42,13 @@ def test_a_link_is_refused(tmp_path: Path) -> None:
 def test_a_folder_that_others_may_enter_is_refused(tmp_path: Path, mode: int) -> None:
     (tmp_path / "sessions").mkdir()
     (tmp_path / "sessions").chmod(mode)
-    refused(tmp_path / "sessions", f"others may enter it .mode {mode:04o}.")
+    refused(tmp_path / "sessions", f"other users may enter it .mode {mode:04o}.")
 
 
 def test_a_folder_above_that_anybody_may_change_is_refused(tmp_path: Path) -> None:
     (tmp_path / "ralph").mkdir()
     (tmp_path / "ralph").chmod(0o777)
-    refused(tmp_path / "ralph" / "sessions", "anybody may change what is in")
+    refused(tmp_path / "ralph" / "sessions", "all users may change what is in")
 
 
 def test_a_shared_temporary_folder_above_is_fine(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def test_other_files_in_the_folder_are_nobodys_sessions(library: Library, tmp_pa
 def test_a_folder_is_not_made_by_looking(tmp_path: Path) -> None:
     assert segue.open(f"soleur:{tmp_path}/new").list() == []
     assert not (tmp_path / "new").exists()
-    with pytest.raises(UsageError, match="names no folder"):
+    with pytest.raises(UsageError, match="does not name a folder"):
         segue.open("soleur:")
 
 

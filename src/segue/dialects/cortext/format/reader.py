@@ -193,7 +193,7 @@ class _Assembly:
                 branch = next((name for at, name in reversed(switches) if at < seq), MAIN)
                 self._events[seq] = replace(turn, seq=seq, branch=branch, id=f"message-{seq}")
             elif turn.seq in self._events or turn.seq <= before:
-                self._damage(MESSAGES, f"event {turn.seq} stands behind event {max(before, turn.seq)}", line=line)
+                self._damage(MESSAGES, f"event {turn.seq} comes after event {max(before, turn.seq)}", line=line)
             else:
                 self._events[turn.seq] = turn
                 before = turn.seq

@@ -91,7 +91,7 @@ class _Reader:
             if not is_numbered or isinstance(record, Checkpoint):
                 raise BadLineError("it has no number and no checksum")
             if record.seq <= self._seq:
-                raise BadLineError(f"event {record.seq} stands behind event {self._seq}")
+                raise BadLineError(f"event {record.seq} comes after event {self._seq}")
         except BadLineError as error:
             self._damage(str(error), len(line))
             self._flush()

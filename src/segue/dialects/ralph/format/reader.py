@@ -42,18 +42,18 @@ def read(data: bytes, session_id: str, place: str) -> ParsedRalphFile:
     assembly.build()
     version = assembly.ours.get("version")
     document = RalphDocument(
-        _without(assembly.events, opened.spot),
+        _without(assembly.events, opened.changed),
         top={name: value for name, value in opened.found.items() if name not in {*TOP, "segue"}},
         version=version if isinstance(version, int) else LAYOUT_VERSION,
     )
     return ParsedRalphFile(document, tuple(assembly.damages))
 
 
-def _without(events: list[Event], spot: FieldPosition | None) -> list[Event]:
+def _without(events: list[Event], changed: FieldPosition | None) -> list[Event]:
     """All but the event that a changed byte belongs to; the first is needed, and known from what is shown."""
-    if spot is None or spot.name != EVENTS:
+    if changed is None or changed.name != EVENTS:
         return events
-    return [event for at, event in enumerate(events) if at == 0 or at != spot.item]
+    return [event for at, event in enumerate(events) if at == 0 or at != changed.item]
 
 
 class _Assembly:

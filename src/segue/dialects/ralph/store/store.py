@@ -85,7 +85,7 @@ class RalphStore(SealedStore[RalphDocument]):
     def _begin(self, session_id: str, events: Sequence[Event]) -> RalphDocument:  # noqa: ARG002 - the metadata names it
         return new_document(events)
 
-    def _understand(self, session_id: str, data: bytes) -> ParsedRalphFile:
+    def _parse(self, session_id: str, data: bytes) -> ParsedRalphFile:
         return read(data, session_id, self._file_name(session_id))
 
     def _extend(self, document: RalphDocument, events: Sequence[Event], overview: Overview) -> RalphDocument:

@@ -32,15 +32,15 @@ def read(data: bytes, session_id: str, place: str) -> ParsedSoleurFile:
     assembly.build()
     damages = (*opened.damages, *assembly.damages)
     document = assembly.document(is_noted=not damages)
-    if opened.spot is not None:
-        document = _without(document, opened.spot)
+    if opened.changed is not None:
+        document = _without(document, opened.changed)
     return ParsedSoleurFile(document, damages, assembly.context)
 
 
-def _without(document: SoleurDocument, spot: FieldPosition) -> SoleurDocument:
+def _without(document: SoleurDocument, changed: FieldPosition) -> SoleurDocument:
     """All but the event that a changed byte belongs to; the first is needed, and known from what the file said."""
     decisions = [record for record in document.records if isinstance(record.event, Decision)]
-    items = {"messages": document.path, "decisions": decisions, EVENTS: document.records}.get(spot.name, ())
-    hit = items[spot.item] if 0 <= spot.item < len(items) else document.records[0]
+    items = {"messages": document.path, "decisions": decisions, EVENTS: document.records}.get(changed.name, ())
+    hit = items[changed.item] if 0 <= changed.item < len(items) else document.records[0]
     records = [record for record in document.records if record is not hit or record is document.records[0]]
     return SoleurDocument(records, top=document.top, context=document.context, version=document.version)

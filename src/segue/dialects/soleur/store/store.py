@@ -41,7 +41,7 @@ class SoleurStore(SealedStore[SoleurDocument]):
         try:
             return super().get_blob(session_id, name)
         except NotFoundError:
-            context = self._understand(session_id, self._read(session_id)).context
+            context = self._parse(session_id, self._read(session_id)).context
             if context and name == f"sha256:{hashlib.sha256(context).hexdigest()}":
                 return context  # another program put it in the file itself
             raise
@@ -49,7 +49,7 @@ class SoleurStore(SealedStore[SoleurDocument]):
     def _begin(self, session_id: str, events: Sequence[Event]) -> SoleurDocument:
         return new_document(session_id, events)
 
-    def _understand(self, session_id: str, data: bytes) -> ParsedSoleurFile:
+    def _parse(self, session_id: str, data: bytes) -> ParsedSoleurFile:
         return read(data, session_id, self._file_name(session_id))
 
     def _extend(self, document: SoleurDocument, events: Sequence[Event], overview: Overview) -> SoleurDocument:
