@@ -87,7 +87,7 @@ def test_a_plain_list_of_commands_is_what_is_allowed() -> None:
         ("- a", "it must be a mapping, not a list", 1),
         ("a: &x [1]\nb: *x", "contains a reference", 2),
         ("a: " + "[" * (DEPTH + 5), "nested more than", 1),
-        ("a: [" + "1," * (NODES + 5) + "]", "too much in it", 1),
+        ("a: [" + "1," * (NODES + 5) + "]", "too many values", 1),
         ("a: " + "x" * SIZE_CHARACTERS, "larger than 256 KB", 1),
     ],
 )

@@ -103,7 +103,7 @@ def test_an_empty_field_is_one_that_is_not_there() -> None:
         ("big: " + "9" * 10_000, "impossible value", 0),
         ("a: &x [1]\nb: *x", "contains a reference", 3),
         ("a: " + "[" * (DEPTH + 5), "nested more than", 2),
-        ("a: [" + "1," * (NODES + 5) + "]", "too much", 2),
+        ("a: [" + "1," * (NODES + 5) + "]", "too many values", 2),
         ("a: " + "x" * FRONT_BYTES, "larger than", 1),
     ],
 )

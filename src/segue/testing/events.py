@@ -1,4 +1,4 @@
-"""Events to try a store with: the same call gives the same event, so that claims can be exact."""
+"""Events for tests of stores: the same call gives the same event, so that claims can be exact."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ START = datetime(2026, 1, 2, 3, 4, 5, 678900, tzinfo=UTC)
 
 
 class Clock:
-    """Begins at START and goes on a second each time it is asked."""
+    """Starts at START and advances by one second per call."""
 
     def __init__(self) -> None:
         self.now = START
@@ -91,7 +91,7 @@ def switched(branch: str, number: int = 0) -> BranchSwitched:
 
 
 def every_kind() -> list[Event]:
-    """One event of every kind but the metadata, each with every field set, in an order that makes sense."""
+    """One event of every kind except the metadata, each with every field set, in a valid order."""
     when, extra = moment(1), _unknown_fields()
     return [
         Turn(

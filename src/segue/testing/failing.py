@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 CALLS = tuple(sorted(name for name in vars(Kernel) if not name.startswith("_")))
-"""Every system call that goes through the seam."""
+"""Every system call that goes through a Kernel."""
 
 SHORT = 0
-"""In place of an error number: half of the bytes are transferred, and the call says so."""
+"""Instead of an error number: half of the bytes are transferred, and the call returns that number."""
 
 _CHANGING = {
     "write",
@@ -59,7 +59,7 @@ class Fault(Struct, frozen=True, kw_only=True):
 
 
 class WatchedKernel(Kernel):
-    """Does what it is told, and remembers the calls in their order."""
+    """Makes the system calls, and records them in order."""
 
     def __init__(self) -> None:
         self.calls: list[str] = []
@@ -75,16 +75,16 @@ class WatchedKernel(Kernel):
 
 
 class FailingKernel(WatchedKernel):
-    """Fails one call, or every call from one on, until it is mended."""
+    """Fails one call, or every call from one on, until it is repaired."""
 
     def __init__(self, fault: Fault | None = None) -> None:
         super().__init__()
         self.fault = fault
         self.failed: list[str] = []
-        """The calls that did not do what they were asked for."""
+        """The calls that failed."""
 
     def arm(self, fault: Fault) -> None:
-        """Count from here on, and fail as the fault says."""
+        """Count from here on, and fail as the fault specifies."""
         self.calls.clear()
         self.fault = fault
 
@@ -134,7 +134,7 @@ class DyingKernel(WatchedKernel):
 
 
 class ReadOnlyKernel(WatchedKernel):
-    """Refuses every call that would change a file, and remembers that it was tried."""
+    """Refuses every call that would change a file, and records the attempt."""
 
     def __init__(self) -> None:
         super().__init__()

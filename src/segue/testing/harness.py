@@ -1,4 +1,4 @@
-"""How the conformance suite makes a store and hurts it: the part of the proof that every store writes for itself."""
+"""How the conformance suite makes a store and damages it: the part that every store writes for itself."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class Harness(ABC):
-    """One place where sessions are kept, fresh for each test.
+    """One empty location for sessions, new for each test.
 
-    What a store cannot suffer, its harness does not imitate: the four methods that begin with `damage`, `tear` and
-    `fail` are never called where the capabilities say that they would make no sense.
+    A harness does not simulate what cannot happen to its store: the methods whose names begin with `damage`, `tear` and
+    `fail` are not called if the capabilities of the store rule them out.
     """
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class Harness(ABC):
 
     @abstractmethod
     def make(self) -> Store:
-        """A store on this place; another object each time."""
+        """A new store object on this location."""
 
     @property
     @abstractmethod
@@ -38,19 +38,19 @@ class Harness(ABC):
 
     @abstractmethod
     def snapshot(self) -> object:
-        """Everything there is outside the process, to be compared with another snapshot."""
+        """Everything that is stored outside the process, to be compared with another snapshot."""
 
     @abstractmethod
     def kill(self) -> None:
-        """End every writer at once, as kill -9 would: nothing is recorded, locks are dropped."""
+        """End every writer at once, as kill -9 would: nothing is recorded, locks are released."""
 
     @abstractmethod
     def power_cut(self) -> None:
-        """As `kill`, and whatever was not synced is gone."""
+        """Like `kill`, and everything that was not synced is lost."""
 
     @abstractmethod
     def plant(self, store: Store, session_id: str, events: Sequence[Event]) -> None:
-        """Put a session there as another program, perhaps a newer one, would have left it."""
+        """Write a session as another program, perhaps a newer version, would have left it."""
 
     def damage(self, session_id: str, event_id: str) -> None:
         """Change one byte in the middle of the record of this event."""
@@ -61,7 +61,7 @@ class Harness(ABC):
         raise NotImplementedError(f"{session_id} {name}")
 
     def tear(self, session_id: str, event: Event) -> None:
-        """Leave what a writer leaves that dies half-way through appending this event."""
+        """Leave what a writer leaves that dies while it appends this event."""
         raise NotImplementedError(f"{session_id} {event}")
 
     def fail_write(self, error_number: int) -> None:

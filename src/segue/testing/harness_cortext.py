@@ -1,4 +1,4 @@
-"""The cortext store on a disk that forgets."""
+"""The harness of the cortext store."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class CortextHarness(FileStoreHarness):
         self.file(session_id, MESSAGES).write_bytes(lines)
 
     def damage(self, session_id: str, event_id: str) -> None:
-        """Of a turn, in the middle of its line; of anything else, in what is under `segue`."""
+        """For a turn, in the middle of its line; for any other event, in what is under `segue`."""
         path = self.file(session_id, MESSAGES)
         data = path.read_bytes()
         at = data.find(b'"id":"%b"' % event_id.encode())

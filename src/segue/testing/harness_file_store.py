@@ -1,4 +1,4 @@
-"""A store on files, on a disk that forgets: what all harnesses of this kind share."""
+"""The base of harnesses for stores on files, on a disk that forgets what was not synced."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class FileStoreHarness(Harness):
-    """See Harness. The store's folder is made by the store itself, inside the place."""
+    """See Harness. The store itself makes its folder, inside `place`."""
 
     store_type: type[FileStore]
     locks = "/.locks/"
-    """What is written there is a courtesy: it may fail, and nothing is lost."""
+    """What is written there is for information only: it may fail, and nothing is lost."""
 
     def __init__(self, place: Path, *, durability: Durability = Durability.SYNCED) -> None:
         super().__init__()
@@ -62,7 +62,7 @@ class FileStoreHarness(Harness):
         self.kernel.fail("sync", error_number, spare=self.locks)
 
     def flip(self, path: Path, offset: int) -> None:
-        """Change a bit, as durably as if it had always been so."""
+        """Change one bit, durably."""
         with path.open("r+b", buffering=0) as file:
             file.seek(offset)
             byte = file.read(1)[0]
@@ -71,7 +71,7 @@ class FileStoreHarness(Harness):
             self.disk.sync(file.fileno(), str(path))
 
     def leave(self, path: Path, mode: str, data: bytes) -> None:
-        """What a crash left of a write, durably."""
+        """Leave what a crash leaves of a write, durably."""
         with path.open(mode, buffering=0) as file:
             file.write(data)
             self.disk.sync(file.fileno(), str(path))

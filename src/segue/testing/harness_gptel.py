@@ -1,4 +1,4 @@
-"""The gptel store on a disk that forgets."""
+"""The harness of the gptel store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The journal store on a disk that forgets."""
+"""The harness of the journal store."""
 
 from __future__ import annotations
 

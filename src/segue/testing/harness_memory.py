@@ -1,4 +1,4 @@
-"""The memory store: nothing outlives it, so there is little to hurt."""
+"""The harness of the memory store: nothing outlives it, so there is little to damage."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class MemoryHarness(Harness):
-    """See Harness. A place in memory is the store object itself: every other one is another place."""
+    """See Harness. A location in memory is the store object itself: every other object is another location."""
 
     def make(self) -> Store:
         return MemoryStore(clock=self.clock)
@@ -28,10 +28,10 @@ class MemoryHarness(Harness):
         return None
 
     def kill(self) -> None:
-        """Whoever makes a store afterwards finds it empty, which is all that is left."""
+        """Nothing to do: a store that is made afterwards is empty."""
 
     def power_cut(self) -> None:
-        """As `kill`."""
+        """Like `kill`."""
 
     def plant(self, store: Store, session_id: str, events: Sequence[Event]) -> None:
         store.create(session_id, events).close()

@@ -1,4 +1,4 @@
-"""The ralph store on a disk that forgets."""
+"""The harness of the ralph store."""
 
 from __future__ import annotations
 

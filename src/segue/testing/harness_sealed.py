@@ -1,4 +1,4 @@
-"""A store of sealed files, on a disk that forgets: what the harnesses of this kind share."""
+"""The base of harnesses for stores of sealed files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class SealedHarness(FileStoreHarness):
         self.file(session_id).write_bytes(self.encode(session_id, numbered))
 
     def damage(self, session_id: str, event_id: str) -> None:
-        """In what is under `segue`."""
+        """Change a byte of what is under `segue`."""
         data = self.file(session_id).read_bytes()
         entries = msgspec.json.decode(data)["segue"]["events"]
         start, end = spans(data, b"events", 6)[[entry["id"] for entry in entries].index(event_id)]
@@ -48,7 +48,7 @@ class SealedHarness(FileStoreHarness):
 
 
 def spans(data: bytes, name: bytes, indent: int) -> list[tuple[int, int]]:
-    """Where the items of a list begin and end."""
+    """Where the items of a list start and end."""
     start = data.index(b'%b"%b": [' % (b" " * (indent - 2), name))
     item = re.compile(rb"^ {%d}\{.*?^ {%d}\}" % (indent, indent), re.MULTILINE | re.DOTALL)
     return [found.span() for found in item.finditer(data, start)]

@@ -1,4 +1,4 @@
-"""The soleur store on a disk that forgets."""
+"""The harness of the soleur store."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class SoleurHarness(SealedHarness):
         return new_document(session_id, events).encode()
 
     def damage(self, session_id: str, event_id: str) -> None:
-        """Of a turn that is shown, in its message, where a person would edit it; else in what is under `segue`."""
+        """For a turn that is shown, in its message, where a user would edit it; else in what is under `segue`."""
         data = self.file(session_id).read_bytes()
         entries = msgspec.json.decode(data)["segue"]["events"]
         shown = [entry["id"] for entry in entries if entry["type"] == "turn" and "sum" in entry]

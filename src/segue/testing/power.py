@@ -1,4 +1,4 @@
-"""A disk that forgets: real system calls, with a record of what would still be there after the power went.
+"""A disk that forgets what was not synced: real system calls, with a record of what power loss would leave.
 
 Strict on purpose: a file's content is durable as of its last sync, a name as of the last sync of its folder. Real disks
 often keep more, and never promise to.
@@ -33,7 +33,7 @@ class _File:
 
 
 class _Link:
-    """A symbolic link: what it says is durable with its name."""
+    """A symbolic link: its target is durable with its name."""
 
     def __init__(self, target: str) -> None:
         self.target = target
@@ -47,7 +47,7 @@ class _Folder:
 
 
 class Disk:
-    """The folder `place` and all below it. What is there at first is durable."""
+    """The folder `place` and all below it. The initial content is durable."""
 
     def __init__(self, place: str) -> None:
         self._place = os.path.realpath(place)
@@ -56,13 +56,13 @@ class Disk:
         self._root = self._adopt(self._place)
 
     def begin(self, path: str) -> None:
-        """A file or a folder was made: its inode may have belonged to another before."""
+        """A file or folder was created: its inode may have been in use before."""
         with self._mutex:
             found = os.lstat(path)
             self._now[found.st_ino] = _Folder() if stat.S_ISDIR(found.st_mode) else _File()
 
     def sync(self, fd: int, path: str) -> None:
-        """All that is in the file, or all the names in the folder, are durable from now on."""
+        """The content of the file, or the names in the folder, are durable from now on."""
         if path != self._place and not path.startswith(f"{self._place}/"):
             return  # what lies above the place is durable anyway
         with self._mutex:
@@ -77,7 +77,7 @@ class Disk:
                 file.content = os.pread(fd, found.st_size, 0)
 
     def cut(self) -> None:
-        """Put the place back to exactly what was durable."""
+        """Restore the folder to exactly what was durable."""
         with self._mutex:
             for entry in list(os.scandir(self._place)):
                 if entry.is_dir(follow_symlinks=False):
@@ -88,7 +88,7 @@ class Disk:
             self._restore(self._root, self._place, {})
 
     def _find(self, path: str) -> _File | _Folder | _Link:
-        """What is known of it; what another process made is taken as durable."""
+        """What is known of it; what another process made counts as durable."""
         if os.path.islink(path):
             return self._adopt(path)
         return self._now.get(os.lstat(path).st_ino) or self._adopt(path)
@@ -130,7 +130,7 @@ class PowerKernel(Kernel):
 
     def __init__(self, disk: Disk) -> None:
         self.calls = 0
-        """That change something, so far."""
+        """The number of calls so far that changed something."""
         self._disk = disk
         self._open: dict[int, str] = {}
         self._failures: dict[str, tuple[int, str]] = {}
@@ -138,7 +138,7 @@ class PowerKernel(Kernel):
         self._dead = False
 
     def fail(self, call: str, error_number: int, *, spare: str) -> Self:
-        """Let the next call of this name (`sync` is both kinds) fail, unless its path contains what is to be spared."""
+        """Let the next call of this name (`sync` is both kinds) fail, unless its path contains `spare`."""
         self._failures[call] = (error_number, spare)
         return self
 
@@ -148,7 +148,7 @@ class PowerKernel(Kernel):
         return self
 
     def die(self) -> None:
-        """What the system does when a process is gone: every descriptor is closed, and so every lock dropped."""
+        """Do what the system does when a process ends: close every descriptor, which releases every lock."""
         self._dead = True
         while self._open:
             os.close(self._open.popitem()[0])

@@ -1,4 +1,4 @@
-"""Another process that uses the same store, at our command: for locks, for kill -9, for fork."""
+"""Another process that uses the same store, controlled by a test: for locks, kill -9 and fork."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class OtherProcess:
-    """Answers one command after the other; an error of ours comes back as its name."""
+    """Answers one command after the other; an error of ours is returned as its name."""
 
     def __init__(self, elsewhere: Sequence[str]) -> None:
         self._process = subprocess.Popen(
@@ -95,7 +95,7 @@ class _Commands:
         return []
 
     def fork(self, number: int) -> object:
-        """What a forked child gets that adds a turn with the writer it inherited, closes it, and goes."""
+        """The result of a forked child that appends a turn with the inherited writer, closes it and exits."""
         reading, writing = os.pipe()
         child = os.fork()
         if child == 0:

@@ -1,6 +1,6 @@
-"""The contract of `segue.store` as claims, one chapter a class; `Conformance` is all of them.
+"""The contract of `segue.store` as claims, one class per chapter; `Conformance` is all of them.
 
-A chapter asks the store for its capabilities, and "no" is claimed as strictly as "yes": nothing is skipped.
+A chapter reads the capabilities of the store, and "no" is tested as strictly as "yes": nothing is skipped.
 """
 
 from segue.testing.conformance.append import AppendChapter
@@ -62,7 +62,7 @@ class Conformance(
     BlobsChapter,
     TrashChapter,
 ):
-    """Everything a store promises. A subclass gives the fixture `harness`."""
+    """Everything that a store promises. A subclass provides the fixture `harness`."""
 
 
 __all__ = [

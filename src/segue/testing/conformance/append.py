@@ -1,4 +1,4 @@
-"""An append is all or nothing, and doing it again is doing it once."""
+"""An append is all or nothing, and repeating it changes nothing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ENDLESS.append(_ENDLESS)
 
 
 class _Nowhere(tzinfo):
-    """A zone that does not know how far it is from anywhere."""
+    """A time zone without an offset from UTC."""
 
     def utcoffset(self, when: datetime | None) -> None: ...
 

@@ -1,4 +1,4 @@
-"""Bytes beside a session: by their hash, once, and believed only as long as they match it."""
+"""Blobs of a session: stored once under their hash, and trusted only as long as they match it."""
 
 from __future__ import annotations
 
@@ -107,5 +107,5 @@ class BlobsChapter(Chapter):
 
 
 def _files(snapshot: object) -> list[bytes]:
-    """What the files hold; a store without any has nothing to look at."""
+    """The content of the files; none for a store without files."""
     return [content for *_, content in snapshot.values()] if isinstance(snapshot, dict) else []

@@ -1,4 +1,4 @@
-"""A branch shares the beginning of another and goes its own way; whoever forks copies nothing and loses nothing."""
+"""A branch shares the beginning of another and continues on its own; a fork copies nothing and loses nothing."""
 
 from __future__ import annotations
 

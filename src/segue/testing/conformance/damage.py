@@ -1,4 +1,4 @@
-"""Damage is found and placed, hides nothing else, and is never repaired in place; a torn end costs only itself."""
+"""Damage is found with its place, hides nothing else, and is never repaired in place; a torn end costs only itself."""
 
 from __future__ import annotations
 
@@ -203,6 +203,6 @@ def _contents(harness: Harness) -> set[bytes]:
 
 
 def _contents_of(snapshot: object) -> set[bytes]:
-    """What all files hold, whatever their names: nothing of it may get lost."""
+    """The content of all files, whatever their names: none of it may be lost."""
     assert isinstance(snapshot, dict)
     return {content for *_, content in snapshot.values() if content}

@@ -1,4 +1,4 @@
-"""What an acknowledged append survives is what its receipt says, no less; what survives nothing says so."""
+"""An acknowledged append survives what its receipt says, and a store that forgets declares it."""
 
 from __future__ import annotations
 

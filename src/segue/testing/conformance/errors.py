@@ -1,4 +1,4 @@
-"""What goes wrong is said in our own words, and whatever was not acknowledged did not happen."""
+"""Every failure is a typed error, and what was not acknowledged did not happen."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class ErrorsChapter(Chapter):
 
 
 def _can_fail(store: Store) -> bool:
-    """Only what is written nowhere cannot fail to be written."""
+    """A store that writes nothing cannot fail to write."""
     return store.capabilities.durability > Durability.VOLATILE
 
 

@@ -1,4 +1,4 @@
-"""Ids are exact, checked at the door, and name one session each."""
+"""Ids are exact, checked before anything else, and name one session each."""
 
 from __future__ import annotations
 

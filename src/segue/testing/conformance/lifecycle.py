@@ -1,4 +1,4 @@
-"""Status is what was recorded last; that a writer died is concluded by whoever reads, and written by none of them."""
+"""The status is what was recorded last; a reader sees that a writer died, and never records it."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class LifecycleChapter(Chapter):
 
 
 def _status(store: Store, session_id: str = ID) -> str:
-    """As every reader sees it."""
+    """The status as every reader sees it."""
     found = store.load(session_id).status
     examined = store.examine(session_id).session
     assert examined is not None

@@ -1,4 +1,4 @@
-"""One writer: the second is told who the first is, and nobody who merely looks is in the way."""
+"""There is one writer: the second gets an error that names the first, and readers are never in the way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading shows everything up to the last complete append, waits for nobody and writes nothing."""
+"""Reading shows everything up to the last complete append, waits for no writer and writes nothing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from segue.testing.harness import Harness
 
 LONG = 150
-"""Turns, enough for whatever a store does only now and then."""
+"""Enough turns for what a store does only occasionally, such as checkpoints."""
 
 
 class ReadingChapter(Chapter):

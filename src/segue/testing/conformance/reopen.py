@@ -1,4 +1,4 @@
-"""Close everything and come back: whatever a store keeps is there for the next store object, and nothing else is."""
+"""After everything is closed, the next store object finds what was stored, and nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Any text a model can emit and any JSON a tool can leave comes back as it was."""
+"""Any text of a model and any JSON of a tool is read back unchanged."""
 
 from __future__ import annotations
 

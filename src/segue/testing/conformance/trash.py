@@ -1,4 +1,4 @@
-"""What was deleted can be put back as it was, until it is erased; and a store that cannot do so says so."""
+"""A deleted session can be restored as it was, until it is erased; a store without a trash declares it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What this version does not know it keeps as it was: fields, types of events, and what newer programs leave."""
+"""What this version does not know is stored unchanged: fields, types of events, and what newer programs leave."""
 
 from __future__ import annotations
 

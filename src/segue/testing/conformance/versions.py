@@ -1,4 +1,4 @@
-"""A session of a newer major version can be read, and nobody of this version writes to it."""
+"""A session of a newer major version can be read, and this version never writes to it."""
 
 from __future__ import annotations
 
