@@ -1,4 +1,4 @@
-"""Cortext's two files of a conversation: `session.json` says how it stands, `messages.jsonl` what was said.
+"""Cortext's two files of a conversation: `session.json` has its state, `messages.jsonl` its messages.
 
 Read `names` (where a conversation is), `lines` (turns), `document` (everything else), then `reader` and `others` (both
 files together, and what other programs wrote in them). `stub` is the document that people write in.

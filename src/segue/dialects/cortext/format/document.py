@@ -1,4 +1,4 @@
-"""`session.json`: what Cortext shows of a conversation, and under `segue` every event that is no turn."""
+"""`session.json`: the fields of Cortext, and under `segue` every event that is not a turn."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 LAYOUT_VERSION = 1
-"""Of what stands under `segue`; the version of the session itself is in its metadata."""
+"""The version of what is under `segue`; the version of the session itself is in its metadata."""
 
 TOP = (
     "version",
@@ -36,40 +36,40 @@ CONFIG = ("command", "system_prompt_hash", "model", "tools", "tool")
 LAYOUT = Layout(TOP, ())
 VERSION = "1.0"
 WORDS = ("active", "paused", "completed")
-"""Of Cortext, for the status; `interrupted` is shown as paused."""
+"""The status names of Cortext; `interrupted` is shown as paused."""
 
 _BYTES = re.compile(rb'\n    "bytes": ([0-9]{1,18}),\n    "head": ')
 
 
 Gap = tuple[int, int]
-"""The first and the last of numbers that no event has."""
+"""The first and last of a range of numbers without events."""
 
 
 class CortextDocument(Struct, frozen=True, kw_only=True):
-    """A whole file: immutable, and cheap to extend."""
+    """The content of a whole file: immutable, and cheap to extend."""
 
     folder: str
     """The name of the conversation's folder, which is its conversation_id."""
     overview: Overview
-    """What comes of all events, the turns included."""
+    """The session after all events, including the turns."""
     events: tuple[Event, ...]
-    """All but the turns."""
+    """All events except the turns."""
     pieces: tuple[bytes, ...]
-    """The same, as they stand in the file."""
+    """The same events as they are encoded in the file."""
     size: int = 0
     """How many bytes of messages.jsonl are accounted for."""
     top: JsonObject = {}
-    """The fields of the file as they were found, but for ours."""
+    """The fields of the file as they were found, except ours."""
     model: str = ""
-    """The last that a turn names."""
+    """The last model that a turn names."""
     missing: tuple[Gap, ...] = ()
-    """Where another program threw events away."""
+    """The numbers of events that another program removed."""
     turns: tuple[bytes, ...] = ()
-    """The turns, while messages.jsonl is being replaced: as long as they stand here, that file does not count."""
+    """The turns while messages.jsonl is being replaced: as long as they are here, that file is ignored."""
     version: int = LAYOUT_VERSION
 
     def extended(self, events: Sequence[Event], overview: Overview, size: int) -> CortextDocument:
-        """With more events; `overview` is what comes of all of them."""
+        """The document with more events; `overview` is the session after them."""
         others = [event for event in events if not isinstance(event, Turn)]
         models = [event.model for event in events if isinstance(event, Turn) and event.model]
         return replace(
@@ -82,7 +82,7 @@ class CortextDocument(Struct, frozen=True, kw_only=True):
         )
 
     def shown(self) -> JsonObject:
-        """The fields above; what another program wrote stays as it is as long as it says the same."""
+        """The fields of Cortext; what another program wrote stays unchanged as long as it means the same."""
         known, top = self.overview, self.top
         found: JsonObject = {
             "version": top.get("version", VERSION),
@@ -99,7 +99,7 @@ class CortextDocument(Struct, frozen=True, kw_only=True):
         return {**found, **{name: value for name, value in top.items() if name not in found}}
 
     def encode(self) -> bytes:
-        """The file."""
+        """The bytes of the file."""
         counts = {branch.name: branch.own for branch in self.overview.branches.values() if branch.own}
         ours = [("version", b"%d" % self.version), ("seq", b"%d" % self.overview.seq)]
         ours.append(("turns", render_value(counts, 4)[4:]))
@@ -130,12 +130,12 @@ class CortextDocument(Struct, frozen=True, kw_only=True):
 
 
 def new_document(folder: str, events: Sequence[Event], overview: Overview, size: int) -> CortextDocument:
-    """The file of a session that has just these events."""
+    """The document of a new session with these events."""
     return CortextDocument(folder=folder, overview=overview, events=(), pieces=()).extended(events, overview, size)
 
 
 def restore_document(found: JsonObject, session_id: str, folder: str) -> CortextDocument | None:
-    """The document that a sealed file is, without a look at its turns; None where only these could tell."""
+    """The document of a sealed file, without reading the turns; None if they are needed."""
     ours = _object(found.get("segue"))
     head = _object(ours.get("head"))
     try:
@@ -166,7 +166,7 @@ def restore_document(found: JsonObject, session_id: str, folder: str) -> Cortext
 
 
 def parse_messages_size(data: bytes) -> int:
-    """How many bytes of messages.jsonl a sealed file accounts for; -1 if it does not say."""
+    """How many bytes of messages.jsonl a sealed file accounts for; -1 if unknown."""
     found = _BYTES.match(data, max(0, data.rfind(b'\n    "bytes": ')))
     return int(found[1]) if found else -1
 
@@ -183,7 +183,7 @@ def encode_entry(event: Event) -> bytes:
 
 
 def parse_entry(plain: JsonObject) -> Event:
-    """BadRecordError with the reason."""
+    """The event of an entry. BadRecordError with the reason."""
     seq = plain.get("seq")
     if not isinstance(seq, int) or seq < 1:
         raise BadRecordError("it has no number")

@@ -1,4 +1,4 @@
-r"""The turns: `messages.jsonl`, one JSON object a line, split at the byte \n and nowhere else.
+r"""The turns: `messages.jsonl`, one JSON object per line, split at the byte \n and nowhere else.
 
     {"role":"user","content":"…","timestamp":"…","segue":{"id":"…","seq":7,"sum":"1a2b3c4d"}}
 
@@ -37,7 +37,7 @@ _LONGEST_SUM = _PLAIN_SUM + len("@") + 18
 
 
 class _Ours(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What a message has no field for."""
+    """What Cortext's messages have no field for."""
 
     tokens: Count | None = None
     tokens_by: str = ""
@@ -64,19 +64,19 @@ _decoder = msgspec.json.Decoder(_Message)
 
 class MessageLine(NamedTuple):
     turn: Turn
-    """With its seq, or with 0 where another writer gave it none."""
+    """With its seq, or with 0 if another writer gave it none."""
     mark: str = ""
 
 
 def encode_turns(turns: Sequence[Turn], *, until: int | None = None) -> bytes:
-    """The lines of one append; with `until`, one that counts when session.json has reached that event."""
+    """The lines of one append; with `until`, it counts only when session.json has reached that event."""
     last = len(turns) - 1
     marks = [b"@%d" % until if until is not None else b"+" if at < last else b"" for at in range(len(turns))]
     return b"".join([_encode(turn, mark) for turn, mark in zip(turns, marks, strict=True)])
 
 
 def decode_message(line: bytes) -> MessageLine:
-    """One line without its newline. BadRecordError with the reason."""
+    """Decode one line without its newline. BadRecordError with the reason."""
     ending = _SUM.search(line, max(0, len(line) - _LONGEST_SUM))
     if ending is None or ending.end() != len(line):
         return MessageLine(_decode_foreign(line))
@@ -87,7 +87,7 @@ def decode_message(line: bytes) -> MessageLine:
 
 
 def are_plain_lines(block: bytes) -> bool:
-    """Whether all of these whole lines are as we wrote them; they are not read."""
+    """Whether all of these whole lines are as we wrote them, by their checksums alone."""
     lines = block.split(b"\n")[:-1]
     bodies = [line[:-_PLAIN_SUM] for line in lines]
     if [line[-_PLAIN_SUM:] for line in lines] == [b',"sum":"%08x"}}' % total for total in map(crc32, bodies)]:
@@ -126,19 +126,19 @@ def _decode_ours(text: bytes) -> Turn:
     plain = _object(text)
     ours = plain.pop("segue", None)
     if not isinstance(ours, dict):
-        raise BadRecordError("what is under segue is no object")
+        raise BadRecordError("the value under segue is not an object")
     seq, extra = ours.pop("seq", None), ours.pop("extra", {})
     if not isinstance(seq, int) or seq < 1 or not isinstance(extra, dict):
-        raise BadRecordError("it has a checksum and no number")
+        raise BadRecordError("it has a checksum but no number")
     turn = parse_event({"type": "turn", **plain, **ours, **extra}, seq)
-    assert isinstance(turn, Turn)  # noqa: S101 - as it was asked for
+    assert isinstance(turn, Turn)  # noqa: S101 - the type was given
     return turn
 
 
 def _turn(found: _Message) -> Turn:
     ours = found.segue
     if ours.seq < 1:
-        raise BadRecordError("it has a checksum and no number")
+        raise BadRecordError("it has a checksum but no number")
     return Turn(
         role=found.role,
         content=found.content,
@@ -161,7 +161,7 @@ def _decode_foreign(line: bytes) -> Turn:
     if "segue" in plain:
         raise BadRecordError("its number or its checksum is missing or broken")
     if "role" not in plain and "content" not in plain:
-        raise BadRecordError("it is no message: it has neither role nor content")
+        raise BadRecordError("it is not a message: it has neither role nor content")
     role, content = plain.get("role"), plain.get("content")
     word = ROLE_SYNONYMS.get(role, role) if isinstance(role, str) else ""
     is_odd = not plain.keys() <= set(SHOWN) or role not in ROLES or not isinstance(content, str)
@@ -175,7 +175,7 @@ def _decode_foreign(line: bytes) -> Turn:
         },
         0,
     )
-    assert isinstance(turn, Turn)  # noqa: S101 - as it was asked for
+    assert isinstance(turn, Turn)  # noqa: S101 - the type was given
     return turn
 
 
@@ -187,7 +187,7 @@ def _object(text: bytes) -> JsonObject:
 
 
 def _text(content: object) -> str:
-    """What a person reads of content that may have structure."""
+    """The readable text of content that may have structure."""
     if isinstance(content, list):
         return "".join(_text(part.get("text") if isinstance(part, dict) else part) for part in content)
     return content if isinstance(content, str) else ""

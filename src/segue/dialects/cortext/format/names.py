@@ -1,7 +1,7 @@
 """Where a conversation is, and what it is called.
 
 A session id is `<day>-<folder>` for the folder `conversations/<day>/<folder>/`, as in `2025-11-22-001-plan-api`; the
-folder's name is what people type. A session with any other id is in `conversations/other/<id>/`.
+folder's name is what users type. A session with any other id is in `conversations/other/<id>/`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 OTHER = "other"
-"""In place of the day, for sessions that came from elsewhere."""
+"""Instead of a day, for sessions with any other id."""
 
 CONVERSATION = "conversation"
-"""The type of a conversation that does not say its own."""
+"""The type of a conversation that does not specify one."""
 
 _DATED = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})-([A-Za-z0-9].*)")
 _NUMBERED = re.compile(r"([0-9]{1,9})-([A-Za-z0-9]+)?.*")
@@ -31,7 +31,7 @@ def split_id(session_id: str) -> tuple[str, str]:
 
 
 def join_id(day: str, folder: str) -> str | None:
-    """The id of the session in this folder; None for folders that `place_of` never names."""
+    """The id of the session in this folder; None for folders that `split_id` never returns."""
     session_id = folder if day == OTHER else f"{day}-{folder}"
     return session_id if is_id(session_id) and split_id(session_id) == (day, folder) else None
 
@@ -47,6 +47,6 @@ def next_folder(label: str, folders: Iterable[str]) -> str:
 
 
 def parse_folder_type(folder: str) -> str:
-    """The word behind the number."""
+    """The word after the number."""
     found = _NUMBERED.fullmatch(folder)
     return (found[2] if found else None) or CONVERSATION

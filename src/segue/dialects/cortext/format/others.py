@@ -1,4 +1,4 @@
-"""What other programs and people say in session.json, as events."""
+"""What other programs and users wrote into session.json, as events."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _OVERRIDES = {
     "tools": "mcp_tools",
     "tool": "tool",
 }
-"""Where each field of agent_config is kept."""
+"""Where each field of agent_config is stored."""
 
 
 def birth(found: JsonObject, session_id: str, first_message: object) -> Iterator[JsonObject]:
-    """The session of a file without our key, as records without a number: the metadata first."""
+    """The session of a file without our key, as records without numbers, the metadata first."""
     config, status = _config(found), _status(found)
     born = found.get("created_at") or first_message
     odd: JsonObject = {
@@ -67,7 +67,7 @@ def birth(found: JsonObject, session_id: str, first_message: object) -> Iterator
 
 
 def edits(found: JsonObject, document: CortextDocument) -> Iterator[JsonObject]:
-    """What has been changed since we wrote the file, as records without a number and a name."""
+    """What has been changed since we wrote the file, as records without number and id."""
     was = document.shown()
     when = found.get("last_active") if _is_moment(found.get("last_active")) else was["last_active"]
     if isinstance(title := found.get("title"), str) and title != was["title"]:

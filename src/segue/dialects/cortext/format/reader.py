@@ -1,4 +1,4 @@
-"""From the bytes of both files to the session, whoever wrote them last, with every damage placed."""
+"""Reads the session from both files, whichever program wrote them last, and reports every damage with its place."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ HIDDEN, SESSION, MESSAGES = ".session", "session.json", "messages.jsonl"
 
 
 class ParsedConversation(NamedTuple):
-    """All that can be read of a conversation, and all that cannot."""
+    """What can be read of a conversation, and what cannot."""
 
     document: CortextDocument | None
-    """None where nothing can be read."""
+    """None if nothing can be read."""
     events: tuple[Event, ...]
     damages: tuple[Damage, ...]
     complete: int
-    """The offset in messages.jsonl behind the last complete append."""
+    """The offset in messages.jsonl after the last complete append."""
     is_recorded: bool
-    """Whether session.json says all of this already."""
+    """Whether session.json contains all of this already."""
     is_whole: bool = False
-    """Whether it holds the turns as well, since a recovery was cut short."""
+    """Whether session.json contains the turns as well, since a recovery was cut short."""
 
     @property
     def session(self) -> Session | None:
@@ -56,7 +56,7 @@ def read(session: bytes, messages: bytes, session_id: str) -> ParsedConversation
 
 
 def path_in_workspace(session_id: str, name: str) -> str:
-    """Where a person finds a file of a conversation, from the workspace on."""
+    """The path of a file of a conversation, relative to the workspace."""
     return f"{'/'.join(('conversations', *split_id(session_id), HIDDEN))}/{name}"
 
 
@@ -115,7 +115,7 @@ class _Assembly:
         for at, entry in enumerate(entries):
             try:
                 if not isinstance(entry, dict):
-                    raise BadRecordError("it is no object")
+                    raise BadRecordError("it is not an object")
                 event = parse_entry(entry)
             except BadRecordError as error:
                 self._damage(SESSION, f"event {at + 1} under segue: {error}")
@@ -128,7 +128,7 @@ class _Assembly:
                 self._events[event.seq] = event
 
     def _lines(self) -> list[_Placed]:
-        """The turns of every complete append."""
+        """Read the turns of every complete append."""
         taken: list[_Placed] = []
         pending: list[_Placed] = []
         offset, last = 0, self._messages.count(b"\n")
@@ -161,7 +161,7 @@ class _Assembly:
         return found.mark[:1] == "@" and self._reached is not None and int(found.mark[1:]) > self._reached
 
     def _bear(self, lines: list[_Placed], numbered: set[int]) -> None:
-        """What a file without our key says, with the first numbers that are free."""
+        """Read the events of a file without our key, with the first free numbers."""
         first = lines[0].turn.timestamp.isoformat() if lines else None
         free = (seq for seq in count(1) if seq not in numbered and seq not in self._events)
         records = birth(self._found, self._session_id, first)
@@ -176,7 +176,7 @@ class _Assembly:
                 self._keep(record, next(free))
 
     def _take_turns(self, lines: list[_Placed], numbered: set[int]) -> None:
-        """A line without a number has the next one that is free there, or the first one that is free anywhere.
+        """A line without a number gets the next free one there, or the first free one at all.
 
         It goes on in the branch that was the active one then.
         """
@@ -199,7 +199,7 @@ class _Assembly:
                 before = turn.seq
 
     def _gaps(self, lines: list[_Placed]) -> tuple[Gap, ...]:
-        """Numbers that no event has. What another program threw away is gone; all else is missed."""
+        """Report numbers without events. What another program removed is gone; everything else is missing."""
         numbers = [0, *sorted(self._events), max([*self._events, self._reached or 0]) + 1]
         gaps = [(one + 1, other - 1) for one, other in pairwise(numbers) if other > one + 1]
         forgiven = parse_gaps(self._ours)

@@ -1,4 +1,4 @@
-"""The document of a conversation as it is born: it belongs to people, and this is all that is ever written there."""
+"""The document of a new conversation: it belongs to the user, and we never write to it again."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 
 def conversation_type(extra: object, folder: str) -> str:
-    """What the metadata says, else the word in the folder's name."""
+    """The type in the metadata, else the word in the name of the folder."""
     said = extra.get("conversation_type") if isinstance(extra, dict) else None
     return said if isinstance(said, str) and said else parse_folder_type(folder)
 
 
 def document_name(first: Metadata, folder: str) -> str:
-    """`<type>.md`, whatever text the type is."""
+    """`<type>.md`, for any text as the type."""
     kind = conversation_type(first.extra, folder)
     return f"{kind if is_id(kind) else CONVERSATION}.md"
 

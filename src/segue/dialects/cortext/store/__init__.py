@@ -1,4 +1,4 @@
-"""Cortext's store: a folder a conversation, in a workspace that people keep in git.
+"""Cortext's store: one folder per conversation, in a workspace that users have in git.
 
 Read `formats.cortext` (what is in the files), then `conversation` (reading both), `writer`, `recovery`, then `store`.
 """

@@ -1,4 +1,4 @@
-"""One conversation, to be read: whole, from its end, or as a line in a listing. Never writes, never waits.
+"""One conversation, open for reading: whole, from its end, or its head for a listing. It never writes and never waits.
 
 A writer may be at work. It appends to messages.jsonl before it replaces session.json, and so session.json is read
 first: what it speaks of is there. Anything odd is believed only if session.json is still the same afterwards.
@@ -36,21 +36,21 @@ if TYPE_CHECKING:
 
 _TRIES = 20
 _END_BYTES = 4096
-"""How much of the end of messages.jsonl is looked at before it is trusted, if its last line is no longer."""
+"""How much of the end of messages.jsonl is checked before it is trusted, unless its last line is longer."""
 
 
 class ConversationEnd(NamedTuple):
-    """What a writer must know to go on."""
+    """What a writer must know to append."""
 
     document: CortextDocument
     complete: int
-    """The offset in messages.jsonl behind the last complete append."""
+    """The offset in messages.jsonl after the last complete append."""
     is_recorded: bool
-    """Whether session.json says all of this."""
+    """Whether session.json contains all of this."""
     is_ours: bool
     """Whether every byte of session.json is as we wrote it."""
     reading: ParsedConversation | None = None
-    """Where it took a look at everything."""
+    """The result of reading everything, if that was necessary."""
 
 
 class ConversationFiles:
@@ -58,9 +58,9 @@ class ConversationFiles:
         self.folder = folder
         self.session_id = session_id
         self.size = 0
-        """Of messages.jsonl, when it was last read."""
+        """The size of messages.jsonl when it was last read."""
         self.data = b""
-        """The bytes of session.json as they were then, and what told them from others."""
+        """The bytes of session.json at that time, and its signature."""
         self.signature: tuple[int, ...] = ()
 
     def read(self) -> ParsedConversation:
@@ -73,20 +73,20 @@ class ConversationFiles:
         return reading
 
     def sound(self) -> ParsedConversation:
-        """Raises DamagedError where anything is damaged."""
+        """The whole conversation. Raises DamagedError if anything is damaged."""
         reading = self.read()
         if reading.damages or reading.document is None:
             raise DamagedError(self.session_id, reading.damages)
         return reading
 
     def end(self) -> ConversationEnd:
-        """Raises DamagedError where the end cannot be trusted."""
+        """The state after the last append. Raises DamagedError if the end cannot be trusted."""
         self._read_session()
         quick = self._quick()
         if quick is not None:
             return quick
         reading = self.sound()
-        assert reading.document is not None  # noqa: S101 - or it were damaged
+        assert reading.document is not None  # noqa: S101 - otherwise it would be damaged
         return ConversationEnd(reading.document, reading.complete, reading.is_recorded, is_sealed(self.data), reading)
 
     def tail(self, count: int, branch: str | None) -> tuple[Turn, ...]:
@@ -105,11 +105,11 @@ class ConversationFiles:
             if found is not None:
                 return found
         session = (end.reading or self.sound()).session
-        assert session is not None  # noqa: S101 - or it were damaged
+        assert session is not None  # noqa: S101 - otherwise it would be damaged
         return session.tail(count, branch=branch)
 
     def head(self) -> Head | str:
-        """As the files have it, or why they cannot be read."""
+        """The head as recorded in the files, or the reason why they cannot be read."""
         reading = self.read()
         if reading.document is None:
             return str(reading.damages[0])
@@ -133,7 +133,7 @@ class ConversationFiles:
             raise SessionNotFoundError(self.session_id, self.folder.path) from None
 
     def _quick(self) -> ConversationEnd | None:
-        """The end, if session.json is as we wrote it, and messages.jsonl ends as it says or with more of our lines."""
+        """The end, if session.json is as we wrote it and messages.jsonl ends there or with more of our lines."""
         if not is_sealed(self.data):
             return None
         try:
@@ -155,7 +155,7 @@ class ConversationFiles:
                 start, data = _end_of(_Bytes(self.folder, fd), document.size, self.size)
         finally:
             self.folder.close(fd)
-        more = turns_behind(document, data, start)
+        more = turns_after(document, data, start)
         if more is None:
             return None
         if not more:
@@ -164,8 +164,8 @@ class ConversationFiles:
         return ConversationEnd(document.extended(more, overview, self.size), self.size, is_recorded=False, is_ours=True)
 
 
-def turns_behind(document: CortextDocument, data: bytes, start: int) -> list[Turn] | None:
-    """The turns behind those that the document accounts for, of the end of messages.jsonl; None if anything is odd."""
+def turns_after(document: CortextDocument, data: bytes, start: int) -> list[Turn] | None:
+    """The turns after those that the document accounts for, of the end of messages.jsonl; None if any is not plain."""
     known, more = data[: document.size - start], data[document.size - start :]
     if len(known) < document.size - start or (data and not data.endswith(b"\n")) or (known and known[-1:] != b"\n"):
         return None
@@ -186,7 +186,7 @@ def turns_behind(document: CortextDocument, data: bytes, start: int) -> list[Tur
 
 
 def _end_of(read: _Bytes, accounted: int, size: int) -> tuple[int, bytes]:
-    """All that is not accounted for, and before it a few kilobytes with at least one whole line."""
+    """Everything that is not accounted for, and before it a few kilobytes with at least one whole line."""
     window = _END_BYTES
     while True:
         start = max(0, accounted - window)
@@ -197,7 +197,7 @@ def _end_of(read: _Bytes, accounted: int, size: int) -> tuple[int, bytes]:
 
 
 class _Bytes:
-    """An open file, piece by piece; a read may give less than asked for."""
+    """Reads an open file; a single system call may return less than requested."""
 
     def __init__(self, folder: Folder, fd: int) -> None:
         self._folder = folder

@@ -1,4 +1,4 @@
-"""Listing many conversations: one look at session.json each, and only at what changed since the last time."""
+"""Heads of many conversations: only session.json files that have changed since the last time are read."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ _END_BYTES = 4096
 
 
 class _Days(NamedTuple):
-    """The days there are, as long as none was made or removed."""
+    """The folders of days, valid until one is created or removed."""
 
     mtime_ns: int
     names: list[str]
 
 
 class _Day(NamedTuple):
-    """The folders of a day, as long as none was made or removed."""
+    """The folders of a day, valid until one is created or removed."""
 
     inode: int
     mtime_ns: int
     names: list[tuple[str, str]]
-    """Each with the path of its session.json from the folder of all days on."""
+    """Each with the path of its session.json, relative to the folder of all days."""
     seen: dict[str, CachedHead]
 
 
@@ -63,7 +63,7 @@ class CortextHeadCache(HeadCache):
         self._days = _Days(0, [])
         self._known: dict[str, _Day] = {}
         self._real: dict[str, tuple[int, ...]] = {}
-        self._sizes: dict[str, int] = {}  # of messages.jsonl, where session.json alone does not tell what changed
+        self._sizes: dict[str, int] = {}  # of messages.jsonl, if session.json alone does not tell what changed
 
     def ids(self) -> Iterator[str]:
         return (session_id for session_id, _ in self.revisions())
@@ -77,7 +77,7 @@ class CortextHeadCache(HeadCache):
             for day in self._list_days(fd):
                 for name, inside in self._list_folders(day, fd).names:
                     session = _signature(inside, fd)
-                    # That the folder is no link is asked once: who makes it one has made another file of session.json.
+                    # That the folder is not a link is checked once: a link would lead to another session.json.
                     if real.get(inside) != session[:1] or not session:
                         if not _is_session(inside, fd):
                             continue
@@ -129,7 +129,7 @@ class CortextHeadCache(HeadCache):
         return head
 
     def _heads_of(self, day: str, fd: int) -> list[Head]:
-        """As the files have them."""
+        """The heads as recorded in the files."""
         folders = self._list_folders(day, fd)
         find, sizes, look_at = folders.seen.get, self._sizes, os.stat
         heads: list[Head] = []
@@ -147,9 +147,9 @@ class CortextHeadCache(HeadCache):
                     heads.append(known[3])
                     continue
             except FileNotFoundError:
-                continue  # no conversation, or none any more
+                continue  # not a conversation, or deleted
             except OSError:
-                pass  # a closer look tells
+                pass  # `refresh` finds out
             session_id = join_id(day, name)
             if session_id is not None and _is_session(inside, fd):
                 known = self.refresh(folders.seen, name, session_id, f"{self._conversations.path}/{inside}")
@@ -158,7 +158,7 @@ class CortextHeadCache(HeadCache):
         return heads
 
     def _is_settled(self, session_id: str, inside: str, fd: int) -> bool:
-        """Whether messages.jsonl is what it was, where somebody may append to it and not come to session.json."""
+        """Whether messages.jsonl is unchanged, if a writer may have appended to it and died before session.json."""
         size = self._sizes.get(session_id)
         if size is None:
             return True
@@ -200,7 +200,7 @@ class CortextHeadCache(HeadCache):
             with os.scandir(path) as entries:
                 names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
         except FileNotFoundError:
-            return _Day(0, 0, [], {})  # removed while we looked
+            return _Day(0, 0, [], {})  # removed meanwhile
         except OSError as error:
             raise storage_error(error, path, "list") from error
         seen = known.seen if known is not None else {}
@@ -225,7 +225,7 @@ class CortextHeadCache(HeadCache):
 
 
 def _is_session(inside: str, fd: int) -> bool:
-    """Whether there is a session.json, and not by way of a link; also where nobody may look."""
+    """Whether there is a session.json, and not behind a link; also if it is not accessible."""
     try:
         hidden = os.stat(inside.removesuffix(f"/{SESSION}"), dir_fd=fd, follow_symlinks=False)
         os.stat(inside, dir_fd=fd, follow_symlinks=False)
@@ -237,19 +237,19 @@ def _is_session(inside: str, fd: int) -> bool:
 
 
 def files_of(root: str, session_id: str) -> tuple[str, str, str]:
-    """session.json, messages.jsonl, and the document, which is what people edit."""
+    """The paths of session.json, messages.jsonl and the document that users edit."""
     day, name = split_id(session_id)
     folder = f"{root}/{CONVERSATIONS}/{day}/{name}"
     return f"{folder}/{HIDDEN}/{SESSION}", f"{folder}/{HIDDEN}/{MESSAGES}", f"{folder}/{parse_folder_type(name)}.md"
 
 
 def revision_of(session: tuple[int, ...], messages: tuple[int, ...]) -> str:
-    """Of the signatures of both files."""
+    """The revision of a session from the signatures of both files."""
     return "-".join(map(str, (*session, *messages)))
 
 
 def _signature(path: str, fd: int) -> tuple[int, ...]:
-    """As `signature_of`, where many files are looked at; empty where there is none, or nobody may look."""
+    """Like `read_signature`, for many files; empty if it is missing or not accessible."""
     try:
         found = os.stat(path, dir_fd=fd, follow_symlinks=False)
     except OSError:

@@ -1,4 +1,4 @@
-"""What is done about damage: both originals are kept, and all that can be read takes their place.
+"""Recovery of a damaged conversation: both originals are kept, and all that can be read takes their place.
 
 Two files cannot be replaced at once. So session.json is replaced first, with the turns in it and a word that
 messages.jsonl does not count; then that, then session.json again without. A crash at any point leaves a whole session.
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def salvage_conversation(folder: Folder, document: CortextDocument, reading: ParsedConversation) -> str:
-    """Put all that can be read in the place of the damaged files; the path of the original."""
+    """Replace the damaged files by all that can be read of them, and return the path of the original."""
     events = [replace(event, seq=seq) for seq, event in enumerate(reading.events, start=1)]
     fresh = new_document(document.folder, events, overview_of(fold(events)), 0)
     fresh = replace(fresh, top=document.top, version=document.version)
@@ -36,7 +36,7 @@ def salvage_conversation(folder: Folder, document: CortextDocument, reading: Par
 
 
 def finish_recovery(folder: Folder, document: CortextDocument, events: Sequence[Event]) -> None:
-    """Move the turns from session.json to messages.jsonl. Doing it twice is doing it once."""
+    """Move the turns from session.json to messages.jsonl. Idempotent."""
     lines = b"".join([encode_turns([turn]) for turn in _turns(events)])
     folder.replace(MESSAGES, lines)
     folder.replace(SESSION, replace(document, size=len(lines)).encode())

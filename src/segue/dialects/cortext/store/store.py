@@ -1,4 +1,4 @@
-"""The store over a workspace of Cortext. Files are the truth; everything else here can be lost."""
+"""The store over a workspace of Cortext. The files are the only truth; nothing else here needs to survive."""
 
 from __future__ import annotations
 
@@ -58,10 +58,7 @@ WORKSPACE = ".workspace"
 
 
 class CortextStore(FileStore):
-    """See store.Store. A folder a conversation; locks and fragments in `.workspace`, out of sight of git.
-
-    A file that is replaced unsynced could be lost whole, so every append is synced, whatever durability is asked for.
-    """
+    """See store.Store. One folder per conversation; locks and fragments are in `.workspace`, excluded from git."""
 
     scheme = "cortext"
     head_cache_type = CortextHeadCache
@@ -81,7 +78,7 @@ class CortextStore(FileStore):
         self._quarantine = self.folder.sub(WORKSPACE).sub("quarantine")
         self._trash = FileTrash(self, self.folder.sub(WORKSPACE).sub("trash"), clock)
 
-    def new_id(self, label: str, now: datetime, entropy: bytes) -> str:  # noqa: ARG002 - by the day
+    def new_id(self, label: str, now: datetime, entropy: bytes) -> str:  # noqa: ARG002 - numbered by day
         day = f"{now:%Y-%m-%d}"
         return f"{day}-{next_folder(label, [entry.name for entry in self._conversations.sub(day).scan()])}"
 
@@ -115,7 +112,7 @@ class CortextStore(FileStore):
         with released_on_error(lock.release):
             folder = self._location(session_id).folder
             folder.make()
-            folder.sync()  # whoever wrote the session may have been killed before this
+            folder.sync()  # the process that wrote the session may have been killed before this
             conversation = ConversationFiles(folder, session_id)
             end = conversation.end()
             _check_version(session_id, end.document)
@@ -138,7 +135,7 @@ class CortextStore(FileStore):
 
     def load(self, session_id: str) -> Session:
         session = self._conversation(session_id).sound().session
-        assert session is not None  # noqa: S101 - or it were damaged
+        assert session is not None  # noqa: S101 - otherwise it would be damaged
         return self._with_liveness(session)
 
     def overview(self, session_id: str) -> Overview:
@@ -161,7 +158,7 @@ class CortextStore(FileStore):
         return self._head_cache.ids()
 
     def revisions(self) -> Iterator[tuple[str, str]]:
-        """Every session with its revision, in one look through the folders."""
+        """In one pass over the folders."""
         return self._head_cache.revisions()
 
     def examine(self, session_id: str) -> Examination:
@@ -210,14 +207,14 @@ class CortextStore(FileStore):
         return super()._try_acquire(session_id, timeout_seconds)
 
     def exclude_from_git(self, folder: Folder) -> None:
-        """From git, as a courtesy."""
+        """Exclude a folder from git, if possible."""
         if not read_signature(folder, ".gitignore"):
             folder.make()
             with suppress(SegueError, FileExistsError, FileNotFoundError):
                 folder.create(".gitignore", b"*\n")
 
     def _clear_away(self, session_id: str, folder: Folder) -> None:
-        """Turns without a session.json are what a crash left, or a person: kept, and out of the way."""
+        """Quarantine turns without a session.json, which a crash or a user left."""
         if read_signature(folder, MESSAGES):
             self.exclude_from_git(self._quarantine)
             keep_fragment(self._quarantine, session_id, 0, folder.read(MESSAGES))
@@ -234,7 +231,7 @@ class CortextStore(FileStore):
             return Log(folder, MESSAGES, fd)
 
     def _write_stub(self, session_id: str, first: Event, made: list[FileLocation]) -> None:
-        """The document that people write in, unless there is one."""
+        """Create the document that the user writes in, unless it exists."""
         assert isinstance(first, Metadata)  # noqa: S101 - it was checked
         day, name = split_id(session_id)
         location = FileLocation(self._conversations.sub(day).sub(name), document_name(first, name))
@@ -254,7 +251,7 @@ class CortextStore(FileStore):
         return bool(read_signature(self._folder_of(session_id, root).sub(HIDDEN), SESSION))
 
     def session_files(self, session_id: str, root: Folder | None = None) -> Iterator[FileLocation]:
-        """The folder of the conversation, if nobody has written in it; else only what is ours in there."""
+        """The folder of the conversation if it contains only our files; else only our files in it."""
         folder = self._folder_of(session_id, root)
         if folder.sub(HIDDEN).exists():
             day, name = split_id(session_id)
@@ -298,7 +295,7 @@ class CortextStore(FileStore):
         return (root or self.folder).sub(CONVERSATIONS).sub(day).sub(name)
 
     def _find_stub(self, session_id: str, root: Folder | None = None) -> str:
-        """The name of the document, if it is still as it was born."""
+        """The name of the document, if it is still as we created it."""
         folder = self._folder_of(session_id, root)
         with suppress(SegueError, FileNotFoundError):
             reading = ConversationFiles(folder.sub(HIDDEN), session_id).read()
@@ -318,7 +315,7 @@ class CortextStore(FileStore):
         *,
         is_recorded: bool,
     ) -> CortextWriter:
-        # Another program may have left the last line without its end.
+        # Another program may have left the last line without a newline.
         is_open_ended = log.size > 0 and log.read(log.size - 1) != b"\n"
         return CortextWriter(
             log=log,

@@ -1,8 +1,8 @@
-"""The one writer of a conversation: turns are appended to messages.jsonl, then session.json is replaced.
+"""The writer of a conversation: turns are appended to messages.jsonl, then session.json is replaced.
 
-Turns alone are recorded as soon as their lines are on the disk; session.json follows, so that whoever reads only that
-finds the right count and time. An append with anything else is recorded when session.json is replaced, and its lines
-say so.
+Turns alone are recorded as soon as their lines are on the disk; session.json follows, so that a program that reads only
+that file finds the right count and time. An append with other events is recorded when session.json is replaced, and its
+lines are marked accordingly.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class CortextWriter:
         self._document = document
         self._is_recorded = is_recorded
         self._is_open_ended = is_open_ended
-        self._is_midway = False  # between the files and what we know of them
+        self._is_midway = False  # between writing the files and recording it here
         self._blobs = blobs
         self._history = history
         self._recorded: dict[str, tuple[int, int]] | None = None  # id -> seq, fingerprint
@@ -66,7 +66,7 @@ class CortextWriter:
     def append(self, *events: Event, ids_are_new: bool = False) -> Receipt:
         self._snapshot.check()  # before the mutex, which a thread of a forked parent may have held
         with self._log.lock:
-            if self._is_midway:  # a Ctrl-C came there
+            if self._is_midway:  # a Ctrl-C came in between
                 self._log.stop()
             self._log.check()
             new, seqs, overview = accept(events, self.overview, {} if ids_are_new else self._recall(), fingerprint)
@@ -74,13 +74,13 @@ class CortextWriter:
                 self.settle()
                 self._write(new, overview)
             else:
-                self._log.sync()  # a writer that was killed may have written them without
+                self._log.sync()  # a killed writer may have written them without a sync
             if self._recorded is not None:
                 self._recorded |= {event.id: (event.seq, fingerprint(event)) for event in new}
             return Receipt(seqs=seqs, durability=Durability.SYNCED)
 
     def settle(self) -> None:
-        """Write down what a crash or another program left unsaid in session.json, before anything is added to it."""
+        """Record in session.json what a crash or another program left out, before anything is added to it."""
         if not self._is_recorded:
             self._snapshot.put(self._document.encode())
             self._is_recorded = True
@@ -105,7 +105,7 @@ class CortextWriter:
         self.close()
 
     def _recall(self) -> dict[str, tuple[int, int]]:
-        """Every id there is, learnt once, when somebody brings ids of their own."""
+        """Every recorded id, read once, when a caller appends events with ids of its own."""
         if self._recorded is None:
             self._recorded = {event.id: (event.seq, fingerprint(event)) for event in self._history()}
         return self._recorded
@@ -133,9 +133,9 @@ class CortextWriter:
         self._is_midway = False
 
     def _take_back(self, size: int) -> None:
-        """Lines whose session.json could not be replaced never were."""
+        """Undo lines whose session.json could not be replaced."""
         if self._log.size > size:
             try:
                 self._log.truncate(size)
             except StorageError:
-                self._log.stop("an append could not be taken back")
+                self._log.stop("an append could not be undone")

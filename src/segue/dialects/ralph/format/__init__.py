@@ -1,4 +1,4 @@
-"""Ralph's file: one JSON object a session, as ralphtool keeps it in the temporary folder, with all that is ours below.
+"""Ralph's file: one JSON object per session, as ralphtool stores it in the temporary folder, followed by our fields.
 
 Read `document` (what stands where), then `reader` (what others may have done to it). How the file is laid out and how
 one changed byte is found and placed is in `formats.sealed`.

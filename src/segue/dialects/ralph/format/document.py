@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from segue.model import Event, JsonObject, Overview
 
 LAYOUT_VERSION = 1
-"""Of what stands under `segue`; the version of the session itself is in its metadata."""
+"""The version of what is under `segue`; the version of the session itself is in its metadata."""
 
 TOP = ("session_id", "change_name", "current_story_id", "created_at", "learnings", "patterns", "completed_tasks")
 LAYOUT = Layout(TOP, ("learnings", "patterns"))
@@ -28,13 +28,13 @@ LEARNING = ("description", "task_id", "story_id", "timestamp")
 PATTERN = ("name", "description")
 
 CHANGE = "change_name"
-"""The extra field of the metadata that holds the change."""
+"""The extra field of the metadata with the change."""
 STORY = "story"
-"""The override that holds the story which the agent works on."""
+"""The override with the story that the agent works on."""
 
 
 class RalphDocument:
-    """A whole file: immutable."""
+    """The content of a whole file; immutable."""
 
     def __init__(
         self,
@@ -46,21 +46,21 @@ class RalphDocument:
     ) -> None:
         self.events = list(events)
         self.top = top
-        """The fields of the file that nobody here knows, as they were found."""
+        """The unknown fields of the file, as they were found."""
         self.version = version
         self.overview = overview or overview_of(fold(self.events))
 
     def extended(self, events: Sequence[Event], overview: Overview) -> RalphDocument:
-        """With more events; `overview` is what comes of all of them."""
+        """The document with more events; `overview` is the session after them."""
         return RalphDocument([*self.events, *events], top=self.top, version=self.version, overview=overview)
 
     def renumbered(self) -> RalphDocument:
-        """Without the gaps that lost events left."""
+        """The document without the gaps that lost events left in the numbers."""
         events = [replace(event, seq=seq) for seq, event in enumerate(self.events, start=1)]
         return RalphDocument(events, top=self.top, version=self.version)
 
     def encode(self) -> bytes:
-        """The file."""
+        """The bytes of the file."""
         lines = [(name, render_value(value, 2)[2:]) for name, value in {**self._shown(), **self.top}.items()]
         entries = [event_to_object(event) for event in self.events]
         ours = [("version", b"%d" % self.version), ("events", render_value(entries, 4)[4:])]
@@ -80,19 +80,19 @@ class RalphDocument:
 
 
 def new_document(events: Sequence[Event]) -> RalphDocument:
-    """The file of a session that has just these events."""
+    """The document of a new session with these events."""
     return RalphDocument(events, top={})
 
 
 def shown_of(event: Learning | Pattern) -> JsonObject:
-    """How what was learned is shown; what others said of it besides stays with it."""
+    """How a learning or pattern is shown; additional fields of other programs stay."""
     names = LEARNING if isinstance(event, Learning) else PATTERN
     plain = event_to_object(event)
     return {**{name: plain.get(name) for name in names}, **event.extra}
 
 
 def key_of(event: Event) -> tuple[object, ...] | None:
-    """What tells one thing that is shown from another; None for what is not."""
+    """The identity of an event that is shown; None for other events."""
     match event:
         case Learning():
             return "learning", event.description, event.task_id, event.story_id, event.timestamp

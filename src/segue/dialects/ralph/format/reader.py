@@ -1,4 +1,4 @@
-"""From the bytes of a file to its session, whoever wrote them last, with every damage placed.
+"""Reads the session of a file, whichever program wrote it last, and reports every damage with its place.
 
 What is shown is the truth: what stands there and is no event of ours is a new one, and an event of ours that is no
 longer shown is no longer part of the session. Both are noted in an event of the type `edited`.
@@ -27,14 +27,14 @@ _RESERVED = {"type", "id", "seq", "sum", " extra"}
 
 
 class ParsedRalphFile(NamedTuple):
-    """All that can be read of a file, and all that cannot."""
+    """What can be read of a file, and what cannot."""
 
     document: RalphDocument | None
     damages: tuple[Damage, ...] = ()
 
 
 def read(data: bytes, session_id: str, place: str) -> ParsedRalphFile:
-    """The file of this name. What one changed byte belongs to is not believed, and the rest is."""
+    """Parse a file. An event with a changed byte is dropped, and the rest is kept."""
     opened = read_sealed(LAYOUT, data, place, needs="change_name")
     if opened.found is None:
         return ParsedRalphFile(None, opened.damages)
@@ -50,14 +50,14 @@ def read(data: bytes, session_id: str, place: str) -> ParsedRalphFile:
 
 
 def _without(events: list[Event], changed: FieldPosition | None) -> list[Event]:
-    """All but the event that a changed byte belongs to; the first is needed, and known from what is shown."""
+    """All events except the one with the changed byte; the first is needed, and known from the fields above."""
     if changed is None or changed.name != EVENTS:
         return events
     return [event for at, event in enumerate(events) if at == 0 or at != changed.item]
 
 
 class _Assembly:
-    """Puts the events in order: ours, and what other programs and people have shown since."""
+    """Puts the events in order: ours, and what other programs and users have added since."""
 
     def __init__(self, found: JsonObject, session_id: str, place: str, damages: list[Damage]) -> None:
         ours = found.get("segue")
@@ -97,12 +97,12 @@ class _Assembly:
             self.damages.append(Damage(f"{self._place} change_name", "it is no text"))
         plain |= {"session_id": self._session_id, "created_at": found.get("created_at", plain.get("created_at"))}
         self._add(plain)
-        if not self.events:  # the reason is among the damages; the session begins all the same
+        if not self.events:  # the reason is among the damages; the session starts anyway
             first = Metadata(session_id=self._session_id, agent="", created_at=EPOCH, status="paused", id="metadata")
             self._keep(first)
 
     def _shown(self) -> list[JsonObject]:
-        """What stands above, as events that have no name yet."""
+        """The fields above as events without ids."""
         first = self.events[0]
         born = {"timestamp": first.created_at.isoformat()} if isinstance(first, Metadata) else {}
         plains = [
@@ -117,7 +117,7 @@ class _Assembly:
         return plains
 
     def _drop_what_is_gone(self, shown: list[Event]) -> list[JsonObject]:
-        """Take out the events that are no longer shown; what they said. A task may have been done twice."""
+        """Remove the events that are no longer shown, and return what is new. A task may have been done twice."""
         left = Counter(key_of(event) for event in shown)
         kept: list[Event] = []
         gone: list[JsonObject] = []
@@ -144,7 +144,7 @@ class _Assembly:
         return missing
 
     def _story(self) -> Event | None:
-        """The story that is shown, where it is not the one we wrote there."""
+        """Record the story that is shown, if it is not the one that we wrote."""
         story = self._found.get("current_story_id")
         known = fold(self.events)
         current = known.overrides.get(STORY)
@@ -160,7 +160,7 @@ class _Assembly:
         return None
 
     def _event(self, plain: JsonObject) -> Event | None:
-        """An event of somebody else, with a name that says what it is."""
+        """Add an event of another program, with an id made from its content."""
         kind = plain["type"]
         try:
             return parse_event({**plain, "id": f"{kind}-{crc32(encode_indented(plain)):08x}"}, 0)
@@ -180,7 +180,7 @@ class _Assembly:
             self.events.append(event)
 
     def _keep(self, event: Event) -> str:
-        """Number it, and give it a name that nobody has; the name."""
+        """Number the event and give it a unique id; returns the id."""
         number, name = 1, event.id
         while name in self._names:
             number += 1
@@ -197,5 +197,5 @@ class _Assembly:
             return []
         for at, item in enumerate(value):
             if not isinstance(item, dict):
-                self.damages.append(Damage(f"{self._place} {name}[{at}]", "it is no object"))
+                self.damages.append(Damage(f"{self._place} {name}[{at}]", "it is not an object"))
         return [item for item in value if isinstance(item, dict)]

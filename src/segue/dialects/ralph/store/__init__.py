@@ -1,7 +1,7 @@
-"""Ralph's store: one JSON file a session, `<root>/<id>.json`, in a temporary folder that is ours alone.
+"""Ralph's store: one JSON file per session, `<root>/<id>.json`, in a temporary folder that is ours alone.
 
-Read `formats.ralph` (what is in a file), then `stores.sealed`, then `store`; `claims` says who works on which change,
-and is imported by whoever asks that.
+Read `dialects.ralph.format` (what is in a file), then `stores.sealed`, then `store`; `claims` records which session
+works on which change.
 """
 
 from segue.dialects.ralph.store.store import RalphStore

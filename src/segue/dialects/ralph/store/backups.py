@@ -8,7 +8,7 @@ from segue.ids import check_id
 
 
 def keep_backup(sessions: Folder, project: str, session_id: str) -> None:
-    """Copy the file as it is now, durably. The caller holds the session's lock."""
+    """Copy the current file, durably. The caller holds the session's lock."""
     backups = _backups(project)
     backups.make()
     backups.replace(_name(session_id), sessions.read(_name(session_id)))
@@ -21,7 +21,7 @@ def find_backup(project: str, session_id: str) -> str:
 
 
 def restore_backup(sessions: Folder, project: str, session_id: str) -> bool:
-    """Put the backup back where the session was, if the session is gone; whether that was done."""
+    """Restore the session from its backup if the session is gone. Returns whether that was done."""
     name = _name(session_id)
     if read_signature(sessions, name) or not find_backup(project, session_id):
         return False

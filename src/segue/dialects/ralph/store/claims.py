@@ -1,4 +1,4 @@
-"""Who works on which change: a small file in the project that outlives the short processes which make it.
+"""Which session works on which change: a small file in the project that outlives the short processes that write it.
 
 A claim ends with its session. It is stale when the file of its session is gone, as after a reboot that emptied the
 temporary folder; whether a session on another host is gone cannot be seen from here, so its claim stays.
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 GUARD = ".guard"
-"""A kernel lock, held for the moment in which a claim is looked at and changed."""
+"""A kernel lock, held while a claim is read and changed."""
 PATIENCE_SECONDS = 60.0
 _SUFFIX = ".lock"
 
@@ -34,19 +34,19 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
 
     change: str
     session: str = ""
-    """Empty where the file does not say; so are the others."""
+    """Empty if the file does not contain it, like the other fields."""
     host: str = ""
     pid: int = 0
     since: datetime | None = None
     sessions: str = ""
-    """The folder that holds the file of the session."""
+    """The folder with the file of the session."""
 
 
 class ChangeLockedError(ConflictError):
     """Another session works on this change."""
 
     def __init__(self, claim: Claim) -> None:
-        who = f"session {claim.session}" if claim.session else "somebody who left no name"
+        who = f"session {claim.session}" if claim.session else "an unknown session"
         where = f" (process {claim.pid} on {claim.host})" if claim.host else ""
         when = f" since {claim.since:%Y-%m-%d %H:%M:%S} UTC" if claim.since is not None else ""
         super().__init__(
@@ -65,7 +65,7 @@ class Claims:
         self._sessions = sessions
 
     def find(self, change: str) -> Claim | None:
-        """Who has the change now, stale or not."""
+        """The current claim of a change, stale or not."""
         try:
             data = self.locks.read(_file_name(change))
         except FileNotFoundError:
@@ -73,16 +73,16 @@ class Claims:
         try:
             found = msgspec.json.decode(data, type=Claim)
         except (msgspec.MsgspecError, UnicodeDecodeError):
-            return Claim(change=change)  # somebody has it and did not say who: never taken for free
+            return Claim(change=change)  # it is claimed, even if the file cannot be read
         return msgspec.structs.replace(found, change=change)
 
     def list(self) -> list[Claim]:
-        """All of them, by the name of the change."""
+        """All claims, sorted by the name of the change."""
         names = sorted(entry.name.removesuffix(_SUFFIX) for entry in self.locks.scan() if entry.name.endswith(_SUFFIX))
         return [claim for name in names if is_id(name) and (claim := self.find(name)) is not None]
 
     def folders_of(self, session_id: str) -> Iterator[str]:
-        """The folders on this host in which claims say that the file of this session is."""
+        """The folders on this host that claims name for the file of this session."""
         if self.locks.exists():
             host = os.uname().nodename
             yield from (one.sessions for one in self.list() if one.session == session_id and one.host == host)
@@ -94,9 +94,9 @@ class Claims:
         return not os.path.lexists(f"{claim.sessions}/{claim.session}.json")
 
     def take(self, change: str, session_id: str, *, since: datetime, takeover: bool = False) -> Claim | None:
-        """Claim the change for a session whose file is there already. Exactly one of many callers gets it.
+        """Claim the change for a session whose file exists already. Exactly one of many callers gets it.
 
-        Gives back the claim that was taken over, stale or on purpose; None if there was none, or if it is this
+        Returns the claim that was taken over, stale or on purpose; None if there was none, or if it is this
         session's own. ChangeLockedError if another session has it.
         """
         claim = Claim(
@@ -125,7 +125,7 @@ class Claims:
             return before
 
     def release(self, change: str, session_id: str, *, now: datetime) -> bool:
-        """End the claim of this session; whether it was still this one's."""
+        """End the claim of this session. Returns whether it still had the claim."""
         with self._guarded(now):
             claim = self.find(change)
             if claim is None or claim.session != session_id:
@@ -134,7 +134,7 @@ class Claims:
             return True
 
     def _keep_out_of_git(self) -> None:
-        """Claims are of one machine and one moment."""
+        """Claims belong to one machine and are not committed."""
         with suppress(FileExistsError):
             if not read_signature(self._folder, ".gitignore"):
                 self._folder.create(".gitignore", b"*\n")

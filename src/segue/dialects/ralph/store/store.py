@@ -1,4 +1,4 @@
-"""The store over a folder of Ralph's files. The folder is in a place that others may write to, and must be ours."""
+"""The store over a folder of Ralph's files. The folder above is writable for all users, so this one must be private."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class RalphStore(SealedStore[RalphDocument]):
 
     @property
     def trash(self) -> None:
-        """What lies in a temporary folder is gone at the next boot: that is no place to keep anything."""
+        """None: a temporary folder may be emptied at the next boot, so it is not a place for a trash."""
         return
 
     def ids(self) -> Iterator[str]:
@@ -65,7 +65,7 @@ class RalphStore(SealedStore[RalphDocument]):
         return super().heads()
 
     def delete(self, session_id: str, *, revision: str | None = None) -> None:
-        """Its backup in the project goes first: after a crash the session is still there to be deleted again."""
+        """Delete its backup in the project first: after a crash the session still exists and can be deleted again."""
         with suppress(SegueError, OSError):
             project = self.overview(session_id).extra.get("project")
             if isinstance(project, str) and Path(project).is_absolute():
@@ -73,13 +73,13 @@ class RalphStore(SealedStore[RalphDocument]):
         super().delete(session_id, revision=revision)
 
     def _file_name(self, session_id: str) -> str:
-        """On the way to every session."""
+        """Every access to a session goes through here."""
         check_private(self._named)
         return super()._file_name(session_id)
 
     def _lock_new(self, session_id: str) -> WriterLock:
         self.folder.make()
-        check_private(self._named)  # somebody else may have made it meanwhile
+        check_private(self._named)  # another user may have created it meanwhile
         return super()._lock_new(session_id)
 
     def _begin(self, session_id: str, events: Sequence[Event]) -> RalphDocument:  # noqa: ARG002 - the metadata names it

@@ -1,4 +1,4 @@
-"""Soleur's file: one JSON object a session, as a person would write it, with all that is ours under one key.
+"""Soleur's file: one readable JSON object per session, with all our data under one key.
 
 Read `document` (what stands where), then `reader`, `assembly` and `edits` (what others may have done to it). How the
 file is laid out and how one changed byte is found and placed is in `formats.sealed`.

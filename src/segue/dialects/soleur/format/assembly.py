@@ -1,4 +1,4 @@
-"""The events of a file in their order: ours, and what other programs and people have shown since."""
+"""Puts the events of a file in order: ours, and what other programs and users have added since."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from segue.model import EPOCH, MAIN, ROLES, Attachment, BranchCreated, BranchSwi
 if TYPE_CHECKING:
     from segue.model import Event, JsonObject
 
-"""What other programs call them; any role that nobody knows is read as `system`."""
+"""How other programs name the roles; an unknown role is read as `system`."""
 
 CONTEXT_PATH = "project_context"
 """The path of an attachment that another program made by filling in the field of this name."""
@@ -107,7 +107,7 @@ class Assembly:
         born = {"created_at": found.get("created_at") or (messages[0].get("timestamp") if messages else None)}
         above = {"session_id": self._session_id, "agent": as_text(found.get("agent_type")), **born}
         self._add({"type": "metadata", "id": "metadata", "status": "paused", **plain, **(entry or {}), **above}, {})
-        if not self._records:  # the reason is among the damages; the session begins all the same
+        if not self._records:  # the reason is among the damages; the session starts anyway
             first = Metadata(session_id=self._session_id, agent="", created_at=EPOCH, status="paused", id="metadata")
             self._keep(replace(first, seq=1), {})
 
@@ -132,7 +132,7 @@ class Assembly:
         self._add(plain, shown, None if entry else f"decision-{message_checksum(shown)}")
 
     def _add_context(self) -> None:
-        """The field `project_context`, where it does not say what we wrote there."""
+        """Record the field `project_context`, if it is not what we wrote."""
         value = self._found.get("project_context")
         known = self._ours.get("context")
         if value is None and known is not None:
@@ -148,7 +148,7 @@ class Assembly:
         self._add({**plain, "timestamp": self._last().isoformat()}, {}, f"context-{name[7:15]}")
 
     def _add_saved(self) -> None:
-        """A file without our key was left by a program that saves and goes."""
+        """A file without our key comes from a program that saved it and ended."""
         try:
             moment = parse_moment(self._found.get("updated_at"))
         except BadRecordError:
@@ -157,7 +157,7 @@ class Assembly:
             self._keep(StatusChanged(status="paused", timestamp=moment, id=self._free("saved"), seq=self._next()), {})
 
     def _add(self, plain: JsonObject, visible: JsonObject, new_name: str | None = None) -> None:
-        """Number and name one event; where it is none, say so."""
+        """Number and name one event; if it is not valid, report a damage."""
         if new_name is not None:
             plain["id"] = name = self._free(new_name)
             self._added.append(name)
@@ -183,7 +183,7 @@ class Assembly:
             return []
         for at, item in enumerate(value):
             if not isinstance(item, dict):
-                self.damages.append(Damage(f"{self._place} {name}[{at}]", "it is no object"))
+                self.damages.append(Damage(f"{self._place} {name}[{at}]", "it is not an object"))
         return [item for item in value if isinstance(item, dict)]
 
     def _next(self) -> int:
@@ -196,7 +196,7 @@ class Assembly:
         return max([first.created_at, *[moment for moment in moments if isinstance(moment, datetime)]])
 
     def _free(self, name: str) -> str:
-        """The name, or the name with a number where it is taken."""
+        """The name, or the name with a number if it is taken."""
         number, free = 1, name
         while free in self._names:
             number += 1
@@ -206,7 +206,7 @@ class Assembly:
 
 
 def _said(entry: JsonObject, shown: JsonObject) -> JsonObject:
-    """What a turn and a decision have in common: ours, under what is shown."""
+    """What a turn and a decision have in common: our fields, overridden by those that are shown."""
     return {
         **({NATIVE: shown} if is_malformed(shown) else {}),
         **{name: value for name, value in entry.items() if name != "sum"},
@@ -216,7 +216,7 @@ def _said(entry: JsonObject, shown: JsonObject) -> JsonObject:
 
 
 def _text(content: object) -> str:
-    """What a person reads of content that may have structure."""
+    """The readable text of content that may have structure."""
     if isinstance(content, list):
         return "".join(_text(part.get("text") if isinstance(part, dict) else part) for part in content)
     return as_text(content)

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from segue.model import Event, JsonObject, Overview
 
 LAYOUT_VERSION = 1
-"""Of what stands under `segue`; the version of the session itself is in its metadata."""
+"""The version of what is under `segue`; the version of the session itself is in its metadata."""
 
 TOP = ("id", "agent_type", "project_name", "project_context", "messages", "decisions", "created_at", "updated_at")
 LAYOUT = Layout(TOP, ("messages", "decisions"))
 MESSAGE = ("role", "content", "timestamp")
 DECISION = ("content", "timestamp", "session_id", "tags", "source")
 ROLES = ("user", "assistant", "system")
-"""The roles Soleur knows; any other is shown as `system`."""
+"""The roles that Soleur knows; any other is shown as `system`."""
 NATIVE = "native"
 
 _SHOWN = {"turn": {"content", "timestamp"}, "decision": {"content", "timestamp", "tags", "source"}}
@@ -49,17 +49,17 @@ class SoleurRecord:
         self._full = b""
 
     def piece(self) -> bytes:
-        """What is shown above."""
+        """The object among the messages or decisions."""
         self._piece = self._piece or render_value(self.visible, 4)
         return self._piece
 
     def below(self) -> bytes:
-        """What is left to say of an event that is shown above."""
+        """The rest of an event that is shown above."""
         self._below = self._below or render_value(self._rest(), 6)
         return self._below
 
     def full(self) -> bytes:
-        """All of an event that is not."""
+        """The whole of an event that is not shown above."""
         self._full = self._full or render_value(event_to_object(self.event), 6)
         return self._full
 
@@ -69,7 +69,7 @@ class SoleurRecord:
         if plain.get("role") == self.visible.get("role"):
             left_out.add("role")
         if is_malformed(self.visible) and plain.get(NATIVE) == self.visible:
-            left_out.add(NATIVE)  # the reader sees that it is odd, and takes it for that
+            left_out.add(NATIVE)  # the reader sees that the object is malformed, and uses it
         return {
             **{key: value for key, value in plain.items() if key not in left_out},
             "sum": message_checksum(self.visible),
@@ -77,7 +77,7 @@ class SoleurRecord:
 
 
 class SoleurDocument:
-    """A whole file: immutable, and cheap to extend."""
+    """The content of a whole file: immutable, and cheap to extend."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class SoleurDocument:
     ) -> None:
         self.records = tuple(records)
         self.top = top
-        """The fields of the file as they were found, but for the messages, the decisions and ours."""
+        """The fields of the file as they were found, except the messages, the decisions and ours."""
         self.context = context
         self.version = version
         if overview is None or path is None:
@@ -100,14 +100,14 @@ class SoleurDocument:
             overview, path = overview_of(session), [by_seq[turn.seq] for turn in session.turns]
         self.overview = overview
         self.path = tuple(path)
-        """What `messages` shows."""
+        """The records that `messages` shows."""
 
     @property
     def events(self) -> list[Event]:
         return [record.event for record in self.records]
 
     def extended(self, events: Sequence[Event], overview: Overview, context: object) -> SoleurDocument:
-        """With more events; `overview` is what comes of all of them."""
+        """The document with more events; `overview` is the session after them."""
         session_id = self.overview.id
         new = [SoleurRecord(event, message_of(event, session_id)) for event in events]
         stays = not any(isinstance(event, BranchCreated | BranchSwitched) for event in events)
@@ -122,13 +122,13 @@ class SoleurDocument:
         )
 
     def renumbered(self) -> SoleurDocument:
-        """Without the gaps that lost events left."""
+        """The document without the gaps that lost events left in the numbers."""
         events = [replace(event, seq=seq) for seq, event in enumerate(self.events, start=1)]
         records = [SoleurRecord(event, record.visible) for event, record in zip(events, self.records, strict=True)]
         return SoleurDocument(records, top=self.top, context=self.context, version=self.version)
 
     def encode(self) -> bytes:
-        """The file."""
+        """The bytes of the file."""
         decisions = [record for record in self.records if isinstance(record.event, Decision)]
         shown = {id(record) for record in (*self.path, *decisions)}
         entries = [_metadata(self.records[0].event, self.top)]
@@ -145,7 +145,7 @@ class SoleurDocument:
         return render_file(lines, ours, self.overview)
 
     def _fields(self) -> JsonObject:
-        """The fields above, in their order; what another program wrote stays as it is as long as it says the same."""
+        """The fields above, in order; what another program wrote stays unchanged as long as it means the same."""
         known, top = self.overview, self.top
         project = known.extra.get("project_name")
         found: JsonObject = dict.fromkeys(TOP)
@@ -159,14 +159,14 @@ class SoleurDocument:
 
 
 def new_document(session_id: str, events: Iterable[Event], context: object = None) -> SoleurDocument:
-    """The file of a session that has just these events."""
+    """The document of a new session with these events."""
     return SoleurDocument(
         [SoleurRecord(event, message_of(event, session_id)) for event in events], top={}, context=context
     )
 
 
 def message_of(event: Event, session_id: str) -> JsonObject:
-    """How an event is shown; empty for those that are not."""
+    """The message or decision of an event; empty for other events."""
     plain = event_to_object(event)
     if isinstance(event, Turn):
         return {**{name: plain[name] for name in MESSAGE}, "role": event.role if event.role in ROLES else "system"}
@@ -177,12 +177,12 @@ def message_of(event: Event, session_id: str) -> JsonObject:
 
 
 def message_checksum(visible: JsonObject) -> str:
-    """What role and content come to: the same as long as nobody edits them."""
+    """A checksum of role and content, which changes when they are edited."""
     return f"{crc32(encode_indented([visible.get('role'), visible.get('content')])):08x}"
 
 
 def is_malformed(visible: JsonObject) -> bool:
-    """Whether another program said more than a turn or a decision can, so that its own object is worth keeping."""
+    """Whether another program wrote more than a turn or decision can hold, so that its object must be stored."""
     tags, source = visible.get("tags", []), visible.get("source", "")
     return not (
         visible.keys() <= {*MESSAGE, *DECISION}
@@ -199,7 +199,7 @@ def as_text(value: object) -> str:
 
 
 def _metadata(event: Event, top: JsonObject) -> bytes:
-    """The first event without what stands above."""
+    """The first event without the fields that are shown above."""
     plain = event_to_object(event)
     shown = {"session_id", "agent", "created_at"}
     if isinstance(plain.get("project_name"), str):
@@ -209,7 +209,7 @@ def _metadata(event: Event, top: JsonObject) -> bytes:
 
 
 def _kept(top: JsonObject, name: str, now: object, read: Callable[[object], object]) -> object:
-    """What stands there, if it says what is so now; else that."""
+    """The value in the file if it means the same as the current one; else the current one."""
     return top[name] if name in top and read(top[name]) == now else now
 
 

@@ -1,4 +1,4 @@
-"""What is shown is the truth: other programs and people may have changed it since we wrote it.
+"""What is shown counts: other programs and users may have changed it since we wrote it.
 
 What stands under `segue` is believed of those messages and decisions whose role and text are still there. A message
 without such a counterpart is a new turn, where it stands. A counterpart whose message is gone is not believed.
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 
 class Pairing(NamedTuple):
-    """Which of what is shown goes with which of our entries."""
+    """Which shown object belongs to which of our entries."""
 
     shown_with: dict[int, JsonObject]
     """By the index of the entry."""
     new_before: dict[int, list[JsonObject]]
-    """What is shown and has no entry, by the index of the entry before which it stands."""
+    """Shown objects without an entry, by the index of the entry that follows them."""
     new_at_end: list[JsonObject]
     orphans: list[int]
-    """Entries of which nothing is shown any more."""
+    """Entries whose object is no longer shown."""
 
 
 def pair_messages(shown: Sequence[JsonObject], entries: Sequence[JsonObject], kind: str) -> Pairing:
-    """Match what is shown with the entries of this type that leave out what is shown, both in order."""
+    """Match the shown objects with our entries of this type, both in order."""
     indexes = [at for at, entry in enumerate(entries) if entry.get("type") == kind and "sum" in entry]
     sums = [str(entries[at]["sum"]) for at in indexes]
     partners = [None if at is None else indexes[at] for at in _match([message_checksum(one) for one in shown], sums)]
@@ -46,7 +46,7 @@ def pair_messages(shown: Sequence[JsonObject], entries: Sequence[JsonObject], ki
 
 
 def rebased(entries: Sequence[JsonObject], turns: Pairing) -> list[JsonObject]:
-    """The entries with every fork at the same place of a conversation that has gained or lost turns before it."""
+    """The entries with every fork moved, if the conversation has gained or lost turns before it."""
     if not turns.new_before and not turns.orphans:
         return list(entries)
     gone = set(turns.orphans)
@@ -65,7 +65,7 @@ def rebased(entries: Sequence[JsonObject], turns: Pairing) -> list[JsonObject]:
 
 
 def _match(shown: list[str], stored: list[str]) -> list[int | None]:
-    """For each of what is shown, the index of what is stored of it; nearly always all, or all but the last few."""
+    """For each shown object the index of its entry; nearly always all have one, or all but the last few."""
     start = 0
     while start < min(len(shown), len(stored)) and shown[start] == stored[start]:
         start += 1

@@ -1,4 +1,4 @@
-"""From the bytes of a file to its session, whoever wrote them last, with every damage placed."""
+"""Reads the session of a file, whichever program wrote it last, and reports every damage with its place."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 
 class ParsedSoleurFile(NamedTuple):
-    """All that can be read of a file, and all that cannot."""
+    """What can be read of a file, and what cannot."""
 
     document: SoleurDocument | None
     damages: tuple[Damage, ...] = ()
     context: bytes = b""
-    """The text of the field `project_context`, where another program filled it in."""
+    """The text of the field `project_context`, if another program filled it in."""
 
 
 def read(data: bytes, session_id: str, place: str) -> ParsedSoleurFile:
-    """The file of this name. What one changed byte belongs to is not believed, and the rest is."""
+    """Parse a file. An event with a changed byte is dropped, and the rest is kept."""
     opened = read_sealed(LAYOUT, data, place, needs="messages")
     if opened.found is None:
         return ParsedSoleurFile(None, opened.damages)
@@ -38,7 +38,7 @@ def read(data: bytes, session_id: str, place: str) -> ParsedSoleurFile:
 
 
 def _without(document: SoleurDocument, changed: FieldPosition) -> SoleurDocument:
-    """All but the event that a changed byte belongs to; the first is needed, and known from what the file said."""
+    """All events except the one with the changed byte; the first is needed, and known from the fields above."""
     decisions = [record for record in document.records if isinstance(record.event, Decision)]
     items = {"messages": document.path, "decisions": decisions, EVENTS: document.records}.get(changed.name, ())
     hit = items[changed.item] if 0 <= changed.item < len(items) else document.records[0]

@@ -1,6 +1,6 @@
-"""Soleur's store: one JSON file a session, `<root>/<id>.json`, that a person can read and Soleur can load.
+"""Soleur's store: one readable JSON file per session, `<root>/<id>.json`, that Soleur can load.
 
-Read `formats.soleur` (what is in a file), then `stores.sealed`, then `store`.
+Read `dialects.soleur.format` (what is in a file), then `stores.sealed`, then `store`.
 """
 
 from segue.dialects.soleur.store.store import SoleurStore

@@ -1,4 +1,4 @@
-"""The project context that a file of Soleur shows: the text of what is attached."""
+"""The project context in a file of Soleur: the text of the attachments."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 def context_of(attachments: Iterable[Attachment], get_blob: Callable[[str], bytes]) -> str | None:
-    """The text of what is attached: of one file as it is, of several each under its path, the latest of each path."""
+    """The text of one attachment, or of several, each under its path; only the latest of each path."""
     texts: dict[str, str] = {}
     for attachment in attachments:
         try:
             texts[attachment.path] = get_blob(attachment.hash).decode()
         except (NotFoundError, UsageError, DamagedError, UnicodeDecodeError):
-            texts.pop(attachment.path, None)  # nothing that Soleur could show
+            texts.pop(attachment.path, None)  # Soleur could not show it
     if len(texts) <= 1:
         return next(iter(texts.values()), None)
     return "\n\n".join(f"# {path}\n\n{text}" for path, text in texts.items())

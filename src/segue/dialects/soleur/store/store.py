@@ -59,6 +59,6 @@ class SoleurStore(SealedStore[SoleurDocument]):
         return document.extended(events, overview, context)
 
     def _settle(self, session_id: str, reading: sealed.ParsedFile[SoleurDocument]) -> None:
-        """What another program put in the file itself is a blob as soon as the file is ours to write."""
+        """Store the context that another program put into the file as a blob, before we write the file."""
         if isinstance(reading, ParsedSoleurFile) and reading.context:
             put_blob(self._blobs(session_id), reading.context)
