@@ -59,7 +59,7 @@ Signal `segue-bad-value' for anything but numbers, plain texts, names and lists.
    ((looking-at segue-values--atom)
     (goto-char (match-end 0))
     (segue-values--named (match-string-no-properties 0)))
-   (t (signal 'segue-bad-value '("it ends too early, or is no Lisp")))))
+   (t (signal 'segue-bad-value '("it ends too early, or is not Lisp")))))
 
 (defun segue-values--read-list (depth)
   "Return the list at point, the one of DEPTH, and go behind its end."

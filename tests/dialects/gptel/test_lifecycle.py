@@ -272,7 +272,7 @@ def test_the_first_the_current_and_a_parent_are_never_deleted(sessions: Sessions
     for place, words in (
         (at(spoken), "is the first branch"),
         (at(second), "is the current branch"),
-        (at(first), "second grew from"),
+        (at(first), "second branched from"),
     ):
         with pytest.raises(UsageError, match=words):
             sessions.delete_branch(place)

@@ -1,4 +1,4 @@
-"""gptel's session tree: a folder a session, a folder a branch, and in it a text that a person edits in Emacs.
+"""gptel's session tree: one folder per session, in it one folder per branch, with a text that the user edits in Emacs.
 
 Read `names`, then `conversation` (turns as text with bounds), `footer` and `lisp` (what Emacs reads), `sidecar` (what
 the text cannot hold), then `edits` and `assembly` (what others may have done to it).

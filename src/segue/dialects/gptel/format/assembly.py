@@ -1,4 +1,4 @@
-"""The events of a session from all its files: ours, and what people and other programs have shown since."""
+"""Builds the events of a session from all its files: ours, and what users and other programs have changed since."""
 
 from __future__ import annotations
 
@@ -39,22 +39,22 @@ if TYPE_CHECKING:
     from segue.model import Event, JsonObject, Session
 
 EDITED = "edited"
-"""The type of the event that names the turns people added, holds those they removed, and sums up the files."""
+"""The type of the event with the turns that users added or removed, and checksums of the files."""
 
 
 class BranchFiles(NamedTuple):
-    """What is in the folder of a branch."""
+    """The files in the folder of a branch."""
 
     session: bytes
     """session.md; empty if there is none."""
     lineage: bytes | None = None
     """branch-metadata.yml."""
     scope: bytes | None = None
-    """scope.yml, where somebody else wrote it."""
+    """scope.yml, if another program or the user wrote it."""
 
 
 class Files(NamedTuple):
-    """What is in the folder of a session, but for our events."""
+    """The files in the folder of a session, except our events."""
 
     branches: Mapping[str, BranchFiles]
     current: str
@@ -67,18 +67,18 @@ class Assembled(NamedTuple):
     events: list[Event]
     damages: tuple[Damage, ...]
     is_changed: bool
-    """Whether there is more than what is among our events."""
+    """Whether the files contain more than our events."""
     edits: int
-    """How many edits were taken in, this one included."""
+    """How many edits were imported, including this one."""
     chosen: Mapping[str, Mapping[str, object]] = {}
-    """By the name of a branch that is not active: the variables that somebody chose in its file.
+    """By the name of a branch that is not active: the variables that the user set in its file.
 
     They wait there until the branch is active: a session has one preset, and one set of overrides.
     """
 
 
 def assemble_session(session_id: str, events: list[Event], files: Files) -> Assembled:
-    """`events` are ours, sound and numbered; none if we never wrote here."""
+    """The session of all files. `events` are ours, undamaged and numbered; none if we never wrote here."""
     marks = {name: read_mark(branch.session) for name, branch in files.branches.items()}
     for name in find_leftover_branches(events, marks):
         del marks[name]
@@ -94,7 +94,7 @@ def count_edits(events: Iterable[Event]) -> int:
 
 
 def without_branch(events: list[Event], name: str) -> list[Event]:
-    """The events of a session that never had this branch, and one that holds what it was."""
+    """The events without this branch, and one event that contains what it was."""
     made = [event for event in events if isinstance(event, BranchCreated) and event.name == name]
     said = [event for event in events if isinstance(event, Turn | BranchSwitched) and event.branch == name]
     removed = [event_to_object(event) for event in (*made, *said)]
@@ -105,13 +105,13 @@ def without_branch(events: list[Event], name: str) -> list[Event]:
 
 
 def find_leftover_branches(events: Iterable[Event], marks: Mapping[str, FooterMark | None]) -> list[str]:
-    """Folders of branches that were removed, where whoever removed them was killed before they were gone."""
+    """Folders of removed branches that still exist, since the process that removed them was killed."""
     gone = removed_branches(events)
     return [name for name, mark in marks.items() if name in gone and mark is not None and mark.is_pristine]
 
 
 def removed_branches(events: Iterable[Event]) -> set[str]:
-    """Those that are not there any more."""
+    """The names of branches that were removed."""
     removed: set[str] = set()
     for event in events:
         if isinstance(event, Unknown) and event.type == EDITED and isinstance(name := event.data.get("branch"), str):
@@ -132,7 +132,7 @@ def _is_as_we_left_it(events: list[Event], marks: Mapping[str, FooterMark | None
 
 
 def _is_ours(mark: FooterMark | None, session: Session, branch: str) -> bool:
-    """Whether the file is as we wrote it, and our events bear it out; they may be older, or those of another copy."""
+    """Whether the file is as we wrote it and agrees with our events, which may be older or those of another copy."""
     is_alike = mark is not None and mark.is_pristine and mark.upto.seq <= session.seq
     return is_alike and count_shown_turns(mark, session.path(branch)) is not None
 
@@ -194,7 +194,7 @@ class _Assembly:
         return _sum(self._files.branches[name]) != self._taken_in.get(name)
 
     def _own(self, name: str, parent: str) -> tuple[int, list[TurnOrText]]:
-        """How much of its parent a branch shares, and what it has for itself."""
+        """How many turns a branch shares with its parent, and its own turns."""
         path = self._paths[name]
         above = self._paths.get(parent, []) if parent else []
         at = 0
@@ -204,7 +204,7 @@ class _Assembly:
         return at, path[at:]
 
     def _replay(self, own: Mapping[str, tuple[int, list[TurnOrText]]]) -> None:
-        """Our events in their order, with every fork where it is now and what is new before the turn that follows."""
+        """Our events in order, with every fork at its current turn, and new events before the turn after them."""
         waiting: dict[str, list[TurnOrText]] = {name: list(items) for name, (_, items) in own.items()}
         kept = _kept(own)
         for event in self._events:
@@ -240,7 +240,7 @@ class _Assembly:
         self._added.append(turn.id)
 
     def _strangers(self) -> list[tuple[str, str]]:
-        """Branches that somebody else made, each behind the one it grew from."""
+        """Branches that another program made, each after its parent."""
         left = {name for name in self._files.branches if name not in self._session.branches}
         order: list[tuple[str, str]] = []
         known = set(self._session.branches)
@@ -269,7 +269,7 @@ class _Assembly:
             self._add(item, name)
 
     def _add_settings(self) -> None:
-        """What Emacs or a person chose since: the branch, the preset, its overrides, the scope."""
+        """What the user has chosen in Emacs since: the branch, the preset, its overrides, the scope."""
         session, active = self._session, self._session.branch
         current = self._files.current
         if current in self._paths and current != active and (self._is_new or current not in session.branches):
@@ -290,13 +290,13 @@ class _Assembly:
         return {name: changes for name, changes in found.items() if changes}
 
     def _has_other_list(self, page: BufferPage) -> bool:
-        """Whether there are variables that our events do not say: somebody chose them, or our events are older."""
+        """Whether there are variables that our events do not contain: the user set them, or our events are older."""
         is_later = page.mark is not None and page.mark.upto.seq > self._session.seq
         is_ours = page.mark is not None and page.mark.has_our_list and not self._is_new and not is_later
         return bool(page.variables) and not is_ours
 
     def _expected(self, page: BufferPage) -> dict[str, object]:
-        """The variables of the session as it was when the file was written."""
+        """The variables of the session at the time when the file was written."""
         upto = page.mark.upto.seq if page.mark is not None else self._session.seq
         return variables_of(fold([self._events[0], *[event for event in self._events[1:] if event.seq <= upto]]))
 
@@ -316,17 +316,17 @@ class _Assembly:
             )
 
     def _now(self) -> datetime:
-        """The latest time that anything so far carries."""
+        """The latest time of any event so far."""
         last = self._made[-1] if self._made else self._session
         moment = getattr(last, "timestamp", None) or getattr(last, "created_at", None) or EPOCH
         return max(moment, self._session.updated_at)
 
     def _named(self, kind: str, value: object) -> str:
-        """The same name for the same thing, so that taking it in again after a crash is taking it in once."""
+        """The same id for the same content, so that importing it again after a crash adds nothing."""
         return self._free(f"{kind}-{crc32(encode_indented(value)):08x}")
 
     def _free(self, name: str) -> str:
-        """The name, or the name with a number where it is taken."""
+        """The name, or the name with a number if it is taken."""
         number, free = 1, name
         while free in self._names:
             number += 1
@@ -351,14 +351,14 @@ def _sum(branch: BranchFiles) -> str:
 
 
 def _taken_in(events: Sequence[Event]) -> JsonObject:
-    """The files as they were when the last edit was taken in: a crash may have come before they were written anew."""
+    """The checksums of the files at the last imported edit: a crash may have come before they were written again."""
     notes = [event for event in events if isinstance(event, Unknown) and event.type == EDITED]
     files = notes[-1].data.get("files") if notes else None
     return files if isinstance(files, dict) else {}
 
 
 def _kept(own: Mapping[str, tuple[int, list[TurnOrText]]]) -> set[int]:
-    """The turns that are still where they were recorded."""
+    """The turns that are still in the branch in which they were recorded."""
     found = [(name, item) for name, (_, items) in own.items() for item in items]
     return {item.seq for name, item in found if isinstance(item, Turn) and item.branch == name}
 

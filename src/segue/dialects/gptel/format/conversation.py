@@ -1,4 +1,4 @@
-"""Turns as the text of session.md with the bounds of what the user did not say, and back by those bounds.
+"""Turns as the text of session.md, with the bounds of everything that is not the user's, and back by those bounds.
 
 The user's text is unmarked, behind `### `; an answer is marked `response`, a tool's result `tool`, anything else
 `ignore`. Positions are characters, counted from 1, and the end is behind the last.
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 PROMPT = "### "
 GUARD = "<!-- session -->"
-"""The first line where what was said first could be taken for settings: Emacs obeys `-*-`, `#!` and `<?xml` there."""
+"""The first line if the text could start with settings otherwise: Emacs obeys `-*-`, `#!` and `<?xml` there."""
 
 KINDS = {"assistant": "response", "tool": "tool", "system": "ignore"}
 _ROLES = {kind: role for role, kind in KINDS.items()}
@@ -34,16 +34,16 @@ _SHOWN |= {0x7F: 0x2421, 0xFEFF: 0xFFFD} | dict.fromkeys(range(0xD800, 0xE000), 
 
 
 class TextPiece(NamedTuple):
-    """Something that was said, as the text has it."""
+    """A message as it is in the text."""
 
     role: str
     text: str
     call: JsonObject | None = None
-    """Of a tool: the id, the name and the arguments of its call."""
+    """For a tool: the id, the name and the arguments of its call."""
 
 
 class Block(NamedTuple):
-    """One turn as text: what stands before what was said, that, and what stands behind it."""
+    """One turn as text: what comes before the message, the message, and what comes after it."""
 
     head: str
     text: str
@@ -55,7 +55,7 @@ class Block(NamedTuple):
 
 
 def displayable(text: str) -> str:
-    """As it can stand in the file: one kind of line end, and no character that Emacs might obey."""
+    """The text as it can be in the file: one kind of line end, and no character that Emacs might obey."""
     return text.replace("\r\n", "\n").replace("\r", "\n").translate(_SHOWN)
 
 
@@ -85,7 +85,7 @@ def needs_guard(first: Block) -> bool:
 
 
 def call_of(turn: Turn) -> JsonObject:
-    """What the parts of a turn of a tool say of its call; the id is never empty."""
+    """The call of a tool turn, from its parts; the id is never empty."""
     found: JsonObject = {}
     for part in turn.parts:
         if part.get("type") in {"tool_call", "tool_result"}:
@@ -115,7 +115,7 @@ class BranchText:
         return b"".join(self._chunks)
 
     def above(self) -> bytes:
-        """All that stands before the footer: behind the last answer, a prompt."""
+        """Everything before the footer, including a prompt after the last answer."""
         return b"".join([*self._chunks, self._prompt()])
 
     def encode(
@@ -126,7 +126,7 @@ class BranchText:
         is_saved: bool = False,
         chosen: Mapping[str, object] | None = None,
     ) -> bytes:
-        """The file. A conversation in which nothing was said yet is an empty one, until somebody saves it."""
+        """The bytes of the file. A conversation without turns is an empty file until the user saves it."""
         if not self._chunks and not is_saved and not chosen and variables.keys() <= {PRESET}:
             return b""
         footer = write_footer(upto, variables, self.bounds(), self.above_sum(), chosen=chosen)
@@ -138,14 +138,14 @@ class BranchText:
 
     @property
     def end(self) -> int:
-        """The position behind the last turn, as Emacs counts."""
+        """The position after the last turn, as Emacs counts."""
         return self._characters + 1
 
     def _prompt(self) -> bytes:
         return b"\n### \n" if self._last == "assistant" else b"" if self._chunks else b"\n"
 
     def bounds(self) -> str:
-        """In the printed form."""
+        """The bounds in the printed form of Lisp."""
         lists = [f"({kind} {' '.join(places)})" for kind, places in self._bounds.items()]
         return f"({' '.join(lists)})" if lists else "nil"
 
@@ -157,7 +157,7 @@ class BranchText:
             self._mark("ignore", GUARD)
             self._write("\n\n")
         if turn.role == "user":
-            # Two prompts in a row would be read as one, were the second not set apart.
+            # Two prompts in a row would be read as one without a bound on the second.
             self._mark("ignore" if self._last == "user" else "", block.head)
             self._write(block.text)
         elif turn.role == "tool":
@@ -187,17 +187,17 @@ class BranchText:
 
 
 class Span(NamedTuple):
-    """What a bound marks, as offsets."""
+    """The text that a bound marks, as offsets."""
 
     start: int
     end: int
     kind: str
     name: str = ""
-    """Of a tool: the id of its call."""
+    """For a tool: the id of its call."""
 
 
 def parse_pieces(body: str, bounds: object, *, offset: int = 0) -> Iterator[TextPiece]:
-    """What was said, by the bounds; everything that no bound covers is the user's.
+    """The messages of a text by its bounds; everything that no bound covers is the user's.
 
     The body is what the bounds are of, or a part of it that begins at the offset.
     """
@@ -205,13 +205,13 @@ def parse_pieces(body: str, bounds: object, *, offset: int = 0) -> Iterator[Text
     spans = parse_spans(bounds, len(body), offset=offset)
     edges = {edge for span in spans if span.kind == "tool" for edge in (span.start, span.end)}
     for start, end, kind, name in spans:
-        start = max(start, position)  # noqa: PLW2901 - one that overlaps another gives way
+        start = max(start, position)  # noqa: PLW2901 - the earlier of two overlapping ones wins
         yield from _users(body[position:start], is_apart=is_apart)
         text = body[start:end]
         position = max(position, end)
         is_apart = kind == "ignore" and text == PROMPT
         is_fence = bool(edges & {start, end}) and _FENCE.fullmatch(text.strip()) is not None
-        is_guard = start == spans[0].start and text == GUARD  # whatever was typed above it
+        is_guard = start == spans[0].start and text == GUARD  # even if the user typed something above it
         if kind == "tool" and text:
             yield _of_tool(text, name)
         elif kind == "ignore" and (is_apart or is_fence or is_guard):
@@ -230,7 +230,7 @@ def _users(run: str, *, is_apart: bool) -> Iterator[TextPiece]:
 
 
 def strip_prompt(text: str) -> str:
-    """What a person typed behind the prompt."""
+    """The text that the user typed after the prompt."""
     return "" if text == PROMPT.strip() else text.removeprefix(PROMPT).strip()
 
 
@@ -267,7 +267,7 @@ def _json(value: object) -> object:
 
 
 def parse_spans(bounds: object, size: int, *, offset: int = 0) -> list[Span]:
-    """Every bound that makes sense in a text of this size, in order."""
+    """Every valid bound of a text of this size, in order."""
     found = [
         Span(max(0, start - offset), min(size, end - offset), kind, name)
         for start, end, kind, name in parse_bounds(bounds)
@@ -276,7 +276,7 @@ def parse_spans(bounds: object, size: int, *, offset: int = 0) -> list[Span]:
 
 
 def parse_bounds(bounds: object) -> Iterator[Span]:
-    """Every bound as it is written, whether or not there is a text of that size."""
+    """Every bound as it is written, whatever the size of the text."""
     for entry in bounds if isinstance(bounds, list) else []:
         match entry:
             case [Symbol() as kind, *places]:
@@ -289,5 +289,5 @@ def parse_bounds(bounds: object) -> Iterator[Span]:
 
 
 def format_bounds(spans: Iterable[Span]) -> list[object]:
-    """The same spans in the form that is printed."""
+    """The same spans in the form of Lisp values."""
     return [[Symbol(kind), [start + 1, end + 1, *([name] if name else [])]] for start, end, kind, name in spans]

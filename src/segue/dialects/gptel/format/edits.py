@@ -1,4 +1,4 @@
-"""What people and Emacs have done to a session.md since we wrote it.
+"""What users and Emacs have changed in a session.md since we wrote it.
 
 Where the bounds are of this text, they say who said what. Where another editor changed the text alone, the lines tell:
 one that is still there belongs to its turn, one typed inside a turn changes that turn, and any other was typed by the
@@ -36,17 +36,17 @@ if TYPE_CHECKING:
 
     from segue.dialects.gptel.format.footer import BufferPage, FooterMark
 
-_NOBODY = -1
+_NONE = -1
 _USER = -2
 FROM_TEXT = "text"
-"""How the id of a turn begins that was found in a text."""
+"""The prefix of the id of a turn that was found in a text."""
 
 TurnOrText = Turn | TextPiece
-"""A turn as it was recorded, or something that is new."""
+"""A recorded turn, or a new message in the text."""
 
 
 def turns_in(page: BufferPage, path: Sequence[Turn]) -> list[TurnOrText]:
-    """The branch as the file shows it; `path` is what was recorded of it."""
+    """The turns of a branch as the file shows them; `path` are the recorded ones."""
     base = count_shown_turns(page.mark, path)
     if base is not None and page.mark is not None and page.mark.has_our_body:
         return list(path)
@@ -61,7 +61,7 @@ def turns_in(page: BufferPage, path: Sequence[Turn]) -> list[TurnOrText]:
 
 
 def spans_in(page: BufferPage, path: Sequence[Turn]) -> list[Span]:
-    """Who said what in the text of such a file as it is now, wherever it was not the user."""
+    """Everything in the current text of a file that is not the user's."""
     base = count_shown_turns(page.mark, path)
     old = path if base is None else path[:base]
     if _are_bounds_of(page, old, is_known=base is not None):
@@ -72,7 +72,7 @@ def spans_in(page: BufferPage, path: Sequence[Turn]) -> list[Span]:
 
 
 def count_shown_turns(mark: FooterMark | None, path: Sequence[Turn]) -> int | None:
-    """How many of the turns the file showed when it was written; None where nobody knows.
+    """How many of the turns the file showed when it was written; None if unknown.
 
     Our line is believed only where these turns make the text that it sums up: the events may be older than the file,
     or those of another copy. What was recorded later the file does not show.
@@ -89,7 +89,7 @@ def count_shown_turns(mark: FooterMark | None, path: Sequence[Turn]) -> int | No
 
 
 def _are_bounds_of(page: BufferPage, old: Sequence[Turn], *, is_known: bool) -> bool:
-    """Whether the bounds in the footer are those of the text as it is now."""
+    """Whether the bounds in the footer belong to the current text."""
     if BOUNDS not in page.variables or page.news is not None:
         return False
     is_moved = page.mark is None or page.mark.has_our_body or not page.has_our_bounds
@@ -103,13 +103,13 @@ def _is_inside(body: str, span: Span) -> bool:
 
 
 def _is_at_lines(body: str, span: Span) -> bool:
-    """Whether it begins and ends where lines do; what another editor shifted hardly does."""
+    """Whether it starts and ends at line ends; a bound that another editor shifted hardly does."""
     start, end = span.start, span.end
     return _is_inside(body, span) and f"\n{body}"[start] == "\n" and "\n" in {f"\n{body}"[end], f"{body}\n"[end]}
 
 
 def _cover(body: str, spans: Sequence[Span], old: Sequence[Turn]) -> bool:
-    """Whether no recorded answer that is still there, word for word, stands outside of the bounds."""
+    """Whether no recorded answer that is still there unchanged is outside of the bounds."""
     answers = [span for span in spans if span.kind == KINDS["assistant"]]
     for turn in old:
         if turn.role == "assistant" and is_visible(turn):
@@ -120,21 +120,21 @@ def _cover(body: str, spans: Sequence[Span], old: Sequence[Turn]) -> bool:
 
 
 def _places(body: str, text: str) -> Iterator[tuple[int, int]]:
-    """Wherever it stands as lines of its own."""
+    """Every position of the text as lines of its own."""
     lines, at = f"\n{body}\n", -1
     while (at := lines.find(f"\n{text}\n", at + 1)) >= 0:
         yield at, at + len(text)
 
 
 def _news(page: BufferPage, *, is_known: bool) -> object:
-    """The bounds of what no turn on record is: those of a gptel that had not read ours, or those that still fit."""
+    """The bounds of new messages: those of a gptel that had not read ours, or those that still fit."""
     if page.news is not None or is_known:
         return page.news
     return format_bounds(span for span in parse_bounds(page.variables.get(BOUNDS)) if _is_at_lines(page.body, span))
 
 
 def is_cut(page: BufferPage, data: bytes, path: Sequence[Turn]) -> bool:
-    """Whether the file is the beginning of one of ours, and ends within a turn or within the footer."""
+    """Whether the file is the beginning of one that we wrote, and ends inside a turn or inside the footer."""
     if page.mark is not None:
         return page.is_cut
     text = BranchText()
@@ -150,7 +150,7 @@ def is_cut(page: BufferPage, data: bytes, path: Sequence[Turn]) -> bool:
 
 
 def _merged(path: Sequence[Turn], found: list[TextPiece], base: int | None) -> Iterator[TurnOrText]:
-    """The turns that are still there as they were recorded, and what is new where it stands.
+    """The turns that are still there as recorded, and new messages at their positions.
 
     What cannot be seen in a text, or is not known to have been shown, nobody removed; but what was taken in while it
     was still being written has grown.
@@ -180,13 +180,13 @@ def _has_grown(turn: Turn, news: Sequence[TextPiece]) -> bool:
 
 
 class _Run(NamedTuple):
-    """Lines that stand together and belong to one."""
+    """Adjacent lines that belong to the same turn."""
 
     owner: int
     start: int
-    """Where they begin in the body."""
+    """Their offset in the body."""
     text: str
-    """What separates turns is blank in it, and as long as it was where the bounds are to hold."""
+    """Separators between turns are blank in it, with their length kept if offsets must stay valid."""
 
 
 def _runs(page: BufferPage, path: Sequence[Turn], *, is_known: bool, is_as_long: bool) -> Iterator[_Run]:
@@ -194,11 +194,11 @@ def _runs(page: BufferPage, path: Sequence[Turn], *, is_known: bool, is_as_long:
     places = list(accumulate((len(line) + 1 for line in lines), initial=0))
     owners = _owners(lines, path, is_known=is_known)
     blank = " " if is_as_long else ""
-    lines = [line if owner != _NOBODY else blank * len(line) for line, owner in zip(lines, owners, strict=True)]
+    lines = [line if owner != _NONE else blank * len(line) for line, owner in zip(lines, owners, strict=True)]
     start = 0
     for at in range(1, len(lines) + 1):
         is_prompt = at < len(lines) and owners[at] == _USER and lines[at].startswith(PROMPT)
-        if at == len(lines) or owners[at] not in {owners[start], _NOBODY} or is_prompt:
+        if at == len(lines) or owners[at] not in {owners[start], _NONE} or is_prompt:
             yield _Run(owners[start], places[start], "\n".join(lines[start:at]))
             start = at
 
@@ -229,7 +229,7 @@ def _spans_by_lines(page: BufferPage, path: Sequence[Turn], *, is_known: bool) -
 
 
 def _blanked(body: str, run: _Run) -> Iterator[Span]:
-    """The prompt, or the first line, that nobody said: without a bound they would be the user's."""
+    """The prompt, or the first line, which belong to no message: without a bound they would be the user's."""
     place = run.start
     for line in run.text.split("\n"):
         was = body[place : place + len(line)]
@@ -239,7 +239,7 @@ def _blanked(body: str, run: _Run) -> Iterator[Span]:
 
 
 def _marked(text: str, start: int, turn: Turn) -> Iterator[Span]:
-    """What a turn of somebody else's covers: of a tool's, the fences apart from the rest."""
+    """The spans of a turn that is not the user's; for a tool, the fences are separate."""
     block, end = render_block(turn), start + len(text)
     head, tail = len(block.head), len(block.tail)
     if head and text.startswith(block.head) and text.endswith(block.tail):
@@ -266,7 +266,7 @@ def _piece(text: str, turn: Turn) -> Iterator[TextPiece]:
 
 
 def _owners(lines: list[str], path: Sequence[Turn], *, is_known: bool) -> list[int]:
-    """Which turn each line belongs to: _NOBODY for what separates them, _USER for what was typed between them.
+    """The turn that each line belongs to: _NONE for separators, _USER for what was typed between turns.
 
     Where nobody knows which of the turns were shown, what was typed is in the place of none.
     """
@@ -276,13 +276,13 @@ def _owners(lines: list[str], path: Sequence[Turn], *, is_known: bool) -> list[i
         if is_visible(turn):
             block = render_block(turn)
             if not old and needs_guard(block):
-                old, was = [GUARD, ""], [_NOBODY, _NOBODY]
+                old, was = [GUARD, ""], [_NONE, _NONE]
             own = block.whole.split("\n")
             old += [*own, ""]
-            was += [*[at] * len(own), _NOBODY]
+            was += [*[at] * len(own), _NONE]
     if was and path[was[-2]].role == "assistant":  # an answer is followed by a prompt
         old += [PROMPT, ""]
-        was += [_NOBODY, _NOBODY]
+        was += [_NONE, _NONE]
     owners: list[int] = []
     for tag, first, last, start, end in opcodes(old, lines):
         if tag == "equal":
@@ -292,22 +292,22 @@ def _owners(lines: list[str], path: Sequence[Turn], *, is_known: bool) -> list[i
         for line in lines[start:end]:
             if line.startswith(PROMPT) and (owner < 0 or path[owner].role != "user"):
                 owner = _USER
-            owners.append(owner if line.strip() else _NOBODY)
+            owners.append(owner if line.strip() else _NONE)
     return owners
 
 
 def _owner_of_typed(was: list[int], first: int, last: int) -> int:
-    """Whose are lines that stand in the place of these: theirs if they all were one turn's, or lie within one."""
+    """The turn of lines that replace these: the same if all belonged to one turn, or are inside of one."""
     replaced = {owner for owner in was[first:last] if owner >= 0}
     if len(replaced) == 1:
         return replaced.pop()
-    before = was[first - 1] if first > 0 else _NOBODY
-    after = was[last] if last < len(was) else _NOBODY
+    before = was[first - 1] if first > 0 else _NONE
+    after = was[last] if last < len(was) else _NONE
     return before if not replaced and before == after and before >= 0 else _USER
 
 
 def opcodes(old: Sequence[object], new: Sequence[object]) -> list[tuple[str, int, int, int, int]]:
-    """As SequenceMatcher gives them; what is equal at both ends costs nothing."""
+    """The opcodes of SequenceMatcher; equal parts at both ends cost nothing."""
     start, limit = 0, min(len(old), len(new))
     while start < limit and old[start] == new[start]:
         start += 1

@@ -1,4 +1,4 @@
-"""metadata.yml, branch-metadata.yml and scope.yml: plain YAML both ways."""
+"""Reads and writes metadata.yml, branch-metadata.yml and scope.yml: plain YAML."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MARK = re.compile(rb"# segue ([0-9a-f]{8})\n")
 
 
 def find_fields(data: bytes | None) -> JsonObject | None:
-    """The fields of a file; None where it is missing, no YAML, or no list of fields."""
+    """The fields of a file; None if it is missing, not YAML, or not a mapping."""
     try:
         found = load_yaml((data or b"-").decode("utf-8-sig"), size=SIZE_CHARACTERS, nodes=NODES)
     except (InvalidYamlError, UnicodeDecodeError):
@@ -35,12 +35,12 @@ def find_fields(data: bytes | None) -> JsonObject | None:
 
 
 def write_fields(fields: JsonObject) -> bytes:
-    """One field a line, texts in quotes where they need them."""
+    """One field per line, with texts quoted if necessary."""
     return "".join([f"{line}\n" for line in _lines(fields, "")] or ["{}\n"]).encode()
 
 
 def with_checksum(data: bytes) -> bytes:
-    """With a first line that tells whether anybody changed the file since."""
+    """The file with a first line that tells whether it was changed since."""
     return b"# segue %08x\n%b" % (crc32(data), data)
 
 
@@ -62,8 +62,8 @@ def moment_field(fields: JsonObject, name: str) -> datetime | None:
 
 
 def format_utc(moment: datetime) -> str:
-    """As ISO 8601."""
-    with suppress(OverflowError):  # at the very ends of the calendar, in whatever zone it is
+    """The time in UTC as ISO 8601."""
+    with suppress(OverflowError):  # at the ends of the calendar it keeps its zone
         moment = moment.astimezone(UTC)
     return moment.isoformat()
 

@@ -28,36 +28,36 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 FOOTER = b"\f\n<!-- segue "
-"""How it begins."""
+"""The beginning of our line."""
 
 _FEED = b"\n\f"
 _MARK = re.compile(rb"^<!-- segue (\d{1,18}\.\d{1,9}) ([0-9a-f]{8}) ([0-9a-f]{8}) ([0-9a-f]{8}) -->\n", re.MULTILINE)
 _BROKEN_MARK = re.compile(r"<!-- segue [^<>]* -->")
 _BEGIN, _END = "<!-- Local Variables: -->", "<!-- End: -->"
-_AROUND = r"([^\w\"'\s]{0,8}[ \t]*)"  # what makes a line a comment
+_AROUND = r"([^\w\"'\s]{0,8}[ \t]*)"  # the characters that make a line a comment
 _ANY_BEGIN = re.compile(rf"{_AROUND}Local Variables:[ \t]*{_AROUND}", re.IGNORECASE)
 _ANY_END = re.compile(rf"{_AROUND}End:[ \t]*{_AROUND}", re.IGNORECASE)
 _VARIABLE = re.compile(r"<!-- ([\w*+-]+): (.*) -->")
 _OURS = {PRESET, BOUNDS, *VARIABLES.values()}
 
 LIST_CHARACTERS = 3000
-"""Emacs finds a list of variables that begins within so many characters of the end."""
+"""Emacs finds a list of variables that begins within this many characters of the end."""
 
 
 class Upto(NamedTuple):
-    """What a file shows of its session."""
+    """How much of its session a file shows."""
 
     seq: int = 0
     """Everything up to this event."""
     edits: int = 0
-    """The numbers are those that the events have since this many edits were taken in."""
+    """The numbers of the events are those after this many imported edits."""
 
     def __str__(self) -> str:
         return f"{self.seq}.{self.edits}"
 
 
 class FooterMark(NamedTuple):
-    """What our own line says, and whether it is true of the file."""
+    """The content of our own line, and whether it matches the file."""
 
     upto: Upto
     text_sum: int
@@ -65,7 +65,7 @@ class FooterMark(NamedTuple):
     has_our_body: bool
     """Whether the conversation is as we wrote it."""
     has_our_list: bool
-    """Whether the variables are."""
+    """Whether the variables are as we wrote them."""
 
     @property
     def is_pristine(self) -> bool:
@@ -77,18 +77,18 @@ class BufferPage(NamedTuple):
     """A session.md as it was found."""
 
     body: str
-    """The conversation, and whatever else was typed anywhere in the file."""
+    """The conversation, and anything else that was typed in the file."""
     variables: dict[str, object]
     mark: FooterMark | None = None
-    """None where we never wrote the file, or somebody removed our line."""
+    """None if we never wrote the file, or our line was removed."""
     has_our_bounds: bool = False
-    """Whether the bounds are as we wrote them, so that nobody moved them when the text was changed."""
+    """Whether the bounds are as we wrote them, so that they were not moved when the text was changed."""
     is_cut: bool = False
     """Whether the file ends before its footer does."""
     news: object = None
-    """Bounds of what is new, where a gptel wrote them that had not read ours."""
+    """Bounds of new messages, if a gptel wrote them that had not read ours."""
     others: Mapping[str, str] = MappingProxyType({})
-    """Lines of the list that mean nothing here, by their names."""
+    """The names of variables in the list that are unknown here."""
 
 
 def write_footer(
@@ -99,7 +99,7 @@ def write_footer(
     *,
     chosen: Mapping[str, object] | None = None,
 ) -> bytes:
-    """All that stands behind the body; `body_sum` is the CRC-32 of the body.
+    """Everything after the body; `body_sum` is the CRC-32 of the body.
 
     `chosen` are variables that somebody set in the file, None where one was taken away. They stand in the place of
     ours, and our line says what ours are: so they are still found to be somebody's.
@@ -113,7 +113,7 @@ def write_footer(
 
 
 def _below(variables: Mapping[str, object], bounds: str) -> bytes:
-    """The list. Its longest lines stand in front of it, where Emacs would find no list otherwise."""
+    """The list of variables. Its longest lines come before it if Emacs could not find it otherwise."""
     lines = {name: f"<!-- {name}: {print_lisp(value)} -->\n" for name, value in variables.items()}
     lines[BOUNDS] = f"<!-- {BOUNDS}: {bounds} -->\n"
     size = len(_BEGIN) + len(_END) + 2 + sum(map(len, lines.values()))
@@ -127,13 +127,13 @@ def _below(variables: Mapping[str, object], bounds: str) -> bytes:
 
 
 def read_mark(data: bytes) -> FooterMark | None:
-    """Our line; without looking at anything else but the sums."""
+    """Our line; only the checksums are computed."""
     parts = _split(_unix(data))
     return parts.mark if parts is not None else None
 
 
 def read_page(data: bytes) -> BufferPage:
-    """Any bytes: what cannot be understood is text that somebody typed."""
+    """Parse any bytes: what is not recognized is text that the user typed."""
     data = _unix(data)
     parts = _split(data)
     if parts is None:
@@ -154,12 +154,12 @@ def read_page(data: bytes) -> BufferPage:
 
 
 def read_variables(data: bytes) -> dict[str, object]:
-    """What the footer says, but for the bounds; nothing where there is no footer."""
+    """The variables of the footer, except the bounds; empty if there is no footer."""
     return read_whole(data, without=BOUNDS).variables
 
 
 def read_whole(data: bytes, *, without: str = "") -> BufferPage:
-    """The text and its variables as they stand, whoever wrote them; one of the variables can be left out."""
+    """The text and all its variables, whichever program wrote them; one of the variables can be left out."""
     data = _unix(data)
     parts = _split(data)
     if parts is None:
@@ -171,13 +171,13 @@ def read_whole(data: bytes, *, without: str = "") -> BufferPage:
 class _Parts(NamedTuple):
     above: bytes
     below: bytes
-    """The footer, but for our line, with whatever was typed there."""
+    """The footer without our line, with anything that was typed there."""
     mark: FooterMark | None = None
     bounds_sum: int = 0
 
 
 def _split(data: bytes) -> _Parts | None:
-    """The conversation and the footer; None where there is no footer."""
+    """Split into conversation and footer; None if there is no footer."""
     feed = data.rfind(_FEED)
     found = _MARK.search(data, feed + 1) if feed >= 0 else None
     start = feed + 1 if found is not None else _last_block(data)
@@ -201,7 +201,7 @@ def _split(data: bytes) -> _Parts | None:
 
 
 def _last_block(data: bytes) -> int:
-    """Where a footer begins that ends the file, whoever wrote it; -1 if none does."""
+    """The offset of a footer at the end of the file, whichever program wrote it; -1 if there is none."""
     lines = data.decode("latin-1").split("\n")
     last = next((at for at in range(len(lines) - 1, -1, -1) if lines[at].strip()), -1)
     end = _ANY_END.fullmatch(lines[last]) if last >= 0 else None
@@ -229,16 +229,16 @@ class _Block(NamedTuple):
     variables: dict[str, object]
     raw: dict[str, str]
     others: dict[str, str]
-    """Those that are not ours, or make no sense."""
+    """The names of variables that are not ours, or not valid."""
     rest: str
-    """What stands between and behind the lines of the footer: it was typed by somebody."""
+    """Text between and after the lines of the footer: the user typed it."""
     is_whole: bool
     has_news: bool
-    """Whether there are bounds in front of the list as well as in it."""
+    """Whether there are bounds before the list as well as in it."""
 
 
 def _read_block(text: str, *, without: str = "") -> _Block:
-    """The last list counts most, since it is the one that Emacs finds; what it does not say stands in front of it."""
+    """Parse the footer. The last list counts, since Emacs finds that one; lines before it complete it."""
     front: dict[str, str] = {}
     raw: dict[str, str] = {}
     rest: list[str] = []
@@ -275,11 +275,11 @@ def _read_block(text: str, *, without: str = "") -> _Block:
 
 
 def _unix(data: bytes) -> bytes:
-    """With the line ends that Emacs shows."""
+    """The data with the line ends that Emacs shows."""
     is_dos = b"\r\n" in data and data.count(b"\n") == data.count(b"\r\n")
     return data.replace(b"\r\n", b"\n") if is_dos else data
 
 
 def _decoded(data: bytes) -> str:
-    """Bytes that are no UTF-8 stay what they are."""
+    """Decode UTF-8; other bytes are kept as escapes."""
     return data.decode("utf-8", "surrogateescape").removeprefix("\ufeff")

@@ -1,4 +1,4 @@
-"""Values in Lisp's printed form, both ways: numbers, texts, names and lists, and nothing else.
+"""Parses and prints Lisp values: numbers, texts, symbols and lists, and nothing else.
 
 Nothing is ever evaluated, and no syntax is read that stands for anything else: no `#`, which begins texts with
 properties, records, byte code and circles, no quotes, no vectors, no characters, no comments.
@@ -15,7 +15,7 @@ DEPTH = 50
 
 
 class Symbol(str):
-    """A name that stands for itself."""
+    """A Lisp symbol."""
 
     __slots__ = ()
 
@@ -28,14 +28,14 @@ class Pair(NamedTuple):
 
 
 class BadLispError(ValueError):
-    """Text that is no value, and why."""
+    """Text that is not a value, and why."""
 
 
 _TOKEN = re.compile(r"""\s*(?:([()])|"((?:[^"\\]|\\.)*)"|((?![#?])(?:[^\s()\[\]'"`,;\\]|\\.)+))""", re.DOTALL)
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _FLOAT = re.compile(r"[+-]?(?:(?:[0-9]+\.[0-9]+|\.[0-9]+)(?:e[+-]?[0-9]+)?|[0-9]+e[+-]?[0-9]+)")
 _DIGITS = 18
-"""Of the longest integer: any of that length fits into 64 bits."""
+"""The number of digits of the longest integer: any of that length fits into 64 bits."""
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{1,8})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-7]{1,3})|\^(.)|(.))", re.DOTALL)
 _LETTERS = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "e": "\x1b", "a": "\a", "b": "\b", "v": "\v", "d": "\x7f"}
 _LETTERS |= {"s": " ", " ": "", "\n": ""}
@@ -44,7 +44,7 @@ _PLAIN_SYMBOL = re.compile(r"[A-Za-z_*+/<>=!&%$~^@:-][\w*+/<>=!&%$~^@:.-]*", re.
 
 
 def print_lisp(value: object) -> str:
-    """On one line. TypeError for what has no printed form."""
+    """The printed form on one line. TypeError for a value without one."""
     match value:
         case None | False | []:
             return "nil"
@@ -77,7 +77,7 @@ def _printed_text(text: str) -> str:
 
 
 def parse_lisp(text: str) -> object:
-    """The one value that the text is. Raises BadLispError, and nothing else."""
+    """The value of the whole text. Raises BadLispError and nothing else."""
     value, end = parse_lisp_at(text)
     if text[end:].strip():
         raise BadLispError("more than one value")
@@ -85,13 +85,13 @@ def parse_lisp(text: str) -> object:
 
 
 def parse_lisp_at(text: str, start: int = 0) -> tuple[object, int]:
-    """The value at the beginning, and where it ends."""
+    """The value at an offset, and the offset of its end."""
     waiting: list[list[object]] = []
     position = start
     while True:
         found = _TOKEN.match(text, position)
         if found is None:
-            raise BadLispError("it ends too early, or is no Lisp")
+            raise BadLispError("it ends too early, or is not Lisp")
         position = found.end()
         bracket, string, atom = found.groups()
         if bracket == "(":
@@ -101,7 +101,7 @@ def parse_lisp_at(text: str, start: int = 0) -> tuple[object, int]:
             continue
         if bracket == ")":
             if not waiting:
-                raise BadLispError("a list ends that never began")
+                raise BadLispError("a closing parenthesis has no opening one")
             value: object = _joined(waiting.pop())
         else:
             value = _text(string) if string is not None else _atom(atom)
@@ -111,7 +111,7 @@ def parse_lisp_at(text: str, start: int = 0) -> tuple[object, int]:
 
 
 def _joined(items: list[object]) -> object:
-    """A list, or a pair where its second item is a dot; the empty list is nothing."""
+    """A list, or a pair if its second item is a dot; the empty list is None."""
     match items:
         case [first, Symbol("."), rest]:
             return Pair(first, rest)
@@ -145,5 +145,5 @@ def _character(found: re.Match[str]) -> str:
     if control is not None:
         return chr(ord(control) & 0x1F)
     number = int(hexadecimal, 16) if hexadecimal else int(octal, 8)
-    is_character = number < 0xD800 or 0xE000 <= number < 0x110000  # noqa: PLR2004 - no halves, and the last there is
+    is_character = number < 0xD800 or 0xE000 <= number < 0x110000  # noqa: PLR2004 - no surrogates, and the last code point
     return chr(number) if is_character else "\ufffd"

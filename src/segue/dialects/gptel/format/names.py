@@ -1,4 +1,4 @@
-"""What the files and folders of a session tree are called, and how new sessions and branches are named."""
+"""Names of the files and folders of a session tree, and names for new sessions and branches."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ BRANCH_METADATA = "branch-metadata.yml"
 TOOLS = "tools.org"
 SYSTEM_PROMPTS = "system-prompts.org"
 LEGACY_METADATA = "scope-plan.yml"
-"""Where older sessions keep what `metadata.yml` holds now."""
+"""Where older sessions store what is in `metadata.yml` now."""
 LEGACY_PRESET = "preset.md"
-"""Where older sessions keep their settings and their scope."""
+"""Where older sessions store their settings and their scope."""
 
 ACTIVITY = "session"
-"""What the folder of a session inside an activity is called: its id is the one in `metadata.yml`."""
+"""The name of the folder of a session inside an activity: its id is the one in `metadata.yml`."""
 
 OURS = ".segue"
 EVENTS = "events.jsonl"
-"""The events of a session, in the folder `OURS` beside its branches."""
+"""The events of a session, in the folder `OURS` next to its branches."""
 
 LINK = f"{BRANCHES}/"
-"""What the target of `current` begins with; the name of a branch follows."""
+"""The beginning of the target of `current`; the name of a branch follows."""
 
 _MOMENT = "%Y%m%d%H%M%S"
 

@@ -1,4 +1,4 @@
-"""tools.org and system-prompts.org: logs for people, one heading an entry, made from the events and never read back."""
+"""tools.org and system-prompts.org: logs for users, one heading per entry, made from the events and never read back."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PROMPT = next(iter(key for key, name in VARIABLES.items() if name == "gptel--sy
 
 
 def with_tools(text: str, turns: Iterable[Turn]) -> str:
-    """The log with one heading more for every turn of a tool that it has none of."""
+    """The log with a heading for every tool turn that is not in it yet."""
     for turn in turns:
         if turn.role == "tool" and f":ID: {_word(turn.id)}\n" not in text:
             call = call_of(turn)
@@ -30,7 +30,7 @@ def with_tools(text: str, turns: Iterable[Turn]) -> str:
 
 
 def with_prompts(text: str, events: Iterable[Event]) -> str:
-    """The log with one heading more for every change of the system prompt that it has none of."""
+    """The log with a heading for every change of the system prompt that is not in it yet."""
     for event in events:
         prompt = event.values.get(_PROMPT) if isinstance(event, OverridesChanged) else None
         if isinstance(event, OverridesChanged) and isinstance(prompt, str) and f":ID: {_word(event.id)}\n" not in text:
@@ -44,7 +44,7 @@ def _heading(title: str, moment: str, name: str, call: str = "") -> str:
 
 
 def _source(language: str, text: str) -> str:
-    """A block that ends where it should: a comma keeps lines of the text from being headings or ends of blocks."""
+    """A source block. A comma keeps lines of the text from being headings or ends of blocks."""
     safe = re.sub(r"^(,*(?:\*|#\+))", r",\1", displayable(text), flags=re.MULTILINE)
     return f"#+begin_src {language}\n{safe}\n#+end_src\n\n"
 

@@ -1,4 +1,4 @@
-"""What a session says of its preset and its overrides, as the file-local variables that gptel reads."""
+"""The preset and the overrides of a session as the file-local variables that gptel reads."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ VARIABLES = {
     "max_tokens": "gptel-max-tokens",
     "num_messages": "gptel--num-messages-to-send",
 }
-"""By the name of the override; what is not in here has no variable, and stays in the events."""
+"""By the name of the override; one that is not in here has no variable, and is only in the events."""
 
 ALIASES = {"gptel-system-prompt": VARIABLES["system_message"]}
-"""What newer versions of gptel call some of them."""
+"""The names of some of them in newer versions of gptel."""
 
 _NUMBERS = {"temperature", "max_tokens", "num_messages"}
 
 
 def variables_of(overview: Overview) -> dict[str, object]:
-    """What stands in the footer, but for the bounds."""
+    """The variables of the footer, except the bounds."""
     name = overview.preset.name if overview.preset is not None else ""
     found: dict[str, object] = {PRESET: Symbol(name)} if name else {}
     for key, variable in VARIABLES.items():
@@ -41,7 +41,7 @@ def variables_of(overview: Overview) -> dict[str, object]:
 
 
 def changed_preset(shown: Mapping[str, object], expected: Mapping[str, object]) -> str | None:
-    """The preset that a person has chosen in Emacs since; None if it is still the same."""
+    """The preset that the user has chosen in Emacs since; None if it is still the same."""
     now = shown.get(PRESET)
     return str(now) if isinstance(now, str) and print_lisp(now) != print_lisp(expected.get(PRESET)) else None
 
@@ -49,7 +49,7 @@ def changed_preset(shown: Mapping[str, object], expected: Mapping[str, object]) 
 def changed_overrides(
     shown: Mapping[str, object], expected: Mapping[str, object], overrides: JsonObject
 ) -> JsonObject | None:
-    """The overrides with what a person has changed in Emacs since; None if nothing was."""
+    """The overrides with what the user has changed in Emacs since; None if nothing was changed."""
     values = dict(overrides)
     for key, variable in VARIABLES.items():
         if print_lisp(shown.get(variable)) == print_lisp(expected.get(variable)):
@@ -57,25 +57,25 @@ def changed_overrides(
         value = _json_of(shown.get(variable))
         if shown.get(variable) is None:
             values.pop(key, None)
-        elif _lisp_of(key, value) is not None:  # what cannot be its value changes nothing
+        elif _lisp_of(key, value) is not None:  # an impossible value changes nothing
             values[key] = value
     return values if values != overrides else None
 
 
 def changed_variables(shown: Mapping[str, object], expected: Mapping[str, object]) -> dict[str, object]:
-    """Those that a person has chosen in Emacs since; None is one that is not there any more."""
+    """The variables that the user has changed in Emacs since; None for one that was removed."""
     names = (PRESET, *VARIABLES.values())
     return {name: shown.get(name) for name in names if print_lisp(shown.get(name)) != print_lisp(expected.get(name))}
 
 
 def overrides_in(shown: Mapping[str, object]) -> JsonObject:
-    """What a footer says otherwise than its preset."""
+    """The overrides in a footer."""
     found = {key: _json_of(shown.get(variable)) for key, variable in VARIABLES.items()}
     return {key: value for key, value in found.items() if _lisp_of(key, value) is not None}
 
 
 def _lisp_of(key: str, value: object) -> object:
-    """None for what the variable cannot hold."""
+    """The Lisp value of an override; None if the variable cannot have it."""
     if key in _NUMBERS:
         return value if isinstance(value, int | float) and not isinstance(value, bool) else None
     if key == "tools":

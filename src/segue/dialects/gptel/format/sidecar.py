@@ -1,4 +1,4 @@
-"""The events of a session as lines: those of the journal, without checkpoints, every one with number and checksum."""
+"""The events of a session as lines of the journal without checkpoints, each with number and checksum."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from segue.model import Event
 
 _LINES = 512
-"""Decoded at once, where none of them is odd."""
+"""How many lines are decoded at once, if all of them are plain."""
 
 _RECORD = re.compile(rb',"sum":"[0-9a-f]{8}\+?"\}')
 
 
 class Sidecar(NamedTuple):
-    """All that can be read of the lines, and all that cannot."""
+    """What can be read of the lines, and what cannot."""
 
     events: list[Event]
     damages: list[Damage]
     complete: int
-    """The offset behind the last complete append."""
+    """The offset after the last complete append."""
 
 
 def read_sidecar(data: bytes, session_id: str, place: str) -> Sidecar:
@@ -76,7 +76,7 @@ class _Reader:
                 self.complete = self._offset
 
     def finish(self, rest: bytes) -> None:
-        """What is behind the last newline: an append that never completed, or a newline that was overwritten."""
+        """Take the rest after the last newline: an append that never completed, or a newline that was overwritten."""
         for found in _RECORD.finditer(rest):
             if found.end() < len(rest) and _is_record(rest[: found.end()]):
                 self._line += 1

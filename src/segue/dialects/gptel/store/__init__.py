@@ -1,4 +1,4 @@
-"""gptel's store: a folder a session, `<root>/<id>/branches/<branch>/session.md`, that a person edits in Emacs.
+"""gptel's store: one folder per session, `<root>/<id>/branches/<branch>/session.md`, which users edit in Emacs.
 
 Read `formats.gptel` (what is in the files), then `tree` (the folders), `writer`, then `store`.
 """

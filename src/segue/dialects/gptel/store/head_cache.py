@@ -1,4 +1,4 @@
-"""Listing many sessions: only those are read again whose files changed since the last time."""
+"""Heads of many sessions: only those whose files have changed since the last time are read again."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class GptelHeadCache(HeadCache):
             try:
                 yield self.head(name)
             except NotFoundError:
-                continue  # deleted while we looked
+                continue  # deleted since it was listed
 
     def head(self, session_id: str) -> Head:
         try:

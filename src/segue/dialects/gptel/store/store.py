@@ -1,4 +1,4 @@
-"""The store over a folder of session trees. Files are the truth; everything else here can be lost."""
+"""The store over a folder of session trees. The files are the only truth; nothing else here needs to survive."""
 
 from __future__ import annotations
 
@@ -45,10 +45,9 @@ if TYPE_CHECKING:
 
 
 class GptelStore(FileStore):
-    """See store.Store. A folder a session; locks, fragments and blobs in hidden folders beside them.
+    """See store.Store. One folder per session; locks, fragments and blobs are in hidden folders next to them.
 
-    An append is one write to the events; the text that people read is replaced after it. Every append is synced,
-    whatever durability is asked for.
+    An append is one write to the events; the text that users read is replaced after it.
     """
 
     scheme = "gptel"
@@ -84,7 +83,7 @@ class GptelStore(FileStore):
         with released_on_error(lock.release):
             tree = self._tree(session_id)
             self.folder.make()
-            self.folder.sync()  # whoever made the session may have been killed before this
+            self.folder.sync()  # the process that created the session may have been killed before this
             tree.folder.sync()
             reading = _sound(session_id, self._read(session_id, tree.read_finished))
             _check_version(session_id, reading.events)
@@ -150,7 +149,7 @@ class GptelStore(FileStore):
         return FileLocation(tree.branch(tree.current() or MAIN), SCOPE)
 
     def count_unshown(self, session_id: str, branch: str) -> int:
-        """How many turns the text of a branch lacks, where a writer died, or has more to do before it shows them."""
+        """How many turns the text of a branch lacks, since a writer died or has not shown them yet."""
         tree = self._tree(session_id)
         data = tree.find(tree.branch(branch), SESSION) or b""
         mark = read_mark(data)
@@ -162,7 +161,7 @@ class GptelStore(FileStore):
         return sum(turn.seq > upto.seq and is_visible(turn) for turn in path)
 
     def _salvage(self, tree: Tree, session_id: str, reading: TreeReading) -> str:
-        """The originals first, then the texts, then the events: until those are there, the damage is."""
+        """Save the originals first, then write the texts, then the events: until then, the damage stays."""
         events = reading.events
         if not isinstance(events[0], Metadata):
             first = Metadata(
@@ -184,13 +183,13 @@ class GptelStore(FileStore):
             if before not in {None, data}:
                 keep_original(folder, SESSION)
             replaced = tree.write_session(name, data)
-            if replaced is not None and replaced.data == before:  # else somebody saved just now, and it is taken in
+            if replaced is not None and replaced.data == before:  # else the user saved just now, and it is imported
                 tree.discard(replaced)
         tree.ours.replace(EVENTS, b"".join([encode_event(event) for event in numbered]))
         return kept
 
     def _publish(self, tree: Tree, events: list[Event], data: bytes) -> None:
-        """The whole folder under another name first: there is a session, or there is none."""
+        """Write the whole folder under another name first, so that the session exists completely or not at all."""
         session = fold(events)
         temporary = temporary_for(tree.name)
         new = Tree(self.folder, temporary)

@@ -1,4 +1,4 @@
-"""The folders of one session: reading all of it at once, and writing each file whole."""
+"""The folders of one session: read all at once, and each file written whole."""
 
 from __future__ import annotations
 
@@ -55,40 +55,40 @@ _PATIENCE_SECONDS, _GLANCE_SECONDS = 0.2, 0.01
 _FRESH_NANOSECONDS = 1_000_000_000
 _LAST = re.compile(rb'"seq":(\d{1,18}),"sum":"[0-9a-f]{8}"\}\n\Z')
 Signature = tuple[tuple[str, int, int, int], ...]
-"""Of the files that say what the session is: name, inode, size and mtime of each."""
+"""Name, inode, size and mtime of each file with content of the session."""
 
 Sum = tuple[int, int]
 """Size and CRC-32 of a file."""
 
 _REPLACED = ".replaced-"
-"""How the name of a session.md begins that was replaced, and not yet looked at."""
+"""The prefix of a session.md that was replaced and not read yet."""
 
 
 class TreeReading(NamedTuple):
-    """All that can be read of a session, and all that cannot."""
+    """What can be read of a session, and what cannot."""
 
     events: list[Event]
     damages: tuple[Damage, ...]
     is_changed: bool
-    """Whether the files say more than our events: people wrote in them, or we never did."""
+    """Whether the files contain more than our events: users edited them, or we never wrote them."""
     edits: int
     complete: int
     """The size of the complete part of our events."""
     size_bytes: int
     texts: Signature
-    """As they were just before they were read."""
+    """The signature just before the files were read."""
     sums: Mapping[str, Sum] = {}
-    """Of the session.md of each branch."""
+    """The checksum of the session.md of each branch."""
     chosen: Mapping[str, Mapping[str, object]] = {}
-    """Variables that somebody chose in branches that are not active; see `assembly.Assembled`."""
+    """Variables that the user set in branches that are not active; see `assembly.Assembled`."""
 
 
 class Replaced(NamedTuple):
-    """A session.md that another has taken the place of."""
+    """A session.md that was replaced by another."""
 
     branch: str
     name: str
-    """Of the file in the folder of the branch."""
+    """The name of the file in the folder of the branch."""
     data: bytes
 
 
@@ -112,16 +112,16 @@ class Tree:
         return self._branches.exists()
 
     def branch_names(self) -> list[str]:
-        """Sorted; a link is no branch."""
+        """The branches, sorted; a link is not a branch."""
         found = self._branches.scan() if self._branches.exists() else iter(())
         return sorted(entry.name for entry in found if is_id(entry.name) and entry.is_dir(follow_symlinks=False))
 
     def signature(self) -> Signature:
-        """Of everything; the first is that of our events, if there are any."""
+        """The signature of everything; the first is that of our events, if there are any."""
         return (*self._signatures([f"{self.ours.path}/{EVENTS}"]), *self.texts())
 
     def texts(self) -> Signature:
-        """Of what people may change."""
+        """The signature of the files that users may change."""
         names = self.branch_names()
         return tuple(self._signatures(f"{self._branches.path}/{name}/{file}" for name in names for file in _TEXTS))
 
@@ -136,7 +136,7 @@ class Tree:
             yield path, found.st_ino, found.st_size, found.st_mtime_ns
 
     def read(self, session_id: str, instead: Mapping[str, bytes] | None = None) -> TreeReading:
-        """Never waits, never writes. `instead` are texts of branches that were in the place of those there now."""
+        """Read the session; never waits, never writes. `instead` are texts that replace those of some branches."""
         texts = self.texts()
         data = self.find(self.ours, EVENTS) or b""
         events, damages, complete = read_sidecar(data, session_id, f"{OURS}/{EVENTS}")
@@ -153,7 +153,7 @@ class Tree:
         return TreeReading(found.events, found.damages, found.is_changed, found.edits, *rest)
 
     def read_finished(self, session_id: str) -> TreeReading:
-        """The same for a writer, which waits a moment where an editor may be in the midst of saving."""
+        """The same for a writer, which waits a moment if an editor may be saving right now."""
         reading = self.read(session_id)
         until = time.monotonic() + _PATIENCE_SECONDS
         while reading.damages and self._is_fresh(reading.texts) and time.monotonic() < until:
@@ -166,12 +166,12 @@ class Tree:
         return any(abs(now - mtime_ns) < _FRESH_NANOSECONDS for *_, mtime_ns in texts)
 
     def last_seq(self) -> int:
-        """Of our events, at a glance; 0 if there are none, or nobody can tell."""
+        """The number of the last of our events, read from the end; 0 if there are none, or unknown."""
         found = _LAST.search(self.find(self.ours, EVENTS) or b"")
         return int(found[1]) if found else 0
 
     def files(self, *, is_new: bool = False) -> Files:
-        """`is_new` is without events: then a scope that we wrote is all that is left of it."""
+        """All files. `is_new` means that there are no events: then a scope that we wrote counts as well."""
         branches = {}
         for name in self.branch_names():
             folder = self.branch(name)
@@ -189,13 +189,13 @@ class Tree:
         return Files(branches, current, metadata)
 
     def current(self) -> str:
-        """The branch that the link names; empty where it leads anywhere else."""
+        """The branch that the link names; empty if it leads anywhere else."""
         target = self.folder.target(CURRENT)
         name = target.removeprefix(LINK).rstrip("/")
         return name if target.startswith(LINK) and is_id(name) else ""
 
     def late(self, session: Session) -> list[str]:
-        """The branches whose files do not show all of the session, where a writer died before it could."""
+        """The branches whose files do not show the whole session, since a writer died before it wrote them."""
         found = []
         for name in session.branches:
             mark = read_mark(self.find(self.branch(name), SESSION) or b"")
@@ -211,10 +211,10 @@ class Tree:
         except FileNotFoundError:
             return None
 
-    # ── Writing: nothing here is what an append stands or falls with ─────────────────────────────────────────────────
+    # ── Writing: no append depends on what is written here ───────────────────────────────────────────────────────────
 
     def write_branch(self, name: str, data: bytes, overview: Overview, cut: int) -> Replaced | None:
-        """The text of a branch; of a new one, everything at once, so that nobody ever finds half a folder.
+        """Write the text of a branch; for a new one, everything at once, so that no reader finds half a folder.
 
         `cut` is the position in the text of its parent at which it goes another way. What was replaced is there until
         it is discarded.
@@ -239,13 +239,13 @@ class Tree:
         return None
 
     def remove_branch(self, name: str) -> None:
-        """Out of sight at once, then file by file."""
+        """Rename the folder, so that it disappears at once, then remove it file by file."""
         temporary = f"{TEMPORARY}{os.urandom(8).hex()}"
         self._branches.rename(name, temporary)
         remove(self._branches.sub(temporary))
 
     def sweep(self, events: Iterable[Event]) -> None:
-        """Remove what a writer left that was killed while it made or removed a branch. For the one writer only."""
+        """Remove what a killed writer left while it made or removed a branch. The caller is the writer."""
         for entry in list(self._branches.scan()):
             if entry.name.startswith(TEMPORARY) and entry.is_dir(follow_symlinks=False):
                 remove(self._branches.sub(entry.name))
@@ -254,11 +254,11 @@ class Tree:
             self.remove_branch(name)
 
     def is_saved(self, name: str) -> bool:
-        """Whether there is anything in the file, and be it only a footer."""
+        """Whether there is anything in the file, even if it is only a footer."""
         return bool(self.find(self.branch(name), SESSION))
 
     def write_session(self, name: str, data: bytes) -> Replaced | None:
-        """An editor may save at any moment: what it wrote is not lost, but replaced."""
+        """An editor may save at any moment: what it wrote is not lost, but returned as replaced."""
         folder = self.branch(name)
         folder.make()
         aside = f"{_REPLACED}{os.urandom(8).hex()}"
@@ -266,7 +266,7 @@ class Tree:
         return Replaced(name, aside, found) if found is not None else None
 
     def replaced(self) -> Iterator[Replaced]:
-        """What writers had replaced, or were about to put there, when they were killed."""
+        """What writers had replaced, or were about to write, when they were killed."""
         for name in self.branch_names():
             folder = self.branch(name)
             for entry in sorted(folder.scan(), key=lambda entry: entry.name):
@@ -277,7 +277,7 @@ class Tree:
         self.branch(replaced.branch).discard(replaced.name)
 
     def write_about(self, overview: Overview, name: str, cut: int) -> None:
-        """metadata.yml and branch-metadata.yml; and scope.yml unless a person keeps it."""
+        """Write metadata.yml and branch-metadata.yml, and scope.yml unless the user has written it."""
         folder = self.branch(name)
         folder.make()
         self._describe(folder, overview, name, cut)
@@ -300,7 +300,7 @@ class Tree:
             self._write_fields(folder, SCOPE, overview.scope)
 
     def _write_fields(self, folder: Folder, name: str, fields: JsonObject) -> None:
-        """Where somebody else wrote the file, their fields stay; what is no YAML stays as it is."""
+        """If another program wrote the file, its fields stay; a file that is not YAML stays unchanged."""
         old = self.find(folder, name)
         data = with_checksum(write_fields(fields))
         if old is not None and not has_checksum(old):
@@ -327,14 +327,14 @@ class Tree:
 
 
 def _own_id(overview: Overview) -> str:
-    """The name of its folder; inside an activity, the one that it was given."""
+    """The name of its folder; inside an activity, the id that it was given."""
     told = overview.extra.get("gptel") if overview.id == ACTIVITY else None
     given = told.get("session_id") if isinstance(told, dict) else None
     return given if isinstance(given, str) and is_id(given) else overview.id
 
 
 def remove(folder: Folder) -> None:
-    """A folder with all that is in it; a link is removed, not followed."""
+    """Remove a folder with all its content; a link is removed, not followed."""
     for entry in list(folder.scan()):
         if entry.is_dir(follow_symlinks=False):
             remove(folder.sub(entry.name))
@@ -342,13 +342,13 @@ def remove(folder: Folder) -> None:
 
 
 def discard(folder: Folder) -> None:
-    """The same for one that nobody will miss if it stays."""
+    """The same, ignoring a failure: it does no harm if it stays."""
     with suppress(StorageError, OSError):
         remove(folder)
 
 
 def inode_of(folder: Folder) -> int:
-    """0 if it is not there."""
+    """The inode of a folder; 0 if it does not exist."""
     with suppress(OSError):
         found = os.lstat(folder.path)
         return found.st_ino if stat.S_ISDIR(found.st_mode) else 0

@@ -1,4 +1,4 @@
-"""The one writer of a session: number, record in the events, acknowledge, then show it in the files people read."""
+"""The writer of a session: number, record in the events, acknowledge, then show it in the files that users read."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SHOWN_SHARE = 8
 """A longer conversation is shown again when an eighth of it is new, or when something other than a turn happens."""
 
 TRIES = 10
-"""So often a text is written again at once, since somebody saved it while it was written."""
+"""How often a text is written again at once, if the user saved it while it was written."""
 
 
 class GptelWriter:
@@ -67,11 +67,11 @@ class GptelWriter:
     def branch(self) -> str:
         return self._overview.branch
 
-    def append(self, *events: Event, ids_are_new: bool = False) -> Receipt:  # noqa: ARG002 - every id is at hand
+    def append(self, *events: Event, ids_are_new: bool = False) -> Receipt:  # noqa: ARG002 - every id is in memory
         self._check_process()  # before the mutex, which a thread of a forked parent may have held
         with self._mutex:
             self._check()
-            if self._tree.texts() != self._signature:  # somebody saved the text in an editor
+            if self._tree.texts() != self._signature:  # the user saved the text in an editor
                 self._take_in(self._tree.read_finished(self._overview.id))
             new, seqs, overview = accept(events, self._overview, self._recorded, fingerprint)
             if new:
@@ -80,11 +80,11 @@ class GptelWriter:
                 self._events += new
                 self._overview = overview
                 self._show(new)
-                if self.branch in self._chosen:  # what waited in the file of this branch holds from now on
+                if self.branch in self._chosen:  # the settings in the file of this branch apply from now on
                     with suppress(SegueError):
                         self._take_in(self._tree.read_finished(self._overview.id))
             elif self._log is not None:
-                self._log.sync()  # a writer that was killed may have written them without
+                self._log.sync()  # a killed writer may have written them without a sync
             return Receipt(seqs=seqs, durability=Durability.SYNCED)
 
     def put_blob(self, data: bytes) -> str:
@@ -94,7 +94,7 @@ class GptelWriter:
         return put_blob(self._blobs, data)
 
     def settle(self) -> None:
-        """Show what a writer that died had recorded and not shown."""
+        """Show what a dead writer had recorded and not shown."""
         with suppress(SegueError):
             self._tree.sweep(self._events)
             for replaced in list(self._tree.replaced()):
@@ -107,7 +107,7 @@ class GptelWriter:
                 self._catch_up()
 
     def save(self, settled: str = "") -> None:
-        """Take in what people wrote, and show every branch whole, also where nothing was said yet.
+        """Import what users wrote, and show every branch completely, even without turns.
 
         `settled` is a branch in whose file no settings are left to wait until it is active. Unlike an append this fails
         where a file cannot be written: nothing is lost, and it can be done again.
@@ -125,18 +125,18 @@ class GptelWriter:
             self._write_about()
 
     def drop_branch(self, name: str) -> None:
-        """Take a branch out of the session, with its folder. Its turns stay among the events, as removed.
+        """Remove a branch from the session, with its folder. Its turns stay in the events, marked as removed.
 
         UsageError for the first branch, the active one, and one that others grew from.
         """
         branch = self._overview.get_branch(name)
         children = sorted(one.name for one in self._overview.branches.values() if one.parent == name)
         if not branch.parent:
-            raise UsageError(f"{name} is the first branch", hint="it stays as long as the session does")
+            raise UsageError(f"{name} is the first branch", hint="it cannot be deleted without the session")
         if name == self.branch:
             raise UsageError(f"{name} is the current branch", hint="switch to another one first")
         if children:
-            raise UsageError(f"{', '.join(children)} grew from {name}", hint="delete what grew from it first")
+            raise UsageError(f"{', '.join(children)} branched from {name}", hint="delete those branches first")
         self.save(name)
         with self._mutex:
             before = self._events
@@ -174,22 +174,22 @@ class GptelWriter:
 
     def _check_process(self) -> None:
         if os.getpid() != self._process:
-            self._stopped = "it was opened by the parent of this process, which goes on writing it"
+            self._stopped = "it was opened by the parent of this process, which still writes it"
         if self._stopped:
             path = self._tree.folder.path
-            hint = "open the session again; whatever was acknowledged is there"
-            raise WriterStoppedError(f"{path} takes nothing more: {self._stopped}", hint=hint, path=path)
+            hint = "open the session again; everything acknowledged is there"
+            raise WriterStoppedError(f"cannot write to {path} any more: {self._stopped}", hint=hint, path=path)
 
     def _check(self) -> None:
-        """Under the mutex: another thread may be between the file and what we know of it."""
+        """Under the mutex: another thread may be between writing the file and recording it here."""
         self._check_process()
         if self._log is not None:
-            if self._log.size != self._accounted:  # a Ctrl-C came between the file and what we know of it
+            if self._log.size != self._accounted:  # a Ctrl-C came between the write and our record of it
                 self._log.stop()
             self._log.check()
 
     def _take_in(self, reading: TreeReading) -> None:
-        """Begin from what the files say now."""
+        """Start from the current content of the files."""
         if reading.damages:
             raise DamagedError(self._tree.name, reading.damages)
         self._events = list(reading.events)
@@ -197,10 +197,10 @@ class GptelWriter:
         self._recorded = {event.id: (event.seq, fingerprint(event)) for event in self._events}
         self._signature = reading.texts
         self._sums: dict[str, Sum | None] = dict(reading.sums)
-        """Of each session.md as it was taken in, or written: whatever else we replace is taken in then."""
+        """The checksum of each session.md as it was read or written: any other version that we replace is imported."""
         self._edits = reading.edits
         self._is_pending = reading.is_changed
-        """Whether our events are to be written anew, since the files say more."""
+        """Whether our events must be rewritten, since the files contain more."""
         self._is_dirty = False
         self._chosen = dict(reading.chosen)
         self._texts: dict[str, BranchText] = {}
@@ -215,7 +215,7 @@ class GptelWriter:
         self._accounted = self._log.size
 
     def _record(self, new: list[Event]) -> None:
-        """The one point at which an append is made or not."""
+        """The one write that makes an append."""
         if not self._is_pending:
             assert self._log is not None  # noqa: S101 - it was opened when the session was
             self._log.append(encode_append(new))
@@ -240,7 +240,7 @@ class GptelWriter:
         self._behind.update(self._overview.branches)
 
     def _show(self, new: list[Event]) -> None:
-        """Whatever fails here is no loss: the events say it, and the next time it is shown."""
+        """A failure here loses nothing: the events are recorded, and are shown the next time."""
         self._is_dirty = True
         turns = [event for event in new if isinstance(event, Turn)]
         for name in {turn.branch for turn in turns}:
@@ -249,7 +249,7 @@ class GptelWriter:
             self._behind.add(name)
         for grown in [event for event in new if isinstance(event, BranchCreated)]:
             self._behind.add(grown.name)
-            if grown.parent in self._chosen:  # a branch keeps the settings of its parent
+            if grown.parent in self._chosen:  # a branch inherits the settings of its parent
                 self._chosen[grown.name] = self._chosen[grown.parent]
         if len(turns) < len(new):
             self._behind.add(self.branch)
@@ -281,7 +281,7 @@ class GptelWriter:
         self._read()
 
     def _write_texts(self, new: list[Event] | None, *, is_saved: bool = False, tries: int = TRIES) -> None:
-        """`new` is all that may be missing from the logs; everything, if nobody knows.
+        """`new` is all that may be missing from the logs; everything, if unknown.
 
         An editor that saves all the time has the last word for now, once that has happened so often in a row.
         """
@@ -307,7 +307,7 @@ class GptelWriter:
             self._behind.discard(name)
 
     def _merge(self, replaced: Replaced, ours: Sum | None = None) -> bool:
-        """Take in what an editor had saved at the very moment at which we replaced it; whether that is anything new.
+        """Import what an editor had saved at the very moment when we replaced it. Returns whether it was new.
 
         `ours` is what we put in its place. What is there now may be yet another, which is not taken in thereby.
         """
@@ -320,7 +320,7 @@ class GptelWriter:
         return reading.is_changed
 
     def _is_earlier(self, replaced: Replaced) -> bool:
-        """Whether it is a page that we wrote ourselves before what is there now: then it says nothing new."""
+        """Whether it is an earlier page of our own, which contains nothing new."""
         page = read_page(replaced.data)
         if page.mark is None or not page.mark.is_pristine or page.mark.upto > (self._overview.seq, self._edits):
             return False
@@ -332,7 +332,7 @@ class GptelWriter:
             self._signature = self._tree.texts()
 
     def _cut(self, name: str) -> int:
-        """The position at which a branch goes another way than its parent."""
+        """The position where a branch diverges from its parent."""
         if name not in self._cuts:
             branch = self._overview.branches[name]
             shared = fold(self._events).path(name)[: branch.at] if branch.parent else ()
