@@ -41,12 +41,12 @@ def measure(place: Workplace) -> list[Row]:
     shutil.rmtree(folder.path, ignore_errors=True)
     sources = [StoreSource(segue.open(f"journal:{root}").store)]
     rows = [_build(folder, root, count)]
-    with Index(folder) as catalog:
+    with Index(folder) as index:
         again, looked_at, newest, everything = interleaved(
             [
-                lambda: catalog.refresh(sources),
+                lambda: index.refresh(sources),
                 lambda: _look_at_each(root),
-                lambda: catalog.entries(limit=_NEWEST),
+                lambda: index.entries(limit=_NEWEST),
                 lambda: segue.open(f"journal:{root}").list(limit=_NEWEST),
             ],
             place.sizes.rounds,
@@ -74,9 +74,9 @@ def _build(folder: Folder, root: Path, count: int) -> Row:
 def build(folder: str, root: str) -> None:
     """Print the nanoseconds that a first index takes, and the kilobytes by which the process grew meanwhile."""
     sources = [StoreSource(segue.open(f"journal:{root}").store)]
-    with Index(Folder(folder)) as catalog:
+    with Index(Folder(folder)) as index:
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        print(elapsed(lambda: catalog.refresh(sources)), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+        print(elapsed(lambda: index.refresh(sources)), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 
 
 def _search(place: Workplace, folder: Folder, root: Path, word: str, what: str) -> list[Row]:
@@ -104,8 +104,8 @@ def _search(place: Workplace, folder: Folder, root: Path, word: str, what: str) 
 
 
 def _found(folder: Folder, word: str) -> list[str]:
-    with Index(folder) as catalog:
-        return [hit.entry.id for hit in catalog.search(word)]
+    with Index(folder) as index:
+        return [hit.entry.id for hit in index.search(word)]
 
 
 def _ripgrep(root: Path, word: str) -> Callable[[], object] | None:

@@ -41,10 +41,10 @@ def folder(tmp_path: Path) -> Folder:
     return Folder(str(tmp_path / "cache"))
 
 
-def answers(catalog: Index, library: Library) -> Answers:
-    catalog.refresh([StoreSource(library.store)])
-    entries = catalog.entries()
-    return (entries, *(catalog.search(words) for words in WORDS), *(catalog.said(entry) for entry in entries[:3]))
+def answers(index: Index, library: Library) -> Answers:
+    index.refresh([StoreSource(library.store)])
+    entries = index.entries()
+    return (entries, *(index.search(words) for words in WORDS), *(index.turns(entry) for entry in entries[:3]))
 
 
 def ranked(found: Answers) -> list[object]:
@@ -60,12 +60,12 @@ def test_an_answer_is_of_one_moment_whatever_is_written_meanwhile(library: Libra
             with Index(folder) as writer:
                 writer.refresh([StoreSource(library.store)])
 
-    with Index(folder) as catalog:
-        catalog.refresh([StoreSource(library.store)])
-        catalog._connection.set_trace_callback(write_between)
-        assert len(catalog.search("zebra")) == 12
-        catalog._connection.set_trace_callback(None)
-        assert len(catalog.search("zebra")) == 11
+    with Index(folder) as index:
+        index.refresh([StoreSource(library.store)])
+        index._connection.set_trace_callback(write_between)
+        assert len(index.search("zebra")) == 12
+        index._connection.set_trace_callback(None)
+        assert len(index.search("zebra")) == 11
 
 
 @pytest.mark.parametrize("searches", [150, pytest.param(2500, marks=pytest.mark.long)])
@@ -75,18 +75,18 @@ def test_searches_beside_a_writer_find_every_session(library: Library, folder: F
     written: list[int] = []
 
     def write() -> None:
-        with Index(folder) as catalog:
+        with Index(folder) as index:
             while not is_over.is_set():
                 with library.open(f"s{len(written) % 12}") as session:
                     session.rename(title=f"zebra {len(written)}")
-                written.append(catalog.refresh(sources).read)
+                written.append(index.refresh(sources).read)
 
-    with Index(folder) as catalog:
-        catalog.refresh(sources)
+    with Index(folder) as index:
+        index.refresh(sources)
         writer = threading.Thread(target=write)
         writer.start()
         try:
-            counts = {len(catalog.search("zebra")) for _ in range(searches)}
+            counts = {len(index.search("zebra")) for _ in range(searches)}
         finally:
             is_over.set()
             writer.join()
@@ -103,8 +103,8 @@ def flips(rng: random.Random, size: int, count: int) -> list[tuple[int, int]]:
 def test_a_changed_byte_of_the_index_is_noticed_when_it_is_looked_for(
     library: Library, folder: Folder, tmp_path: Path, rng: random.Random, count: int
 ) -> None:
-    with Index(folder) as catalog:
-        expected = ranked(answers(catalog, library))
+    with Index(folder) as index:
+        expected = ranked(answers(index, library))
     sound = (tmp_path / "cache" / NAME).read_bytes()
     told: list[str] = []
     for place, bits in flips(rng, len(sound), count):
@@ -113,8 +113,8 @@ def test_a_changed_byte_of_the_index_is_noticed_when_it_is_looked_for(
         changed = bytearray(sound)
         changed[place] ^= bits
         (tmp_path / "cache" / NAME).write_bytes(changed)
-        with Index(folder, clock=lambda: utc_now() + timedelta(days=30), notify=told.append) as catalog:
-            assert ranked(answers(catalog, library)) == expected, f"byte {place} changed by {bits}"
+        with Index(folder, clock=lambda: utc_now() + timedelta(days=30), notify=told.append) as index:
+            assert ranked(answers(index, library)) == expected, f"byte {place} changed by {bits}"
     assert told
 
 
@@ -122,8 +122,8 @@ def test_a_changed_byte_of_the_index_is_noticed_when_it_is_looked_for(
 def test_a_changed_byte_of_the_index_is_never_a_traceback(
     library: Library, folder: Folder, tmp_path: Path, rng: random.Random, count: int
 ) -> None:
-    with Index(folder) as catalog:
-        answers(catalog, library)
+    with Index(folder) as index:
+        answers(index, library)
     sound = (tmp_path / "cache" / NAME).read_bytes()
     for place, bits in flips(rng, len(sound), count):
         shutil.rmtree(tmp_path / "cache")
@@ -131,16 +131,16 @@ def test_a_changed_byte_of_the_index_is_never_a_traceback(
         changed = bytearray(sound)
         changed[place] ^= bits
         (tmp_path / "cache" / NAME).write_bytes(changed)
-        with Index(folder) as catalog:
-            answers(catalog, library)
+        with Index(folder) as index:
+            answers(index, library)
 
 
 def test_a_sound_index_is_not_made_anew_when_it_is_looked_at(library: Library, folder: Folder) -> None:
-    with Index(folder) as catalog:
-        answers(catalog, library)
+    with Index(folder) as index:
+        answers(index, library)
     told: list[str] = []
-    with Index(folder, clock=lambda: utc_now() + timedelta(days=30), notify=told.append) as catalog:
-        assert catalog.refresh([StoreSource(library.store)]).read == 0
+    with Index(folder, clock=lambda: utc_now() + timedelta(days=30), notify=told.append) as index:
+        assert index.refresh([StoreSource(library.store)]).read == 0
     assert told == []
 
 
@@ -148,11 +148,9 @@ def test_it_is_looked_at_once_and_then_not_before_a_week(library: Library, folde
     looks: list[str] = []
 
     def look(days: int) -> int:
-        with Index(folder, clock=lambda: utc_now() + timedelta(days=days)) as catalog:
-            catalog._connection.set_trace_callback(
-                lambda said: looks.append(said) if "integrity_check" in said else None
-            )
-            catalog.refresh([StoreSource(library.store)])
+        with Index(folder, clock=lambda: utc_now() + timedelta(days=days)) as index:
+            index._connection.set_trace_callback(lambda said: looks.append(said) if "integrity_check" in said else None)
+            index.refresh([StoreSource(library.store)])
         return len(looks)
 
     assert [look(0), look(0), look(6), look(8), look(9)] == [1, 1, 1, 2, 2]

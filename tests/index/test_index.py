@@ -42,68 +42,68 @@ def say(library: Library, id: str, *texts: str, title: str = "", agent: str = ""
             session.add("user", text)
 
 
-def found(catalog: Index, text: str, **filters: str) -> list[str]:
-    return [hit.entry.id for hit in catalog.search(text, Filters(**filters))]  # type: ignore[arg-type]  # texts all
+def found(index: Index, text: str, **filters: str) -> list[str]:
+    return [hit.entry.id for hit in index.search(text, Filters(**filters))]  # type: ignore[arg-type]  # texts all
 
 
 def test_only_what_has_changed_is_read_again(library: Library, folder: Folder) -> None:
     say(library, "one", "Why does login fail?")
     say(library, "two", "What about tests?")
-    catalog = Index(folder)
-    assert catalog.refresh(sources(library)).read == 2
-    assert catalog.refresh(sources(library)).read == 0
+    index = Index(folder)
+    assert index.refresh(sources(library)).read == 2
+    assert index.refresh(sources(library)).read == 0
     with library.resume("two") as session:
         session.add("user", "And the zebra?")
-    assert catalog.refresh(sources(library)).read == 1
-    assert found(catalog, "zebra") == ["two"]
-    assert found(catalog, "tests") == ["two"]
+    assert index.refresh(sources(library)).read == 1
+    assert found(index, "zebra") == ["two"]
+    assert found(index, "tests") == ["two"]
 
 
 def test_what_was_deleted_is_found_no_more(library: Library, folder: Folder) -> None:
     say(library, "one", "zebra")
-    catalog = Index(folder)
-    catalog.refresh(sources(library))
+    index = Index(folder)
+    index.refresh(sources(library))
     library.delete("one")
-    assert catalog.refresh(sources(library)).gone == 1
-    assert (catalog.entries(), found(catalog, "zebra")) == ([], [])
+    assert index.refresh(sources(library)).gone == 1
+    assert (index.entries(), found(index, "zebra")) == ([], [])
 
 
 def test_a_session_made_anew_under_its_old_name_is_another(library: Library, folder: Folder) -> None:
     say(library, "one", "zebra")
-    catalog = Index(folder)
-    catalog.refresh(sources(library))
+    index = Index(folder)
+    index.refresh(sources(library))
     library.delete("one")
     say(library, "one", "giraffe", "and", "more", "of", "them")
-    catalog.refresh(sources(library))
-    assert (found(catalog, "zebra"), found(catalog, "giraffe")) == ([], ["one"])
+    index.refresh(sources(library))
+    assert (found(index, "zebra"), found(index, "giraffe")) == ([], ["one"])
 
 
 def test_a_title_that_was_changed_is_found_by_its_new_words_alone(library: Library, folder: Folder) -> None:
     say(library, "one", "hello", title="Zebra")
-    catalog = Index(folder)
-    catalog.refresh(sources(library))
+    index = Index(folder)
+    index.refresh(sources(library))
     with library.open("one") as session:
         session.rename(title="Giraffe")
-    catalog.refresh(sources(library))
-    assert (found(catalog, "zebra"), found(catalog, "giraffe"), found(catalog, "hello")) == ([], ["one"], ["one"])
+    index.refresh(sources(library))
+    assert (found(index, "zebra"), found(index, "giraffe"), found(index, "hello")) == ([], ["one"], ["one"])
 
 
 @pytest.mark.parametrize("text", ["fail login", '"login fails"', "log*", "LOGIN", '"why does" token'])
 def test_words_phrases_and_beginnings_are_found(library: Library, folder: Folder, text: str) -> None:
     say(library, "one", "Why does it say that login fails?", "The token would fail.", "why does a token login fail")
     say(library, "two", "unrelated")
-    catalog = Index(folder)
-    catalog.refresh(sources(library))
-    assert found(catalog, text) == ["one"]
+    index = Index(folder)
+    index.refresh(sources(library))
+    assert found(index, text) == ["one"]
 
 
 @pytest.mark.parametrize("text", ['"', "AND", "NEAR(a b)", "text:x", "a OR", "-x", "(", "^a", '"a', "a\0b", "\ud800x"])
 def test_no_text_is_an_operator(library: Library, folder: Folder, text: str) -> None:
     say(library, "one", "something else")
-    catalog = Index(folder)
-    catalog.refresh(sources(library))
+    index = Index(folder)
+    index.refresh(sources(library))
     try:
-        assert found(catalog, text) == []
+        assert found(index, text) == []
     except UsageError as error:
         assert "there is no word in" in str(error)  # noqa: PT017 - either will do, but nothing else
 
@@ -111,17 +111,17 @@ def test_no_text_is_an_operator(library: Library, folder: Folder, text: str) -> 
 def test_a_title_counts_more_than_a_turn_and_a_session_is_there_once(library: Library, folder: Folder) -> None:
     say(library, "turn", "zebra and other animals of the plain", "another zebra")
     say(library, "title", "something else", title="zebra and other animals of the plain")
-    catalog = Index(folder)
-    catalog.refresh(sources(library))
-    hits = catalog.search("zebra")
+    index = Index(folder)
+    index.refresh(sources(library))
+    hits = index.search("zebra")
     assert [(hit.entry.id, hit.kind, hit.matches) for hit in hits] == [("title", "title", 1), ("turn", "turn", 2)]
 
 
 def test_a_snippet_shows_which_words_were_meant(library: Library, folder: Folder) -> None:
     say(library, "one", "first\x02 the zebra\x03 ran")
-    catalog = Index(folder)
-    catalog.refresh(sources(library))
-    assert catalog.search("zebra")[0].snippet == (("first  the ", False), ("zebra", True), ("  ran", False))
+    index = Index(folder)
+    index.refresh(sources(library))
+    assert index.search("zebra")[0].snippet == (("first  the ", False), ("zebra", True), ("  ran", False))
 
 
 def test_a_hit_tells_its_branch(library: Library, folder: Folder) -> None:
@@ -129,10 +129,10 @@ def test_a_hit_tells_its_branch(library: Library, folder: Folder) -> None:
         session.add("user", "common")
         session.fork(at=0, name="other")
         session.add("user", "zebra")
-    catalog = Index(folder)
-    catalog.refresh(sources(library))
-    assert catalog.search("zebra")[0].branch == "other"
-    assert (found(catalog, "zebra", branch="main"), found(catalog, "zebra", branch="other")) == ([], ["one"])
+    index = Index(folder)
+    index.refresh(sources(library))
+    assert index.search("zebra")[0].branch == "other"
+    assert (found(index, "zebra", branch="main"), found(index, "zebra", branch="other")) == ([], ["one"])
 
 
 def test_decisions_learnings_and_summaries_are_found(library: Library, folder: Folder) -> None:
@@ -140,9 +140,9 @@ def test_decisions_learnings_and_summaries_are_found(library: Library, folder: F
         session.decide("refresh the aardvark early")
         session.learn("a bison is heavy")
         session.summarize("it was about a caribou")
-    catalog = Index(folder)
-    catalog.refresh(sources(library))
-    kinds = [catalog.search(word)[0].kind for word in ("aardvark", "bison", "caribou")]
+    index = Index(folder)
+    index.refresh(sources(library))
+    kinds = [index.search(word)[0].kind for word in ("aardvark", "bison", "caribou")]
     assert kinds == ["decision", "learning", "summary"]
 
 
@@ -153,32 +153,32 @@ def test_filters_keep_what_matches_all_of_them(library: Library, folder: Folder,
     say(library, "three", "zebra")
     with library.open("one") as session:
         session.tag("web")
-    catalog = Index(folder)
-    catalog.refresh(sources(library, other))
+    index = Index(folder)
+    index.refresh(sources(library, other))
     wanted = Filters(agent="qa", sources=(library.store.url,), tag="web", status="paused")
-    assert [entry.id for entry in catalog.entries(wanted)] == ["one"]
-    assert [hit.entry.id for hit in catalog.search("zebra", wanted)] == ["one"]
-    assert catalog.entries(Filters(tag="we")) == []
+    assert [entry.id for entry in index.entries(wanted)] == ["one"]
+    assert [hit.entry.id for hit in index.search("zebra", wanted)] == ["one"]
+    assert index.entries(Filters(tag="we")) == []
 
 
 def test_the_last_active_comes_first(library: Library, folder: Folder) -> None:
     for name in ("a", "b", "c"):
         say(library, name)
-    catalog = Index(folder)
-    catalog.refresh(sources(library))
-    assert [entry.id for entry in catalog.entries(limit=2)] == ["c", "b"]
+    index = Index(folder)
+    index.refresh(sources(library))
+    assert [entry.id for entry in index.entries(limit=2)] == ["c", "b"]
 
 
 def test_a_session_whose_writer_died_is_seen_as_interrupted_though_no_file_changed(
     library: Library, folder: Folder
 ) -> None:
     session = library.create(id="one")
-    catalog = Index(folder)
-    catalog.refresh(sources(library))
-    assert catalog.entries()[0].status == "active"
+    index = Index(folder)
+    index.refresh(sources(library))
+    assert index.entries()[0].status == "active"
     session.release()
-    catalog.refresh(sources(library))
-    assert catalog.entries()[0].status == "interrupted"
+    index.refresh(sources(library))
+    assert index.entries()[0].status == "interrupted"
 
 
 def test_a_damaged_session_is_indexed_as_far_as_it_can_be_read(
@@ -187,33 +187,33 @@ def test_a_damaged_session_is_indexed_as_far_as_it_can_be_read(
     say(library, "one", "zebra", "giraffe", "bison")
     path = tmp_path / "sessions" / "one.jsonl"
     path.write_bytes(path.read_bytes().replace(b"giraffe", b"GIRAFFE"))
-    catalog = Index(folder)
-    catalog.refresh(sources(library))
-    assert catalog.entries()[0].damage
-    assert found(catalog, "zebra") == ["one"]
+    index = Index(folder)
+    index.refresh(sources(library))
+    assert index.entries()[0].damage
+    assert found(index, "zebra") == ["one"]
 
 
 @pytest.mark.parametrize("junk", [b"junk" * 5000, b"", b"SQLite format 3\0" + b"\xff" * 8000])
 def test_a_broken_catalog_is_made_anew(library: Library, folder: Folder, tmp_path: Path, junk: bytes) -> None:
     say(library, "one", "zebra")
-    with Index(folder) as catalog:
-        catalog.refresh(sources(library))
+    with Index(folder) as index:
+        index.refresh(sources(library))
     (tmp_path / "cache" / "catalog.sqlite3").write_bytes(junk)
-    with Index(folder) as catalog:
-        catalog.refresh(sources(library))
-        assert found(catalog, "zebra") == ["one"]
+    with Index(folder) as index:
+        index.refresh(sources(library))
+        assert found(index, "zebra") == ["one"]
 
 
 def test_a_catalog_that_breaks_while_it_is_open_is_made_anew(library: Library, folder: Folder, tmp_path: Path) -> None:
     say(library, "one", "zebra")
-    with Index(folder) as catalog:
-        catalog.refresh(sources(library))
-    with Index(folder) as catalog:
+    with Index(folder) as index:
+        index.refresh(sources(library))
+    with Index(folder) as index:
         path = tmp_path / "cache" / "catalog.sqlite3"
         path.write_bytes(b"\xff" * path.stat().st_size)
-        catalog.refresh(sources(library))
-        catalog.refresh(sources(library))
-        assert found(catalog, "zebra") == ["one"]
+        index.refresh(sources(library))
+        index.refresh(sources(library))
+        assert found(index, "zebra") == ["one"]
 
 
 def test_a_catalog_of_another_make_is_made_anew(library: Library, folder: Folder, tmp_path: Path) -> None:
@@ -222,31 +222,31 @@ def test_a_catalog_of_another_make_is_made_anew(library: Library, folder: Folder
     with sqlite3.connect(tmp_path / "cache" / "catalog.sqlite3") as connection:
         connection.execute("PRAGMA user_version = 99")
     connection.close()
-    with Index(folder) as catalog:
-        catalog.refresh(sources(library))
-        assert found(catalog, "zebra") == ["one"]
+    with Index(folder) as index:
+        index.refresh(sources(library))
+        assert found(index, "zebra") == ["one"]
 
 
 def test_where_no_file_can_be_it_lives_in_memory(library: Library, tmp_path: Path) -> None:
     say(library, "one", "zebra")
     (tmp_path / "file").write_bytes(b"")
-    with Index(Folder(str(tmp_path / "file" / "cache"))) as catalog:
-        catalog.refresh(sources(library))
-        assert found(catalog, "zebra") == ["one"]
+    with Index(Folder(str(tmp_path / "file" / "cache"))) as index:
+        index.refresh(sources(library))
+        assert found(index, "zebra") == ["one"]
 
 
 def test_whoever_writes_it_keeps_nobody_from_reading(library: Library, folder: Folder, tmp_path: Path) -> None:
     say(library, "one", "zebra")
-    with Index(folder) as catalog:
-        catalog.refresh(sources(library))
+    with Index(folder) as index:
+        index.refresh(sources(library))
         writer = sqlite3.connect(tmp_path / "cache" / "catalog.sqlite3", isolation_level=None)
         writer.execute("BEGIN IMMEDIATE")
         say(library, "two", "zebra")
-        assert catalog.refresh(sources(library)).is_stale
-        assert found(catalog, "zebra") == ["one"]
+        assert index.refresh(sources(library)).is_stale
+        assert found(index, "zebra") == ["one"]
         writer.close()
-        assert not catalog.refresh(sources(library)).is_stale
-        assert len(found(catalog, "zebra")) == 2
+        assert not index.refresh(sources(library)).is_stale
+        assert len(found(index, "zebra")) == 2
 
 
 OWN = "6f0d2b1c-4a5e-4f6a-8b9c-0d1e2f3a4b5c"
@@ -275,15 +275,15 @@ def test_a_tool_s_session_that_goes_on_with_ours_is_no_session_of_its_own(
 ) -> None:
     say(library, "ours", "zebra")
     everything: list[Source] = [*sources(library), hand_over(library, "ours", tmp_path, origin=origin)]
-    with Index(folder) as catalog:
-        catalog.refresh(everything)
-        assert [entry.id for entry in catalog.entries()] == found(catalog, "zebra") == ["ours"]
+    with Index(folder) as index:
+        index.refresh(everything)
+        assert [entry.id for entry in index.entries()] == found(index, "zebra") == ["ours"]
         claim(library, "ours", tool_since="2026-11-15T09:30:00Z")  # it held other things before
-        catalog.refresh(everything)
-        assert {entry.id for entry in catalog.entries()} == {"ours", OWN}
+        index.refresh(everything)
+        assert {entry.id for entry in index.entries()} == {"ours", OWN}
         library.delete("ours")
-        catalog.refresh(everything)
-        assert [entry.id for entry in catalog.entries()] == [OWN]
+        index.refresh(everything)
+        assert [entry.id for entry in index.entries()] == [OWN]
 
 
 def test_a_stranger_who_says_so_hides_nothing(library: Library, folder: Folder, tmp_path: Path) -> None:
@@ -296,28 +296,28 @@ def test_a_stranger_who_says_so_hides_nothing(library: Library, folder: Folder, 
     say(library, "ours", "zebra")
     tool = hand_over(library, "ours", tmp_path, origin="ours")
     library.delete("ours")
-    with Index(folder) as catalog:
-        catalog.refresh([*sources(library, stranger), tool])
-        assert {entry.id for entry in catalog.entries()} == {"mine", "one", "two", OWN}
-        assert set(found(catalog, "zebra")) == {"mine", "one", "two", OWN}
+    with Index(folder) as index:
+        index.refresh([*sources(library, stranger), tool])
+        assert {entry.id for entry in index.entries()} == {"mine", "one", "two", OWN}
+        assert set(found(index, "zebra")) == {"mine", "one", "two", OWN}
 
 
 def test_one_session_can_be_noted_alone(library: Library, folder: Folder) -> None:
     say(library, "one", "zebra")
-    with Index(folder) as catalog:
+    with Index(folder) as index:
         (source,) = sources(library)
-        catalog.note(source, "one")
-        assert [entry.id for entry in catalog.entries()] == ["one"]
-        assert (catalog.refresh([source]).read, found(catalog, "zebra")) == (1, ["one"])
+        index.update(source, "one")
+        assert [entry.id for entry in index.entries()] == ["one"]
+        assert (index.refresh([source]).read, found(index, "zebra")) == (1, ["one"])
         library.delete("one")
-        catalog.note(source, "one")
-        assert (catalog.entries(), found(catalog, "zebra")) == ([], [])
+        index.update(source, "one")
+        assert (index.entries(), found(index, "zebra")) == ([], [])
 
 
 def test_nobody_else_can_read_it(library: Library, folder: Folder, tmp_path: Path) -> None:
     say(library, "one", "zebra")
-    with Index(folder) as catalog:
-        catalog.refresh(sources(library))
+    with Index(folder) as index:
+        index.refresh(sources(library))
         modes = {path.stat().st_mode & 0o777 for path in (tmp_path / "cache").iterdir()}
     assert modes == {0o600}
 
@@ -327,48 +327,48 @@ def test_one_look_through_the_folder_tells_the_same_as_a_look_at_each(library: L
         say(library, name, "zebra")
     (source,) = sources(library)
     assert sorted(one.id for one in source.scan()) == ["one", "two"]
-    assert all(one == source.look(one.id) for one in source.scan())
+    assert all(one == source.find(one.id) for one in source.scan())
 
 
 def test_a_listing_reads_no_words_and_a_later_search_reads_only_those(library: Library, folder: Folder) -> None:
     say(library, "one", "zebra", title="Animals")
-    with Index(folder) as catalog:
-        assert catalog.refresh(sources(library), words=False).read == 1
-        assert ([entry.title for entry in catalog.entries()], found(catalog, "zebra")) == (["Animals"], [])
-        assert catalog.refresh(sources(library), words=False).read == 0
-        assert (catalog.refresh(sources(library)).read, found(catalog, "zebra")) == (1, ["one"])
+    with Index(folder) as index:
+        assert index.refresh(sources(library), with_text=False).read == 1
+        assert ([entry.title for entry in index.entries()], found(index, "zebra")) == (["Animals"], [])
+        assert index.refresh(sources(library), with_text=False).read == 0
+        assert (index.refresh(sources(library)).read, found(index, "zebra")) == (1, ["one"])
         with library.resume("one") as session:
             session.add("user", "giraffe")
-        catalog.refresh(sources(library), words=False)
-        assert (catalog.entries()[0].turn_count, found(catalog, "giraffe")) == (2, [])
-        catalog.refresh(sources(library))
-        assert (found(catalog, "zebra"), found(catalog, "giraffe")) == (["one"], ["one"])
+        index.refresh(sources(library), with_text=False)
+        assert (index.entries()[0].turn_count, found(index, "giraffe")) == (2, [])
+        index.refresh(sources(library))
+        assert (found(index, "zebra"), found(index, "giraffe")) == (["one"], ["one"])
 
 
 def test_words_being_typed_stand_for_all_that_begins_so(library: Library, folder: Folder) -> None:
     say(library, "one", "the zebra ran")
-    with Index(folder) as catalog:
-        catalog.refresh(sources(library))
+    with Index(folder) as index:
+        index.refresh(sources(library))
         for text, ids in (("zeb", ["one"]), ("zeb ", []), ("zebra r", ["one"]), ('"the zeb', ["one"])):
-            assert [hit.entry.id for hit in catalog.search(text, unfinished=True)] == ids
+            assert [hit.entry.id for hit in index.search(text, unfinished=True)] == ids
 
 
 def test_what_was_said_can_be_read_from_a_place_on(library: Library, folder: Folder) -> None:
     say(library, "one", "first", "second zebra", "third")
-    with Index(folder) as catalog:
-        catalog.refresh(sources(library))
-        (hit,) = catalog.search("zebra")
-        assert [piece.text for piece in catalog.said(hit.entry, first=hit.seq)] == ["second zebra", "third"]
-        assert [piece.text for piece in catalog.said(hit.entry, limit=2)] == ["second zebra", "third"]
+    with Index(folder) as index:
+        index.refresh(sources(library))
+        (hit,) = index.search("zebra")
+        assert [piece.text for piece in index.turns(hit.entry, first=hit.seq)] == ["second zebra", "third"]
+        assert [piece.text for piece in index.turns(hit.entry, limit=2)] == ["second zebra", "third"]
 
 
 def test_a_place_that_turns_read_only_is_done_without(library: Library, folder: Folder, tmp_path: Path) -> None:
     say(library, "one", "zebra")
-    with Index(folder) as catalog:
-        catalog.refresh(sources(library))
-        catalog._connection.execute("PRAGMA query_only = ON")  # as SQLite finds a folder that nobody may write
+    with Index(folder) as index:
+        index.refresh(sources(library))
+        index._connection.execute("PRAGMA query_only = ON")  # as SQLite finds a folder that nobody may write
         say(library, "two", "zebra")
-        assert not catalog.refresh(sources(library)).is_stale
-        assert sorted(found(catalog, "zebra")) == ["one", "two"]
-        assert not catalog.is_shared
+        assert not index.refresh(sources(library)).is_stale
+        assert sorted(found(index, "zebra")) == ["one", "two"]
+        assert not index.is_shared
     assert (tmp_path / "cache" / "catalog.sqlite3").exists()

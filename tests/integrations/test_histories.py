@@ -152,8 +152,8 @@ def test_a_listing_reads_only_the_ends_of_a_large_session(tool: str, tmp_path: P
     long_history(tool, tmp_path, b"{broken\n")
     sources = integration_sources(tmp_path, {})
     with Index(None) as catalog:
-        assert catalog.refresh(sources, words=False).read == 1
-        assert catalog.refresh(sources, words=False).read == 0
+        assert catalog.refresh(sources, with_text=False).read == 1
+        assert catalog.refresh(sources, with_text=False).read == 0
         (entry,) = catalog.entries()
         assert replace(entry, turn_count=small.turn_count) == small
         assert entry.turn_count is None
@@ -167,7 +167,7 @@ def test_a_listing_reads_only_the_ends_of_a_large_session(tool: str, tmp_path: P
 def test_a_small_session_is_listed_with_all_its_turns_at_once(tool: str, tmp_path: Path) -> None:
     move_in(tmp_path, tool)
     with Index(None) as catalog:
-        catalog.refresh(integration_sources(tmp_path, {}), words=False)
+        catalog.refresh(integration_sources(tmp_path, {}), with_text=False)
         assert [entry.turn_count for entry in catalog.entries()] == [4]
 
 
@@ -176,7 +176,7 @@ def test_a_damage_at_the_end_of_a_large_session_is_told_without_a_line_that_nobo
     with place.open("ab") as file:
         file.write(b'{"type":"us')
     with Index(None) as catalog:
-        catalog.refresh(integration_sources(tmp_path, {}), words=False)
+        catalog.refresh(integration_sources(tmp_path, {}), with_text=False)
         assert [entry.damage for entry in catalog.entries()] == [f"{place}: it is truncated"]
 
 

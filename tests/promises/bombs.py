@@ -268,7 +268,7 @@ def look_at_all(home: Path) -> None:
     """As `segue list`, `segue search` and `segue import` do; says which sessions can be read, a line each."""
     environ = {"PWD": str(home)}
     with Index(None) as catalog:
-        catalog.refresh(integration_sources(home, environ), words=True)
+        catalog.refresh(integration_sources(home, environ), with_text=True)
         sound = {(entry.tool, entry.id) for entry in catalog.entries() if not entry.damage}
         catalog.search("hello")
     for history in INTEGRATIONS.values():

@@ -153,7 +153,7 @@ def open_index(sources: Sources, *, with_text: bool) -> Index:
 
     index = Index(cache_folder(), notify=_warn_rebuilt)
     try:
-        refreshed = index.refresh(sources.sources, words=with_text, notify=_show_progress)
+        refreshed = index.refresh(sources.sources, with_text=with_text, notify=_show_progress)
         if refreshed.read >= _SLOW:
             output.progress("")
         for name, error in refreshed.failed:

@@ -1,4 +1,4 @@
-"""Our own writers tell the index what they wrote, so that the next listing need not read it."""
+"""The library of the commands: it indexes what it has written, so that the next listing need not read it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class IndexedLibrary(Library):
-    """Remembers which sessions were written through it, and tells at its end. The index never stands in its way."""
+    """A library that updates the index when it is closed. A failure of the index is not an error."""
 
     _written: tuple[str, ...] = ()
 
@@ -31,7 +31,7 @@ class IndexedLibrary(Library):
 
     def close(self) -> None:
         with suppress(SegueError, OSError):
-            self._note()
+            self._update_index()
         super().close()
 
     def _live(self, writer: Writer, *, created: bool = False) -> LiveSession:
@@ -39,12 +39,12 @@ class IndexedLibrary(Library):
         self._written += (live.id,)
         return live
 
-    def _note(self) -> None:
+    def _update_index(self) -> None:
         written, self._written = dict.fromkeys(self._written), ()
         if not written or not self.store.capabilities.shared or not (folder := cache_folder()).exists():
-            return  # whoever lists first makes an index
+            return  # the first listing makes an index
         from segue.index import Index, StoreSource
 
-        with Index(folder, patience_seconds=0) as catalog:
+        with Index(folder, timeout_seconds=0) as index:
             for id in written:
-                catalog.note(StoreSource(self.store), id)
+                index.update(StoreSource(self.store), id)

@@ -1,6 +1,6 @@
-"""What a machine remembers of a session outside its store: removed before the session is deleted for good.
+"""The traces of a session outside its store: they are removed before the session is deleted for good.
 
-In this order, since what is left after a crash is then found by the session that is still there.
+In this order, a crash leaves the session, and with it a way to find the traces that are left.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ if TYPE_CHECKING:
 
 
 def forget(library: Library, id: str) -> None:
-    """The index, half answers and what was typed."""
+    """Remove a session from the index, the drafts of answers and the input history."""
     from segue.chat.drafts import Drafts
     from segue.chat.terminal.input_history import InputHistory
 
     folders = [folder for folder in conversation_folders() if folder.is_dir()]
     histories = [InputHistory(folder / "history.jsonl") for folder in folders]
     if any(history.exists() for history in histories):
-        said = _said(library, id)
+        messages = _user_messages(library, id)
         for history in histories:
-            history.forget(id, said)
+            history.forget(id, messages)
     for folder in folders:
         Drafts(folder / "drafts").forget(id)
     if library.store.capabilities.shared and cache_folder().exists():
         from segue.index import Index
 
-        with Index(cache_folder()) as catalog:
-            catalog.erase(library.store.url, id)
+        with Index(cache_folder()) as index:
+            index.erase(library.store.url, id)
 
 
-def _said(library: Library, id: str) -> frozenset[str]:
-    """What people said in it: older histories do not tell where a line was typed."""
+def _user_messages(library: Library, id: str) -> frozenset[str]:
+    """What the user typed in it: lines in older histories do not name their session."""
     from segue.model import Turn
 
     try:

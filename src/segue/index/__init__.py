@@ -1,13 +1,13 @@
-"""A disposable index of sessions, wherever they are: found in a moment, and made anew from the files when lost.
+"""A disposable SQLite index of sessions, for listing and searching; it is rebuilt from the sessions when it is lost.
 
-Read `source` (what can be indexed), then `catalog` (the index), `words` (what people search for), `schema.sql`.
+Read `source` (what can be indexed), then `index`, `fts_query` (what users search for) and `schema.sql`.
 """
 
 from __future__ import annotations
 
 from segue.index.database import has_index
 from segue.index.entry import Filters, IndexEntry, SearchHit
-from segue.index.index import Index, Refreshed
+from segue.index.index import Index, RefreshResult
 from segue.index.source import IndexedSession, IndexedText, ReadPosition, SessionRef, Source
 from segue.index.store_source import StoreSource
 
@@ -18,7 +18,7 @@ __all__ = [
     "IndexedSession",
     "IndexedText",
     "ReadPosition",
-    "Refreshed",
+    "RefreshResult",
     "SearchHit",
     "SessionRef",
     "Source",

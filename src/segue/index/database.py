@@ -1,6 +1,6 @@
-"""The file of the catalog: opened, made anew when it is broken or of another make, and done without where none can be.
+"""The file of the index: it is replaced when it is damaged or has another version, and kept in memory if need be.
 
-A catalog may be lost at any time, so nothing here waits for the disk.
+The index may be lost at any time, so nothing here is synced.
 """
 
 from __future__ import annotations
@@ -19,46 +19,46 @@ if TYPE_CHECKING:
     from segue.durable.folder import Folder
 
 VERSION = 5
-"""Of the schema."""
+"""The version of the schema."""
 NAME = "catalog.sqlite3"
-PATIENCE_SECONDS = 2.0
+TIMEOUT_SECONDS = 2.0
 BROKEN = (sqlite3.DatabaseError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, MemoryError)
-"""What comes of asking an index whose bytes have changed: errors of SQLite, and values that nobody wrote."""
-_BESIDE = ("", "-wal", "-shm")
+"""What reading a damaged index raises: errors of SQLite, and those of values that were never written."""
+_SUFFIXES = ("", "-wal", "-shm")
 _MEMORY = ":memory:"
-_NO_PLACE = frozenset({"SQLITE_READONLY", "SQLITE_FULL", "SQLITE_CANTOPEN", "SQLITE_IOERR", "SQLITE_PERM"})
-"""How SQLite says that the machine would not."""
+_UNWRITABLE = frozenset({"SQLITE_READONLY", "SQLITE_FULL", "SQLITE_CANTOPEN", "SQLITE_IOERR", "SQLITE_PERM"})
+"""The errors of SQLite when the disk cannot be written."""
 
 
-class _OtherMakeError(sqlite3.DatabaseError):
-    """It is of another version: no damage, and nobody has to be told."""
+class _OtherVersionError(sqlite3.DatabaseError):
+    """The file has another version of the schema: it is not damaged, and replaced without notice."""
 
 
 class Database:
-    """A connection that is always there. `patience_seconds` is how long it waits for another writer.
+    """A connection that is always usable. It waits up to `timeout_seconds` for another writer.
 
-    `tell` hears why an index that was broken is made anew.
+    `notify` gets the reason when a damaged file is replaced.
     """
 
     def __init__(
         self,
         folder: Folder | None,
         *,
-        patience_seconds: float = PATIENCE_SECONDS,
+        timeout_seconds: float = TIMEOUT_SECONDS,
         notify: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._folder = folder
-        self._patience_seconds = patience_seconds
+        self._timeout_seconds = timeout_seconds
         self._notify = notify
         self.connection = self._open()
 
     @property
     def is_shared(self) -> bool:
-        """Whether it is a file, which others see as well."""
+        """Whether it is a file, which other processes see as well."""
         return self._folder is not None
 
-    def make_anew(self, reason: str = "") -> None:
-        """An empty one; the reason is told, where there is one."""
+    def replace(self, reason: str = "") -> None:
+        """Begin a new, empty file; `notify` gets the reason, if there is one."""
         if reason:
             self._notify(reason)
         self.connection.close()
@@ -77,10 +77,10 @@ class Database:
         try:
             return self._connect()
         except BROKEN as error:
-            # Busy: somebody else is making it at this moment.
-            if is_busy(error) or has_no_place(error) or not self._remove():
+            # Busy: another process is creating it at this moment.
+            if is_busy(error) or is_unwritable(error) or not self._remove():
                 self._folder = None
-            elif not isinstance(error, _OtherMakeError):
+            elif not isinstance(error, _OtherVersionError):
                 self._notify(str(error))
         try:
             return self._connect()
@@ -89,16 +89,16 @@ class Database:
             return self._connect()
 
     def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self._file(), timeout=self._patience_seconds, isolation_level=None)
+        connection = sqlite3.connect(self._file(), timeout=self._timeout_seconds, isolation_level=None)
         try:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = OFF")
             connection.execute("PRAGMA trusted_schema = OFF")
             connection.execute("PRAGMA cell_size_check = ON")
-            connection.execute("PRAGMA secure_delete = ON")  # what is deleted for good is not left in free pages
+            connection.execute("PRAGMA secure_delete = ON")  # no deleted text is left in free pages
             version = connection.execute("PRAGMA user_version").fetchone()[0]
             if version not in {0, VERSION}:
-                raise _OtherMakeError(f"it is a catalog of version {version}")
+                raise _OtherVersionError(f"it has version {version}")
             if version == 0:
                 connection.executescript(f"BEGIN IMMEDIATE;\n{schema()}\nPRAGMA user_version = {VERSION};\nCOMMIT;")
         except BaseException:
@@ -107,7 +107,7 @@ class Database:
         return connection
 
     def _file(self) -> str:
-        """Readable by nobody else, since it holds what the sessions say."""
+        """The path of the file, which only the user can read, as it contains the text of sessions."""
         if self._folder is None:
             return _MEMORY
         path = self._folder.path_of(NAME)
@@ -125,7 +125,7 @@ class Database:
         if self._folder is None:
             return True
         try:
-            for suffix in _BESIDE:
+            for suffix in _SUFFIXES:
                 with suppress(FileNotFoundError):
                     self._folder.remove(NAME + suffix)
         except (SegueError, OSError):
@@ -143,10 +143,10 @@ def is_busy(error: Exception) -> bool:
     return _name(error).startswith("SQLITE_BUSY")
 
 
-def has_no_place(error: Exception) -> bool:
-    return _name(error).startswith(tuple(_NO_PLACE))
+def is_unwritable(error: Exception) -> bool:
+    return _name(error).startswith(tuple(_UNWRITABLE))
 
 
 def _name(error: Exception) -> str:
-    """Errors that SQLite did not raise itself have none."""
+    """The name of an error of SQLite; empty for other errors."""
     return getattr(error, "sqlite_errorname", "")

@@ -1,4 +1,4 @@
-"""What comes of looking: entries of a listing, hits of a search, and what can be asked for."""
+"""What the index returns: entries of a listing, hits of a search; and the filters for both."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NO_COPY = """(s.handed_from = '' OR NOT EXISTS (
     SELECT 1 FROM sessions AS o
     WHERE o.handed_to = s.id AND o.handed_to <> '' AND o.tool = s.tool AND s.handed_from IN (o.id, '*')
 ))"""
-"""Whoever says that a tool goes on with them is believed if the tool's session says so too: only we write there."""
+"""A session that says a tool continues it is hidden only if the tool's session agrees: only Segue writes that there."""
 _NAMES = "lower(s.id || ' ' || s.title || ' ' || s.agent || ' ' || s.tool || ' ' || s.tags || ' ' || s.project)"
 
 
@@ -38,14 +38,14 @@ class IndexEntry(Struct, frozen=True, kw_only=True):
     folder: str = ""
     summary: str = ""
     turn_count: int | None = 0
-    """None where the turns in the middle were not read yet."""
+    """None where the middle of the session has not been read yet."""
     created_at: datetime
     updated_at: datetime
     damage: str = ""
 
 
 class SearchHit(Struct, frozen=True, kw_only=True):
-    """The best place in a session where the words were found."""
+    """A session that matches, with its best match."""
 
     entry: IndexEntry
     kind: Kind
@@ -53,32 +53,32 @@ class SearchHit(Struct, frozen=True, kw_only=True):
     branch: str
     role: str
     snippet: tuple[tuple[str, bool], ...]
-    """Pieces of text, and whether each is what was searched for."""
+    """Parts of the text, each with whether it matches."""
     matches: int
-    """How many places there are."""
+    """The number of matches in the session."""
 
 
 class Filters(Struct, frozen=True, kw_only=True):
-    """What to show; None and empty mean all."""
+    """Which sessions to show; None and empty mean all."""
 
     sources: tuple[str, ...] = ()
     tool: str | None = None
     agent: str | None = None
     project: str | None = None
     folder: str | None = None
-    """Where a session began, or below it. With a project as well, either will do."""
+    """The folder where a session began, or one above it. With a project as well, either is enough."""
     status: Status | None = None
     tag: str | None = None
     branch: str | None = None
-    """Of what was found: for searches alone."""
+    """The branch of the match; for searches only."""
     named: str = ""
-    """Words that must all stand in the id, title, agent, tool, tags or project."""
+    """Words that must all occur in the id, title, agent, tool, tags or project."""
     since: datetime | None = None
     until: datetime | None = None
 
 
-def conditions(filters: Filters, *, pieces: bool = False) -> tuple[str, dict[str, object]]:
-    """As SQL over `sessions AS s` and, for a search, `pieces AS p`."""
+def conditions(filters: Filters, *, for_search: bool = False) -> tuple[str, dict[str, object]]:
+    """The filters as SQL over `sessions AS s` and, for a search, `pieces AS p`; and its parameters."""
     found: list[tuple[str, dict[str, object]]] = []
     if filters.sources:
         names = {f"source{number}": name for number, name in enumerate(filters.sources)}
@@ -87,7 +87,7 @@ def conditions(filters: Filters, *, pieces: bool = False) -> tuple[str, dict[str
     exact = {"tool": filters.tool, "agent": filters.agent}
     found += [(f"s.{name} = :{name}", {name: value}) for name, value in exact.items() if value is not None]
     if filters.project is not None or filters.folder is not None:
-        # Nothing equals NULL, so the one that is not asked for never matches.
+        # Nothing equals NULL, so a filter that is not set never matches.
         below = "substr(s.folder || '/', 1, length(:folder) + 1) = :folder || '/'"
         places = {"project": filters.project, "folder": filters.folder}
         found.append((f"(s.project = :project OR {below})", dict(places)))
@@ -98,10 +98,10 @@ def conditions(filters: Filters, *, pieces: bool = False) -> tuple[str, dict[str
     if filters.tag is not None:
         found.append(("instr(s.tags, :tag)", {"tag": f"\n{filters.tag}\n"}))
     if filters.since is not None:
-        found.append(("s.updated_at >= :since", {"since": to_number(filters.since)}))
+        found.append(("s.updated_at >= :since", {"since": to_microseconds(filters.since)}))
     if filters.until is not None:
-        found.append(("s.updated_at < :until", {"until": to_number(filters.until)}))
-    if pieces and filters.branch is not None:
+        found.append(("s.updated_at < :until", {"until": to_microseconds(filters.until)}))
+    if for_search and filters.branch is not None:
         found.append(("p.branch = :branch", {"branch": filters.branch}))
     found.append((_NO_COPY, {}))
     values = {name: value for _, some in found for name, value in some.items()}
@@ -122,20 +122,20 @@ def entry_of(row: sqlite3.Row) -> IndexEntry:
         folder=row["folder"],
         summary=row["summary"],
         turn_count=row["turn_count"],
-        created_at=to_moment(row["created_at"]),
-        updated_at=to_moment(row["updated_at"]),
+        created_at=from_microseconds(row["created_at"]),
+        updated_at=from_microseconds(row["updated_at"]),
         damage=row["damage"],
     )
 
 
-def to_number(moment: datetime) -> int:
+def to_microseconds(moment: datetime) -> int:
     return (moment - _EPOCH) // _MICROSECOND
 
 
-def to_moment(number: int) -> datetime:
-    """Also of what a catalog of another make says: the last moment for all that comes after it."""
+def from_microseconds(number: int) -> datetime:
+    """The time; the nearest possible one for a number that a damaged index holds."""
     return _EPOCH + max(_FIRST, min(number, _LAST)) * _MICROSECOND
 
 
-_FIRST = to_number(datetime.min.replace(tzinfo=UTC))
-_LAST = to_number(datetime.max.replace(tzinfo=UTC))
+_FIRST = to_microseconds(datetime.min.replace(tzinfo=UTC))
+_LAST = to_microseconds(datetime.max.replace(tzinfo=UTC))

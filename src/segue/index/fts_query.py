@@ -1,4 +1,4 @@
-"""What people type to find something, as FTS5 understands it: no text of theirs is ever an operator."""
+"""Turns what users type into a query of FTS5; nothing that they type is an operator."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ _TERM = re.compile(r'"([^"]*)"(\*?)|(\S+)')
 _WORD = re.compile(r"\w", re.UNICODE)
 
 
-def expression(text: str, *, unfinished: bool = False) -> str:
-    """All of the words, in any order; `"words in quotes"` as they stand; `word*` for all that begins so.
+def fts_query(text: str, *, unfinished: bool = False) -> str:
+    """All words must match, in any order; `"a phrase"` matches exactly, `word*` a prefix.
 
-    While it is being typed, the last word is `unfinished` and stands for all that begins so. UsageError if there is no
-    word in it.
+    The last word of an `unfinished` text, which is still being typed, matches as a prefix. UsageError if there is no
+    word.
     """
     parts = _TERM.findall(text)
     last = len(parts) if unfinished and not text.endswith(" ") else 0

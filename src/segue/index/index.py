@@ -1,7 +1,7 @@
-"""The index: follows its sources by reading what has changed, answers from what it knows, and may be lost at any time.
+"""The index: it reads what has changed in its sources, answers from its tables, and may be lost at any time.
 
-It is never the truth. A catalog that is broken, of another make, or gone is made anew; one that somebody else is
-writing is used as it is; where there is no place for a file, it lives in memory. Every answer is of one moment.
+It is never the truth. An index that is damaged, missing or of another version is rebuilt; one that another process is
+writing is used as it is; where no file can be written, it is in memory. Each answer is of one moment.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from msgspec import Struct
 
 from segue.clock import booted_at, utc_now
 from segue.errors import DamagedError, NotFoundError, SegueError, StorageError, unforeseen
-from segue.index.database import BROKEN, PATIENCE_SECONDS, Database, has_no_place, is_busy
-from segue.index.entry import Filters, SearchHit, conditions, entry_of, to_number
-from segue.index.fts_query import expression
-from segue.index.health import find_damage, is_due, note_check, sum_of
+from segue.index.database import BROKEN, TIMEOUT_SECONDS, Database, is_busy, is_unwritable
+from segue.index.entry import Filters, SearchHit, conditions, entry_of, to_microseconds
+from segue.index.fts_query import fts_query
+from segue.index.health import checksum, find_damage, is_check_due, record_check
 from segue.index.source import IndexedSession, IndexedText, ReadPosition
 from segue.index.statements import query
 from segue.model import EPOCH, Head
@@ -35,96 +35,97 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 BATCH = 200
-"""Sessions in one transaction: what a crash costs, and how long others wait."""
+"""Sessions per transaction: this bounds what a crash costs, and how long other processes wait."""
 BATCH_CHARACTERS = 16 << 20
-"""And text: what memory holds of it."""
+"""Characters of text in memory at a time."""
 _LARGEST = 1 << 62
 _BEGIN, _END = "\x02", "\x03"
 _CLEAN = {0: " ", ord(_BEGIN): " ", ord(_END): " "}
 
 
-class Refreshed(Struct, frozen=True, kw_only=True):
-    """What following the sources came to."""
+class RefreshResult(Struct, frozen=True, kw_only=True):
+    """What a refresh did."""
 
     seen: int = 0
     read: int = 0
     gone: int = 0
     failed: tuple[tuple[str, SegueError], ...] = ()
-    """Sources that could not be looked at, and why; what was known of them is kept."""
+    """Sources that could not be read, and why; what was known of them stays in the index."""
     is_stale: bool = False
-    """Whether somebody else was writing, so that the answers may be a moment old."""
+    """Whether another process was writing the index, so that answers may be slightly out of date."""
 
 
 class Index:
-    """One file in a cache folder (None for memory alone)."""
+    """The index in a cache folder, or in memory if the folder is None."""
 
     def __init__(
         self,
         folder: Folder | None,
         *,
-        patience_seconds: float = PATIENCE_SECONDS,
+        timeout_seconds: float = TIMEOUT_SECONDS,
         clock: Callable[[], datetime] = utc_now,
         notify: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """`tell` hears why a broken one is made anew."""
-        self._database = Database(folder, patience_seconds=patience_seconds, notify=notify)
+        """`notify` gets the reason when a damaged index is rebuilt."""
+        self._database = Database(folder, timeout_seconds=timeout_seconds, notify=notify)
         self._clock = clock
-        self._followed: tuple[Sequence[Source], bool] = ((), False)
+        self._sources: tuple[Sequence[Source], bool] = ((), False)
 
     @property
     def is_shared(self) -> bool:
-        """Whether another catalog on the same folder sees what this one has read."""
+        """Whether another index on the same folder sees what this one has read."""
         return self._database.is_shared
 
     def refresh(
-        self, sources: Sequence[Source], *, words: bool = True, notify: Callable[[int], None] = lambda _: None
-    ) -> Refreshed:
-        """Read what is new or has changed since, forget what is gone; `tell` hears how many were read so far.
+        self, sources: Sequence[Source], *, with_text: bool = True, notify: Callable[[int], None] = lambda _: None
+    ) -> RefreshResult:
+        """Read sessions that are new or have changed, and remove those that are gone.
 
-        Without `words` only what a listing shows is read, where a source can do so; a later search reads the rest.
+        `notify` gets the number of sessions read so far. With `with_text=False`, only what a listing shows is read,
+        where the source supports it; a later search reads the text.
         """
-        self._followed = (sources, words)
+        self._sources = (sources, with_text)
         try:
-            self._check_now_and_then()
-            return self._refresh(sources, words, notify)
+            self._check_regularly()
+            return self._refresh(sources, with_text, notify)
         except BROKEN as error:
-            self._begin_again(error)
-            return self._refresh(sources, words, notify)
+            self._rebuild(error)
+            return self._refresh(sources, with_text, notify)
 
-    def note(self, source: Source, id: str) -> None:
-        """Take up what a listing shows of a session that was just written; whatever stands in the way, it is no error.
+    def update(self, source: Source, id: str) -> None:
+        """Index what a listing shows of a session that was just written.
 
-        Whoever refreshes next makes it good.
+        A failure is not an error: the next refresh repairs it.
         """
         with suppress(sqlite3.DatabaseError, SegueError):
-            found = source.look(id)
-            if found is None:
-                self._forget(source, [id])
+            ref = source.find(id)
+            if ref is None:
+                self._remove(source, [id])
             else:
-                self._take(source, [found], words=False)
+                self._read_sessions(source, [ref], with_text=False)
 
     def erase(self, source: str, id: str) -> None:
-        """Forget a session so that none of its text is left in the file; if that cannot be, begin a new file.
+        """Remove a session so that none of its text is left in the file; if that fails, begin a new file.
 
-        What was removed before is gone already: a connection overwrites what it removes. Left are the words in the
-        search index, which go when its parts are merged, and the log, which is cut off.
+        SQLite overwrites deleted rows. Words also remain in the search index until its segments are merged, and in
+        the write-ahead log until it is truncated, so both are done here.
         """
         try:
             row = self._connection.execute(query("find"), (source, id)).fetchone()
             if row is not None:
                 with self._connection:
                     self._connection.execute("BEGIN IMMEDIATE")
-                    self._forget_pieces(row[0], everything=True)
+                    self._remove_texts(row[0], everything=True)
                     self._connection.execute(query("forget_session"), (row[0],))
             self._connection.execute(query("merge_words"))
             is_blocked = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
         except sqlite3.DatabaseError:
             is_blocked = True
         if is_blocked:
-            self._database.make_anew()
+            self._database.replace()
 
     def entries(self, filters: Filters | None = None, *, limit: int | None = None) -> list[IndexEntry]:
-        """The last active first."""
+        """The sessions that match the filters, the last active first."""
         condition, values = conditions(filters or Filters())
         statement = query("listed").format(filters=condition)
         most = _LARGEST if limit is None else min(limit, _LARGEST)
@@ -133,22 +134,22 @@ class Index:
     def search(
         self, text: str, filters: Filters | None = None, *, limit: int | None = 20, unfinished: bool = False
     ) -> list[SearchHit]:
-        """The best first; each session once, with the place that matches best.
+        """The sessions that match, the best first, each with its best match.
 
-        The last word of an `unfinished` text stands for all that begins so. UsageError if there is no word in it.
+        The last word of an `unfinished` text matches as a prefix. UsageError if the text has no word.
         """
-        words = expression(text, unfinished=unfinished)
-        condition, values = conditions(filters or Filters(), pieces=True)
+        words = fts_query(text, unfinished=unfinished)
+        condition, values = conditions(filters or Filters(), for_search=True)
         statement = query("matches").format(filters=condition)
         values |= {"words": words, "limit": _LARGEST if limit is None else min(limit, _LARGEST)}
         return self._answer(lambda: self._hits(statement, values))
 
-    def said(self, entry: IndexEntry, *, first: int = 0, branch: str = "", limit: int = 6) -> list[IndexedText]:
-        """The last turns of a session, or those from a place on, as they were when it was read; in order."""
+    def turns(self, entry: IndexEntry, *, first: int = 0, branch: str = "", limit: int = 6) -> list[IndexedText]:
+        """The last turns of a session, or those from `first` on, as they were indexed; in order."""
         statement = query("said").format(order="ASC" if first else "DESC")
         values = {"source": entry.source, "id": entry.id, "first": first, "branch": branch, "limit": limit}
         found = self._answer(lambda: [IndexedText(**row) for row in self._ask(statement, values)])
-        return sorted(found, key=lambda piece: piece.seq)
+        return sorted(found, key=lambda text: text.seq)
 
     def close(self) -> None:
         self._database.close()
@@ -165,20 +166,20 @@ class Index:
     def _connection(self) -> sqlite3.Connection:
         return self._database.connection
 
-    def _check_now_and_then(self) -> None:
+    def _check_regularly(self) -> None:
         now = self._clock()
-        if is_due(self._connection, now, booted_at()):
+        if is_check_due(self._connection, now, booted_at()):
             if damage := find_damage(self._connection):
-                self._database.make_anew(damage)
-            note_check(self._connection, now)
+                self._database.replace(damage)
+            record_check(self._connection, now)
 
-    def _begin_again(self, error: Exception) -> None:
-        if has_no_place(error):
+    def _rebuild(self, error: Exception) -> None:
+        if is_unwritable(error):
             self._database.move_to_memory()
         else:
-            self._database.make_anew(str(error))
+            self._database.replace(str(error))
 
-    def _refresh(self, sources: Sequence[Source], words: bool, notify: Callable[[int], None]) -> Refreshed:  # noqa: FBT001
+    def _refresh(self, sources: Sequence[Source], with_text: bool, notify: Callable[[int], None]) -> RefreshResult:  # noqa: FBT001
         seen = read = gone = 0
         failed: list[tuple[str, SegueError]] = []
         is_stale = False
@@ -191,108 +192,108 @@ class Index:
                 except SegueError as error:
                     failed.append((source.name, error))
                     continue
-                except Exception as error:  # noqa: BLE001 - one odd place costs only itself
+                except Exception as error:  # noqa: BLE001 - one broken source affects only itself
                     failed.append((source.name, DamagedError(source.name, [unforeseen(error, source.name)])))
                     continue
                 seen += len(found)
-                wanted = words or not source.can_preview
-                changed = [one for one in found if _is_changed(source, one, known.get(one.id), words=wanted)]
+                reads_text = with_text or not source.can_preview
+                changed = [ref for ref in found if _is_changed(source, ref, known.get(ref.id), with_text=reads_text)]
                 for at in range(0, len(changed), BATCH):
-                    read += self._take(source, changed[at : at + BATCH], words=wanted)
+                    read += self._read_sessions(source, changed[at : at + BATCH], with_text=reads_text)
                     notify(read)
-                gone += self._forget(source, known.keys() - {one.id for one in found})
+                gone += self._remove(source, known.keys() - {ref.id for ref in found})
         except sqlite3.OperationalError as error:
             if not is_busy(error):
                 raise
             is_stale = True
-        return Refreshed(seen=seen, read=read, gone=gone, failed=tuple(failed), is_stale=is_stale)
+        return RefreshResult(seen=seen, read=read, gone=gone, failed=tuple(failed), is_stale=is_stale)
 
-    def _take(self, source: Source, found: Sequence[SessionRef], *, words: bool) -> int:
-        """Read some sessions before each transaction, so that nobody waits for our reading."""
-        records: list[tuple[SessionRef, IndexedSession]] = []
+    def _read_sessions(self, source: Source, refs: Sequence[SessionRef], *, with_text: bool) -> int:
+        """Read sessions before each transaction, so that no other process waits while we read."""
+        batch: list[tuple[SessionRef, IndexedSession]] = []
         gone: list[str] = []
         count = characters = 0
-        for one in found:
+        for ref in refs:
             try:
-                record = self._read(source, one.id, words=words)
+                session = self._read(source, ref.id, with_text=with_text)
             except NotFoundError:
-                gone.append(one.id)
+                gone.append(ref.id)
                 continue
-            records.append((one, record))
-            characters += sum(len(piece.text) for piece in record.pieces)
+            batch.append((ref, session))
+            characters += sum(len(text.text) for text in session.texts)
             if characters >= BATCH_CHARACTERS:
-                count += self._put_all(source, records, words=words)
-                records, characters = [], 0
-        self._forget(source, gone)
-        return count + self._put_all(source, records, words=words)
+                count += self._put_all(source, batch, with_text=with_text)
+                batch, characters = [], 0
+        self._remove(source, gone)
+        return count + self._put_all(source, batch, with_text=with_text)
 
-    def _read(self, source: Source, id: str, *, words: bool) -> IndexedSession:
-        known = self._mark(source.name, id)
+    def _read(self, source: Source, id: str, *, with_text: bool) -> IndexedSession:
+        known = self._position(source.name, id)
         try:
-            if not words and source.can_preview:
+            if not with_text and source.can_preview:
                 return source.preview(id)
             return source.read(id, known=known)
         except NotFoundError:
             raise
-        except Exception as error:  # noqa: BLE001 - one odd session costs only itself
+        except Exception as error:  # noqa: BLE001 - one broken session affects only itself
             reason = str(error if isinstance(error, SegueError) else unforeseen(error, id))
             return IndexedSession(head=Head(id=id, created_at=EPOCH, updated_at=EPOCH, damage=reason))
 
-    def _put_all(self, source: Source, records: Sequence[tuple[SessionRef, IndexedSession]], *, words: bool) -> int:
-        is_read = words or not source.can_preview
+    def _put_all(self, source: Source, batch: Sequence[tuple[SessionRef, IndexedSession]], *, with_text: bool) -> int:
+        is_read = with_text or not source.can_preview
         with self._connection:
             self._connection.execute("BEGIN IMMEDIATE")
-            for one, record in records:
-                self._put(source.name, one, record, is_read=is_read)
-        return len(records)
+            for ref, session in batch:
+                self._put(source.name, ref, session, is_read=is_read)
+        return len(batch)
 
-    def _mark(self, source: str, id: str) -> ReadPosition | None:
+    def _position(self, source: str, id: str) -> ReadPosition | None:
         row = self._connection.execute(query("find"), (source, id)).fetchone()
         return None if row is None else ReadPosition(row[1], row[2])
 
-    def _put(self, source: str, one: SessionRef, record: IndexedSession, *, is_read: bool) -> None:
-        head = record.head
+    def _put(self, source: str, ref: SessionRef, session: IndexedSession, *, is_read: bool) -> None:
+        head = session.head
         # A preview does not change how far it was read.
-        mark = record.mark if is_read else self._mark(source, one.id) or record.mark
+        position = session.position if is_read else self._position(source, ref.id) or session.position
         values = {
             "source": source,
-            "id": one.id,
-            "revision": one.revision,
+            "id": ref.id,
+            "revision": ref.revision,
             "is_read": int(is_read),
-            "seq": mark.seq,
-            "mark": mark.id,
-            "tool": record.tool,
+            "seq": position.seq,
+            "mark": position.id,
+            "tool": session.tool,
             "agent": head.agent,
             "title": head.title,
             "status": head.status,
             "branch": head.branch,
-            "project": record.project,
-            "folder": record.folder,
-            "summary": record.summary,
-            "handed_to": record.handed_to,
-            "handed_from": record.handed_from,
+            "project": session.project,
+            "folder": session.folder,
+            "summary": session.summary,
+            "handed_to": session.handed_to,
+            "handed_from": session.handed_from,
             "tags": "".join(f"\n{tag}\n" for tag in head.tags),
-            "turn_count": head.turn_count if record.is_counted else None,
-            "created_at": to_number(head.created_at),
-            "updated_at": to_number(head.updated_at),
+            "turn_count": head.turn_count if session.is_counted else None,
+            "created_at": to_microseconds(head.created_at),
+            "updated_at": to_microseconds(head.updated_at),
             "damage": head.damage,
         }
         row = {name: _clean(value) for name, value in values.items()}
-        (number,) = self._connection.execute(query("put"), {**row, "sum": sum_of(row.values())}).fetchone()
+        (number,) = self._connection.execute(query("put"), {**row, "sum": checksum(row.values())}).fetchone()
         if is_read:
-            self._forget_pieces(number, everything=not record.is_rest)
-            self._add_pieces(number, record.pieces)
+            self._remove_texts(number, everything=not session.is_update)
+            self._add_texts(number, session.texts)
 
-    def _add_pieces(self, session: int, pieces: Iterable[IndexedText]) -> None:
+    def _add_texts(self, session: int, texts: Iterable[IndexedText]) -> None:
         last = self._connection.execute(query("last_piece")).fetchone()[0]
         rows = (
-            (session, one.kind, _clean(one.seq), _clean(one.branch), _clean(one.role), _clean(one.text))
-            for one in pieces
+            (session, text.kind, _clean(text.seq), _clean(text.branch), _clean(text.role), _clean(text.text))
+            for text in texts
         )
-        self._connection.executemany(query("add_piece"), ((*row, sum_of(row)) for row in rows))
+        self._connection.executemany(query("add_piece"), ((*row, checksum(row)) for row in rows))
         self._connection.execute(query("index_pieces"), (session, last))
 
-    def _forget(self, source: Source, ids: Collection[str]) -> int:
+    def _remove(self, source: Source, ids: Collection[str]) -> int:
         if not ids:
             return 0
         with self._connection:
@@ -300,11 +301,11 @@ class Index:
             for id in ids:
                 row = self._connection.execute(query("find"), (source.name, id)).fetchone()
                 if row is not None:
-                    self._forget_pieces(row[0], everything=True)
+                    self._remove_texts(row[0], everything=True)
                     self._connection.execute(query("forget_session"), (row[0],))
         return len(ids)
 
-    def _forget_pieces(self, session: int, *, everything: bool) -> None:
+    def _remove_texts(self, session: int, *, everything: bool) -> None:
         for name in ("forget_words", "forget_pieces"):
             self._connection.execute(query(name), (session, everything))
 
@@ -322,21 +323,21 @@ class Index:
         )
 
     def _answer(self, ask: Callable[[], T]) -> T:
-        """What is asked for; where the index is broken, of one made anew from the same sources."""
+        """Run a query; if the index is damaged, rebuild it from the same sources and run it again."""
         try:
             return ask()
         except BROKEN as error:
             if is_busy(error):
                 raise StorageError("the index is being written", hint="try again") from None
-            self._begin_again(error)
+            self._rebuild(error)
         try:
-            self._refresh(*self._followed, lambda _: None)
+            self._refresh(*self._sources, lambda _: None)
             return ask()
         except BROKEN as error:
-            raise StorageError(f"the index cannot be made ({error})", hint="try again") from None
+            raise StorageError(f"the index cannot be built ({error})", hint="try again") from None
 
     def _hits(self, statement: str, values: dict[str, object]) -> list[SearchHit]:
-        """In one read transaction, since these are several questions: others may write all the while."""
+        """Run all queries of a search in one read transaction, as other processes may write meanwhile."""
         self._connection.execute("BEGIN")
         try:
             found = self._ask(statement, values)
@@ -350,18 +351,18 @@ class Index:
         return cursor.execute(statement, values).fetchall()
 
 
-def _is_changed(source: Source, one: SessionRef, known: tuple[str, bool, bool] | None, *, words: bool) -> bool:
-    """An active session may have lost its writer, and then nothing in its files says so."""
+def _is_changed(source: Source, ref: SessionRef, known: tuple[str, bool, bool] | None, *, with_text: bool) -> bool:
+    """Whether a session must be read again; also where its writer has died, which changes no file."""
     if known is None:
         return True
     revision, is_read, is_active = known
-    if revision != one.revision or (words and not is_read):
+    if revision != ref.revision or (with_text and not is_read):
         return True
-    return is_active and not source.is_alive(one.id)
+    return is_active and not source.is_alive(ref.id)
 
 
 def _clean(value: object) -> object:
-    """SQLite has no place for halves of characters and for large numbers, and the marks of a snippet must be ours."""
+    """Remove what SQLite cannot store (surrogates, large numbers) and the marks that we use in snippets."""
     if isinstance(value, int):
         return max(-_LARGEST, min(value, _LARGEST))
     if not isinstance(value, str):
@@ -372,7 +373,7 @@ def _clean(value: object) -> object:
 def _spans(snippet: str) -> tuple[tuple[str, bool], ...]:
     first, *marked = snippet.split(_BEGIN)
     spans = [(first, False)]
-    for piece in marked:
-        found, _, rest = piece.partition(_END)
+    for part in marked:
+        found, _, rest = part.partition(_END)
         spans += [(found, True), (rest, False)]
     return tuple((text, is_found) for text, is_found in spans if text)

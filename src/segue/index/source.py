@@ -1,4 +1,4 @@
-"""What can be indexed: anything that names its sessions, tells whether one has changed, and can read it."""
+"""What can be indexed: anything that lists its sessions, detects changes and can read a session."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ Kind = Literal["title", "summary", "turn", "decision", "learning"]
 
 
 class SessionRef(Struct, frozen=True, gc=False):
-    """A session that is there, and a text that changes whenever it does."""
+    """A session that exists, and a text that changes whenever the session does."""
 
     id: str
     revision: str
 
 
 class ReadPosition(Struct, frozen=True, gc=False):
-    """How far a session was read: the last event, by its place and its id."""
+    """How far a session was read: the seq and the id of the last event."""
 
     seq: int = 0
     id: str = ""
 
 
 class IndexedText(Struct, frozen=True, kw_only=True, gc=False):
-    """Something that people search for."""
+    """A text that can be found."""
 
     kind: Kind
     text: str
@@ -39,42 +39,42 @@ class IndexedText(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class IndexedSession(Struct, frozen=True, kw_only=True):
-    """All that is indexed of a session, or all that is new in it."""
+    """What is indexed of a session: everything, or what is new since the last read."""
 
     head: Head
-    mark: ReadPosition = ReadPosition()
-    is_rest: bool = False
-    """Whether turns, decisions and learnings are only those that were not known."""
+    position: ReadPosition = ReadPosition()
+    is_update: bool = False
+    """Whether `texts` has only the turns, decisions and learnings since the known position."""
     tool: str = ""
     project: str = ""
     folder: str = ""
     summary: str = ""
     handed_to: str = ""
-    """The session of a tool in which this one goes on: where that one says so too, it is no session of its own."""
+    """The AI tool's session that continues this one. If that one agrees, it is not listed separately."""
     handed_from: str = ""
-    """Of a tool's session, the one here that it was begun with; `*` where it does not say which."""
-    pieces: tuple[IndexedText, ...] = ()
+    """For a session of an AI tool, the session that it continues; `*` where it is not known which."""
+    texts: tuple[IndexedText, ...] = ()
     is_counted: bool = True
-    """Whether all turns were seen: otherwise nobody knows how many there are."""
+    """Whether all turns were read, so that their number is known."""
 
 
 class Source(Protocol):
-    """Reads alone; never changes, locks or waits."""
+    """Reads sessions; it never changes, locks or waits for one."""
 
     @property
     def name(self) -> str:
-        """What it is known by for good: the URL of a store, or a tool and where it keeps its sessions."""
+        """A stable name: the URL of a store, or an AI tool and the folder of its sessions."""
 
     def scan(self) -> Iterator[SessionRef]:
-        """Every session there is, at the cost of a look at each."""
+        """Every session, with one cheap check per session."""
 
-    def look(self, id: str) -> SessionRef | None:
-        """The same for one session; None if it is not there."""
+    def find(self, id: str) -> SessionRef | None:
+        """One session; None if it does not exist."""
 
     def read(self, id: str, *, known: ReadPosition | None = None) -> IndexedSession:
-        """A session that is new or has changed; without the turns up to `known`, if it is sure that they are the same.
+        """Read a session that is new or has changed; only what follows `known`, if the rest is certainly unchanged.
 
-        NotFoundError if it is gone. One that is damaged is given as far as it can be read, and says so in its head.
+        NotFoundError if it is gone. Of a damaged session, what can be read is returned, with the damage in its head.
         """
 
     can_preview: ClassVar[bool]
@@ -84,4 +84,4 @@ class Source(Protocol):
         """What a listing shows of a session, without its texts. NotFoundError if the session is gone."""
 
     def is_alive(self, id: str) -> bool:
-        """Whether somebody is writing it now."""
+        """Whether a process is writing it now."""

@@ -1,4 +1,4 @@
-"""The SQL of this room, by name: it is in `.sql` files, where it can be read as what it is."""
+"""The SQL statements by name, from the `.sql` files of this package."""
 
 from __future__ import annotations
 

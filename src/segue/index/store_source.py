@@ -1,4 +1,4 @@
-"""A store as a source."""
+"""A store as a source of the index."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ class StoreSource:
     def scan(self) -> Iterator[SessionRef]:
         return starmap(SessionRef, self._store.revisions())
 
-    def look(self, id: str) -> SessionRef | None:
+    def find(self, id: str) -> SessionRef | None:
         try:
             return SessionRef(id, self._store.revision(id))
         except NotFoundError:
-            return None  # deleted while we looked
-        except SegueError as error:  # it is there, and nobody can say more of it
+            return None  # deleted meanwhile
+        except SegueError as error:  # it exists but cannot be read
             return SessionRef(id, f"{error}")
 
     def read(self, id: str, *, known: ReadPosition | None = None) -> IndexedSession:
         try:
-            about = self._store.overview(id)
-            rest = self._rest(id, known)
-            events = rest if rest is not None else list(self._store.read(id))
+            overview = self._store.overview(id)
+            new = self._events_since(id, known)
+            events = new if new is not None else list(self._store.read(id))
         except NotFoundError:
             raise
         except DamagedError:
@@ -54,26 +54,27 @@ class StoreSource:
             return IndexedSession(head=self._unreadable(id, str(error)))
         if events:
             known = ReadPosition(events[-1].seq, events[-1].id)
-        record = _record(self._head_of(about), about, (*_of_session(about), *_of_events(events)))
-        return replace(record, mark=known or ReadPosition(), is_rest=rest is not None)
+        texts = (*_overview_texts(overview), *_event_texts(events))
+        indexed = _indexed(self._head_of(overview), overview, texts)
+        return replace(indexed, position=known or ReadPosition(), is_update=new is not None)
 
     def preview(self, id: str) -> IndexedSession:
         try:
-            about = self._store.overview(id)
+            overview = self._store.overview(id)
         except NotFoundError:
             raise
         except SegueError as error:
             return IndexedSession(head=self._unreadable(id, str(error)))
-        return _record(self._head_of(about), about, ())
+        return _indexed(self._head_of(overview), overview, ())
 
     def is_alive(self, id: str) -> bool:
         try:
             return self._store.owner(id) is not None
         except SegueError:
-            return False  # whoever reads it hears why nobody can tell
+            return False  # reading it raises the reason
 
-    def _rest(self, id: str, known: ReadPosition | None) -> list[Event] | None:
-        """What was recorded beyond the mark; None where recorded events may have changed."""
+    def _events_since(self, id: str, known: ReadPosition | None) -> list[Event] | None:
+        """The events after the known position; None where recorded events may have changed."""
         if known is None or known.seq == 0 or not self._store.capabilities.append_only:
             return None
         events = list(self._store.read(id, after=known.seq - 1))
@@ -87,46 +88,46 @@ class StoreSource:
         if session is None:
             return IndexedSession(head=self._unreadable(id, reason))
         turns = [turn for own in session.own_turns.values() for turn in own]
-        kept: tuple[Event, ...] = (*turns, *session.decisions, *session.learnings, *session.patterns)
-        pieces = (*_of_session(session), *_of_events(kept))
-        return _record(replace(self._head_of(overview_of(session)), damage=reason), session, pieces)
+        events: tuple[Event, ...] = (*turns, *session.decisions, *session.learnings, *session.patterns)
+        texts = (*_overview_texts(session), *_event_texts(events))
+        return _indexed(replace(self._head_of(overview_of(session)), damage=reason), session, texts)
 
-    def _head_of(self, about: Overview) -> Head:
-        active = last_activity(about.updated_at, self._store.changed_at(about.id))
-        return replace(head_of(about), updated_at=active)
+    def _head_of(self, overview: Overview) -> Head:
+        active = last_activity(overview.updated_at, self._store.changed_at(overview.id))
+        return replace(head_of(overview), updated_at=active)
 
     def _unreadable(self, id: str, reason: str) -> Head:
         head = self._store.head(id)
         return head if head.damage else replace(head, damage=reason)
 
 
-def _record(head: Head, about: Overview, pieces: tuple[IndexedText, ...]) -> IndexedSession:
+def _indexed(head: Head, overview: Overview, texts: tuple[IndexedText, ...]) -> IndexedSession:
     return IndexedSession(
         head=head,
-        tool=_text(about, "tool"),
-        project=_text(about, "project"),
-        folder=_text(about, "cwd"),
-        summary=about.summary,
-        # A tool's session that held other things before is one of its own.
-        handed_to="" if "tool_since" in about.overrides else _text(about, "tool_session"),
-        pieces=pieces,
+        tool=_text(overview, "tool"),
+        project=_text(overview, "project"),
+        folder=_text(overview, "cwd"),
+        summary=overview.summary,
+        # A tool's session that had other content before stays a session of its own.
+        handed_to="" if "tool_since" in overview.overrides else _text(overview, "tool_session"),
+        texts=texts,
     )
 
 
-def _text(about: Overview, name: str) -> str:
-    """As it was said last: a session may go on in another tool, and its folder may move."""
-    value = about.overrides.get(name, about.extra.get(name))
+def _text(overview: Overview, name: str) -> str:
+    """The latest value: a session may continue in another tool, and its folder may move."""
+    value = overview.overrides.get(name, overview.extra.get(name))
     return value if isinstance(value, str) else ""
 
 
-def _of_session(about: Overview) -> Iterator[IndexedText]:
-    if about.title:
-        yield IndexedText(kind="title", text=about.title)
-    if about.summary:
-        yield IndexedText(kind="summary", text=about.summary)
+def _overview_texts(overview: Overview) -> Iterator[IndexedText]:
+    if overview.title:
+        yield IndexedText(kind="title", text=overview.title)
+    if overview.summary:
+        yield IndexedText(kind="summary", text=overview.summary)
 
 
-def _of_events(events: Iterable[Event]) -> Iterator[IndexedText]:
+def _event_texts(events: Iterable[Event]) -> Iterator[IndexedText]:
     for event in events:
         match event:
             case Turn() if event.content:

@@ -62,9 +62,9 @@ class PickerModel:
     def refresh(self, *, with_text: bool, notify: Callable[[int], None] = lambda _: None) -> list[str]:
         """Bring the index up to date and return a message per source that failed. Thread-safe if `can_share`."""
         if not self.can_share:
-            return _failures(self._index.refresh(self._sources, words=with_text, notify=notify).failed)
+            return _failures(self._index.refresh(self._sources, with_text=with_text, notify=notify).failed)
         with Index(self._folder) as index:
-            return _failures(index.refresh(self._sources, words=with_text, notify=notify).failed)
+            return _failures(index.refresh(self._sources, with_text=with_text, notify=notify).failed)
 
     def find_by_name(self, text: str) -> list[PickerMatch]:
         """Sessions with all words of the text in id, title, agent, tags or project, most recently active first."""
@@ -83,10 +83,10 @@ class PickerModel:
         """The turns to preview: from the match on, or the last ones."""
         entry, hit = match.entry, match.hit
         if hit is not None and hit.kind == "turn":
-            return self._index.said(entry, first=hit.seq, branch=hit.branch)
+            return self._index.turns(entry, first=hit.seq, branch=hit.branch)
         library = self._libraries.get(entry.source)
         if library is None:
-            return self._index.said(entry, limit=_LAST_TURNS)
+            return self._index.turns(entry, limit=_LAST_TURNS)
         turns = library.store.tail(entry.id, _LAST_TURNS)
         return [
             IndexedText(kind="turn", text=turn.content, seq=turn.seq, branch=turn.branch, role=turn.role)
@@ -156,7 +156,7 @@ class PickerModel:
     def _reindexed(self, entry: IndexEntry, sentence: str) -> str:
         for source in self._sources:
             if source.name == entry.source:
-                self._index.note(source, entry.id)
+                self._index.update(source, entry.id)
         return sentence
 
 

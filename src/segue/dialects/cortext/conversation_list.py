@@ -57,10 +57,10 @@ class ConversationList:
         if status and status not in STATUSES:
             raise UsageError(f"there is no status {status!r}", hint=f"one of {', '.join(STATUSES)}")
         # Opened anew each time: what completes a line as it is typed asks from another thread.
-        with Index(self._cache) as catalog:
-            for _, error in catalog.refresh([self._source], words=False).failed:
+        with Index(self._cache) as index:
+            for _, error in index.refresh([self._source], with_text=False).failed:
                 raise error
-            cards = [_card(entry) for entry in catalog.entries(Filters(sources=(self._source.name,)))]
+            cards = [_card(entry) for entry in index.entries(Filters(sources=(self._source.name,)))]
         return [card for card in cards if type in {"", card.type} and status in {"", card.status}]
 
     def find(self, words: str, *, type: str = "", status: str = "") -> list[ConversationSummary]:

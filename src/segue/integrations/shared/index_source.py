@@ -44,7 +44,7 @@ class IntegrationSource:
         self._sessions = {session.id: session for session in self._integration.sessions(self._home, self._environ)}
         return (SessionRef(session.id, session.revision) for session in self._sessions.values())
 
-    def look(self, id: str) -> SessionRef | None:
+    def find(self, id: str) -> SessionRef | None:
         return next((ref for ref in self.scan() if ref.id == id), None)
 
     def read(self, id: str, *, known: ReadPosition | None = None) -> IndexedSession:  # noqa: ARG002 - tools rewrite their files
@@ -57,7 +57,7 @@ class IntegrationSource:
         return False
 
     def _get(self, id: str) -> ExternalSession:
-        if id not in self._sessions and self.look(id) is None:
+        if id not in self._sessions and self.find(id) is None:
             raise NotFoundError(f"{self._integration.name} has no session {id}")
         return self._sessions[id]
 
@@ -79,7 +79,7 @@ class IntegrationSource:
     def _index(self, session: ExternalSession, read: Callable[[ExternalSession], OpenedTranscript]) -> IndexedSession:
         builder, turns = read(session)
         branches = BranchTracker()
-        pieces: list[IndexedText] = []
+        texts: list[IndexedText] = []
         changed = datetime_at(session.changed_at)
         started, ended, first_words, is_ours = changed, None, "", False
         with closing(turns):
@@ -95,12 +95,10 @@ class IntegrationSource:
                 ended = turn.timestamp if ended is None else max(ended, turn.timestamp)
                 first_words = first_words or title_from(turn)
                 if turn.content:
-                    pieces.append(
-                        IndexedText(kind="turn", text=turn.content, seq=number, branch=branch, role=turn.role)
-                    )
+                    texts.append(IndexedText(kind="turn", text=turn.content, seq=number, branch=branch, role=turn.role))
         title = builder.title or first_words
         if title:
-            pieces.insert(0, IndexedText(kind="title", text=title))
+            texts.insert(0, IndexedText(kind="title", text=title))
         branch = branches.branch_of(builder.tip) or MAIN
         head = Head(
             id=session.id,
@@ -118,7 +116,7 @@ class IntegrationSource:
             tool=builder.tool,
             folder=builder.cwd,
             handed_from=builder.origin or (UNKNOWN_ORIGIN if is_ours else ""),
-            pieces=tuple(pieces),
+            texts=tuple(texts),
             is_counted=not builder.is_partial,
         )
 
@@ -129,7 +127,7 @@ class PreviewSource(IntegrationSource):
     can_preview = True
 
     def preview(self, id: str) -> IndexedSession:
-        return replace(self._read_safely(self._get(id), self._integration.preview), pieces=())
+        return replace(self._read_safely(self._get(id), self._integration.preview), texts=())
 
 
 def _first_damage(builder: TranscriptBuilder) -> str:
