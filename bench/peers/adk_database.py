@@ -45,7 +45,7 @@ class Peer:
         self._session = self._loop.run_until_complete(self._service.get_session(**_WHO))
 
     def append(self, number: int) -> None:
-        content = types.Content(role=role(number), parts=[types.Part(text=text(number))])
+        content = types.Content(role=role(number), parts=[types.SimpleCommand(text=text(number))])
         event = Event(author=role(number), content=content)
         self._loop.run_until_complete(self._service.append_event(self._session, event))
 

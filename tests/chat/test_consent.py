@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from segue.tools import ToolCall
 from segue.tools.approval import TerminalApprover
-from segue.tools.records import details_of
+from segue.tools.recorded_calls import format_call_details
 from tests.support.chat_cli import Seat, preset
 from tests.support.cli import Segue
 from tests.support.providers.houses import HOUSES
@@ -76,8 +76,10 @@ def test_enter_is_a_no_and_what_is_no_answer_is_asked_about_three_times() -> Non
 
 def test_a_command_is_shown_whole() -> None:
     command = "echo harmless " + "x" * 10_000 + "; rm -rf /"
-    assert details_of(ToolCall(id="1", name="run_shell", arguments={"command": command})).endswith("; rm -rf /")
-    long = details_of(ToolCall(id="1", name="write_file", arguments={"content": "x" * 10_000}))
+    assert format_call_details(ToolCall(id="1", name="run_shell", arguments={"command": command})).endswith(
+        "; rm -rf /"
+    )
+    long = format_call_details(ToolCall(id="1", name="write_file", arguments={"content": "x" * 10_000}))
     assert long.endswith("… (8,000 more characters)")
 
 
@@ -124,7 +126,7 @@ def test_what_was_typed_ahead_does_not_answer_and_waits_for_the_prompt(cli: Segu
             approver.wait_for("I look.")
             approver.type(typed)
             go.set()
-            approver.wait_for("Allow it all the same?")
+            approver.wait_for("Allow it anyway?")
             approver.type("no\r")
             approver.wait_for("refused: ")
             approver.wait_for("The end.")
@@ -160,7 +162,7 @@ def test_what_was_typed_ahead_does_not_answer_ask(cli: Segue) -> None:
             approver.wait_for("I look.")
             approver.type("add\nonce\n")
             go.set()
-            approver.wait_for("Allow it all the same?")
+            approver.wait_for("Allow it anyway?")
             approver.type("\n")
             approver.wait_for("The end.")
             assert approver.end() == 0

@@ -13,9 +13,9 @@ from segue.chat.context.window import NO_RESULT
 from segue.chat.conversation import TOOL_ROUNDS, Conversation
 from segue.errors import UsageError
 from segue.tools import ToolCall
-from segue.tools.call import CUT_OFF, INTERRUPTED, NOT_BEGUN
+from segue.tools.call import INTERRUPTED, NOT_STARTED, RESULT_UNKNOWN
 from tests.support.scripted_agent import Partner
-from tests.support.tool_project import Workshop
+from tests.support.tool_project import ToolProject
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,23 +34,23 @@ SECRET = calling("read_file", "c3", path=".env")
 
 
 @pytest.fixture
-def workshop(tmp_path: Path) -> Iterator[Workshop]:
-    found = Workshop(tmp_path)
+def project(tmp_path: Path) -> Iterator[ToolProject]:
+    found = ToolProject(tmp_path)
     found.allow()
-    (found.project / "notes.md").write_text("The token expires.")
-    (found.project / ".env").write_text("secret")
+    (found.root / "notes.md").write_text("The token expires.")
+    (found.root / ".env").write_text("secret")
     yield found
     with suppress(Exception):
         found.session.close()
 
 
-def converse(workshop: Workshop, partner: Partner, *, max_tokens: int = 10_000) -> Conversation:
+def converse(project: ToolProject, partner: Partner, *, max_tokens: int = 10_000) -> Conversation:
     return Conversation(
-        workshop.session,
+        project.session,
         partner,
         max_tokens=max_tokens,
         counter=Estimate(),
-        executor=workshop.executor(confirm="never"),
+        executor=project.executor(confirm="never"),
     )
 
 
@@ -62,38 +62,38 @@ def answer(conversation: Conversation, text: str = "Why?") -> tuple[str, list[st
     return "".join(shown), told
 
 
-def turns(workshop: Workshop) -> list[Turn]:
+def turns(project: ToolProject) -> list[Turn]:
     """What another process would read now."""
-    return list(workshop.library.load(workshop.session.id).turns)
+    return list(project.library.load(project.session.id).turns)
 
 
-def roles(workshop: Workshop) -> list[tuple[str, str]]:
-    return [(turn.role, turn.content) for turn in turns(workshop)]
+def roles(project: ToolProject) -> list[tuple[str, str]]:
+    return [(turn.role, turn.content) for turn in turns(project)]
 
 
 # ── One round ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_call_is_done_and_its_result_leads_to_the_answer(workshop: Workshop) -> None:
+def test_a_call_is_done_and_its_result_leads_to_the_answer(project: ToolProject) -> None:
     partner = Partner(("I look.", READ), ("It expires.",))
-    shown, told = answer(converse(workshop, partner))
+    shown, told = answer(converse(project, partner))
     assert shown == "I look.It expires."
     assert told == ["read_file(path=notes.md)", "  done: The token expires."]
-    assert roles(workshop) == [
+    assert roles(project) == [
         ("user", "Why?"),
         ("assistant", "I look."),
         ("tool", "The token expires."),
         ("assistant", "It expires."),
     ]
-    intent, result = turns(workshop)[1:3]
+    intent, result = turns(project)[1:3]
     given = {"id": "c1", "name": "read_file", "arguments": {"path": "notes.md"}}
     assert intent.parts == ({"type": "tool_call", **given},)
     assert result.parts == ({"type": "tool_result", **given},)
 
 
-def test_the_model_is_offered_the_tools_and_told_the_result(workshop: Workshop) -> None:
+def test_the_model_is_offered_the_tools_and_told_the_result(project: ToolProject) -> None:
     partner = Partner((READ,), ("Done.",))
-    answer(converse(workshop, partner))
+    answer(converse(project, partner))
     first, second = partner.requests
     assert [offer.name for offer in first.tools][:2] == ["read_file", "write_file"]
     assert [message.role for message in second.messages] == ["user", "assistant", "tool"]
@@ -101,78 +101,78 @@ def test_the_model_is_offered_the_tools_and_told_the_result(workshop: Workshop) 
     assert "arguments" not in second.messages[-1].parts[0]
 
 
-def test_a_refusal_goes_to_the_model_with_its_reason_and_is_on_record(workshop: Workshop) -> None:
+def test_a_refusal_goes_to_the_model_with_its_reason_and_is_on_record(project: ToolProject) -> None:
     partner = Partner((SECRET,), ("I may not.",))
-    conversation = converse(workshop, partner)
+    conversation = converse(project, partner)
     _, told = answer(conversation)
-    words = "refused: it is out of scope: denied by '**/.env'"
+    words = "refused: out of scope: denied by '**/.env'"
     assert told[-1] == f"  {words}"
     assert partner.requests[1].messages[-1].content == words
-    result = turns(workshop)[2]
+    result = turns(project)[2]
     assert (result.content, result.parts[0]["status"], result.parts[0]["is_error"]) == (words, "refused", True)
     assert conversation.stats().calls == {"refused": 1}
 
 
-def test_the_intent_is_on_record_before_the_effect_and_the_result_after_it(workshop: Workshop) -> None:
-    conversation = converse(workshop, Partner(("I write.", WRITE), ("Done.",)))
+def test_the_intent_is_on_record_before_the_effect_and_the_result_after_it(project: ToolProject) -> None:
+    conversation = converse(project, Partner(("I write.", WRITE), ("Done.",)))
     list(conversation.ask("Write."))
-    assert roles(workshop)[-1] == ("assistant", "I write.")
-    assert not (workshop.project / "out.md").exists()
+    assert roles(project)[-1] == ("assistant", "I write.")
+    assert not (project.root / "out.md").exists()
     (call,) = conversation.calls
     conversation.perform(call)
-    assert (workshop.project / "out.md").read_text() == "written"
-    assert roles(workshop)[-1] == ("tool", "out.md is written: 7 bytes")
+    assert (project.root / "out.md").read_text() == "written"
+    assert roles(project)[-1] == ("tool", "out.md was written: 7 bytes")
     assert conversation.calls == ()
     assert list(conversation.continue_answer()) == ["Done."]
 
 
-def test_several_calls_are_done_in_order_and_each_result_is_recorded_before_the_next(workshop: Workshop) -> None:
-    conversation = converse(workshop, Partner((READ, WRITE, SECRET), ("Done.",)))
+def test_several_calls_are_done_in_order_and_each_result_is_recorded_before_the_next(project: ToolProject) -> None:
+    conversation = converse(project, Partner((READ, WRITE, SECRET), ("Done.",)))
     answer(conversation)
-    assert [role for role, _ in roles(workshop)] == ["user", "assistant", "tool", "tool", "tool", "assistant"]
-    assert [turn.parts[0]["id"] for turn in turns(workshop)[2:5]] == ["c1", "c2", "c3"]
+    assert [role for role, _ in roles(project)] == ["user", "assistant", "tool", "tool", "tool", "assistant"]
+    assert [turn.parts[0]["id"] for turn in turns(project)[2:5]] == ["c1", "c2", "c3"]
     assert conversation.stats().calls == {"done": 2, "refused": 1}
 
 
-def test_calls_without_an_id_or_with_one_id_for_all_are_told_apart(workshop: Workshop) -> None:
+def test_calls_without_an_id_or_with_one_id_for_all_are_told_apart(project: ToolProject) -> None:
     same = [calling("read_file", "", path="notes.md"), calling("list_dir", "x"), calling("list_dir", "x", path=".")]
     partner = Partner(tuple(same), ("Done.",))
-    answer(converse(workshop, partner))
-    ids = [part["id"] for part in turns(workshop)[1].parts]
+    answer(converse(project, partner))
+    ids = [part["id"] for part in turns(project)[1].parts]
     assert len(set(ids)) == 3
-    assert [turn.parts[0]["id"] for turn in turns(workshop)[2:5]] == ids
+    assert [turn.parts[0]["id"] for turn in turns(project)[2:5]] == ids
 
 
-def test_arguments_that_no_store_can_keep_are_left_out_and_the_call_fails(workshop: Workshop) -> None:
+def test_arguments_that_no_store_can_keep_are_left_out_and_the_call_fails(project: ToolProject) -> None:
     deep: dict[str, object] = {}
     for _ in range(300):
         deep = {"a": deep}
     partner = Partner((calling("read_file", "c1", path="notes.md", more=deep),), ("Done.",))
-    _, told = answer(converse(workshop, partner))
+    _, told = answer(converse(project, partner))
     assert told[-1].startswith("  failed: read_file was called wrongly")
 
 
-def test_a_conversation_without_tools_offers_none_and_makes_no_call(workshop: Workshop) -> None:
+def test_a_conversation_without_tools_offers_none_and_makes_no_call(project: ToolProject) -> None:
     partner = Partner(("I look.", READ))
-    conversation = Conversation(workshop.session, partner, counter=Estimate())
+    conversation = Conversation(project.session, partner, counter=Estimate())
     assert answer(conversation) == ("I look.", [])
     assert partner.requests[0].tools == ()
-    assert turns(workshop)[-1].parts == ()
+    assert turns(project)[-1].parts == ()
 
 
-def test_an_answer_may_have_something_done_only_so_often(workshop: Workshop) -> None:
+def test_an_answer_may_have_something_done_only_so_often(project: ToolProject) -> None:
     partner = Partner(*[(READ,)] * TOOL_ROUNDS, ("Enough.", READ))
-    shown, told = answer(converse(workshop, partner))
+    shown, told = answer(converse(project, partner))
     assert (shown, len(told)) == ("Enough.", 2 * TOOL_ROUNDS)
     assert [bool(request.tools) for request in partner.requests] == [True] * TOOL_ROUNDS + [False]
-    answer(converse(workshop, Partner((READ,), ("Again.",))), "And now?")
-    assert roles(workshop)[-1] == ("assistant", "Again.")
+    answer(converse(project, Partner((READ,), ("Again.",))), "And now?")
+    assert roles(project)[-1] == ("assistant", "Again.")
 
 
-def test_a_long_answer_is_cut_to_the_budget_without_splitting_a_call_from_its_result(workshop: Workshop) -> None:
-    (workshop.project / "notes.md").write_text("x" * 2000)
+def test_a_long_answer_is_cut_to_the_budget_without_splitting_a_call_from_its_result(project: ToolProject) -> None:
+    (project.root / "notes.md").write_text("x" * 2000)
     partner = Partner(*[(calling("read_file", f"c{n}", path="notes.md"),) for n in range(10)], ("Done.",))
-    answer(converse(workshop, partner, max_tokens=3000))
+    answer(converse(project, partner, max_tokens=3000))
     last = partner.requests[-1]
     calls = [part["id"] for message in last.messages for part in message.parts if part["type"] == "tool_call"]
     results = [part["id"] for message in last.messages for part in message.parts if part["type"] == "tool_result"]
@@ -189,94 +189,102 @@ def stop(*_: object) -> None:
 
 
 def test_a_call_that_is_stopped_is_recorded_as_interrupted_and_those_behind_it_as_not_begun(
-    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+    project: ToolProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    conversation = converse(workshop, Partner((READ, WRITE, SECRET), ("Done.",)))
+    conversation = converse(project, Partner((READ, WRITE, SECRET), ("Done.",)))
     with monkeypatch.context() as patched:
         patched.setattr("segue.tools.files.WriteFile.run", stop)
         with pytest.raises(KeyboardInterrupt):
             answer(conversation)
-    assert [content for _, content in roles(workshop)[2:]] == [
+    assert [content for _, content in roles(project)[2:]] == [
         "The token expires.",
         INTERRUPTED.content,
-        NOT_BEGUN.content,
+        NOT_STARTED.content,
     ]
     assert conversation.calls == ()
     assert conversation.pending is not None
     assert list(conversation.retry()) == ["Done."]
 
 
-def test_an_agent_that_fails_after_the_tools_can_be_asked_again_and_nothing_is_done_twice(workshop: Workshop) -> None:
+def test_an_agent_that_fails_after_the_tools_can_be_asked_again_and_nothing_is_done_twice(project: ToolProject) -> None:
     partner = Partner((WRITE,), (AgentError("cut", can_retry=True),), ("Done.",))
-    conversation = converse(workshop, partner)
+    conversation = converse(project, partner)
     with pytest.raises(AgentError):
         answer(conversation)
     pending = conversation.pending
     assert pending is not None
     assert pending.content == "Why?"
-    (workshop.project / "out.md").unlink()
+    (project.root / "out.md").unlink()
     assert list(conversation.retry()) == ["Done."]
-    assert not (workshop.project / "out.md").exists()
-    assert [role for role, _ in roles(workshop)] == ["user", "assistant", "tool", "assistant"]
+    assert not (project.root / "out.md").exists()
+    assert [role for role, _ in roles(project)] == ["user", "assistant", "tool", "assistant"]
 
 
-def test_a_call_that_a_crash_cut_off_is_unknown_and_never_made_again(workshop: Workshop) -> None:
-    list(converse(workshop, Partner(("I write.", WRITE))).ask("Write."))
+def test_a_call_that_a_crash_cut_off_is_unknown_and_never_made_again(project: ToolProject) -> None:
+    list(converse(project, Partner(("I write.", WRITE))).ask("Write."))
     partner = Partner(("I am not sure.",))
-    later = converse(workshop, partner)  # as after a crash: nobody remembers the call but the record
+    later = converse(project, partner)  # as after a crash: nobody remembers the call but the record
     assert later.calls == ()
     assert [call.name for call in later.lost_calls] == ["write_file"]
     assert later.pending is not None
     assert list(later.retry()) == ["I am not sure."]
-    assert not (workshop.project / "out.md").exists()
-    assert [content for _, content in roles(workshop)] == ["Write.", "I write.", CUT_OFF.content, "I am not sure."]
-    assert partner.requests[0].messages[-1].content == "unknown: it was cut off"
+    assert not (project.root / "out.md").exists()
+    assert [content for _, content in roles(project)] == [
+        "Write.",
+        "I write.",
+        RESULT_UNKNOWN.content,
+        "I am not sure.",
+    ]
+    assert (
+        partner.requests[0].messages[-1].content
+        == "unknown: Segue stopped before the result was recorded; it may or may not have run"
+    )
     assert NO_RESULT not in str(partner.requests)
     assert later.lost_calls == ()
 
 
-def test_of_several_calls_only_those_without_a_result_are_unknown(workshop: Workshop) -> None:
-    conversation = converse(workshop, Partner((READ, WRITE)))
+def test_of_several_calls_only_those_without_a_result_are_unknown(project: ToolProject) -> None:
+    conversation = converse(project, Partner((READ, WRITE)))
     list(conversation.ask("Go."))
     conversation.perform(conversation.calls[0])
-    later = converse(workshop, Partner(("Well.",)))
+    later = converse(project, Partner(("Well.",)))
     assert [call.id for call in later.lost_calls] == ["c2"]
     list(later.ask("Something else."))
-    assert roles(workshop)[2:] == [
+    assert roles(project)[2:] == [
         ("tool", "The token expires."),
-        ("tool", CUT_OFF.content),
+        ("tool", RESULT_UNKNOWN.content),
         ("user", "Something else."),
         ("assistant", "Well."),
     ]
 
 
-def test_looking_at_a_session_with_a_lost_call_changes_nothing(workshop: Workshop) -> None:
-    list(converse(workshop, Partner((WRITE,))).ask("Write."))
-    before = turns(workshop)
-    later = converse(workshop, Partner())
+def test_looking_at_a_session_with_a_lost_call_changes_nothing(project: ToolProject) -> None:
+    list(converse(project, Partner((WRITE,))).ask("Write."))
+    before = turns(project)
+    later = converse(project, Partner())
     assert (later.lost_calls, later.pending is not None, later.draft) != ((), False, "")
-    assert turns(workshop) == before
+    assert turns(project) == before
 
 
-def test_the_answer_cannot_go_on_before_everything_is_done(workshop: Workshop) -> None:
-    conversation = converse(workshop, Partner((WRITE,)))
+def test_the_answer_cannot_go_on_before_everything_is_done(project: ToolProject) -> None:
+    conversation = converse(project, Partner((WRITE,)))
     list(conversation.ask("Write."))
     with pytest.raises(UsageError):
         conversation.continue_answer()
 
 
-def test_a_question_instead_of_the_calls_leaves_them_undone(workshop: Workshop) -> None:
-    conversation = converse(workshop, Partner((WRITE,), ("Fine.",)))
+def test_a_question_instead_of_the_calls_leaves_them_undone(project: ToolProject) -> None:
+    conversation = converse(project, Partner((WRITE,), ("Fine.",)))
     list(conversation.ask("Write."))
     list(conversation.ask("No, wait."))
-    assert [content for _, content in roles(workshop)[2:]] == [NOT_BEGUN.content, "No, wait.", "Fine."]
-    assert not (workshop.project / "out.md").exists()
+    assert [content for _, content in roles(project)[2:]] == [NOT_STARTED.content, "No, wait.", "Fine."]
+    assert not (project.root / "out.md").exists()
 
 
-def test_an_answer_cut_off_while_it_streams_makes_no_call(workshop: Workshop) -> None:
-    conversation = converse(workshop, Partner(("I wri", "te.", WRITE)))
+def test_an_answer_cut_off_while_it_streams_makes_no_call(project: ToolProject) -> None:
+    conversation = converse(project, Partner(("I wri", "te.", WRITE)))
     pieces = conversation.ask("Write.")
     next(pieces)
     pieces.close()
     assert conversation.calls == ()
-    assert (turns(workshop)[-1].partial, turns(workshop)[-1].parts) == (True, ())
+    assert (turns(project)[-1].partial, turns(project)[-1].parts) == (True, ())

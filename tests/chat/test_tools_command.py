@@ -81,14 +81,14 @@ def test_the_shipped_preset_has_tools_with_every_provider(cli: Segue, house: Hou
     result, server = chat(cli, house.calls(READ, OUTSIDE, words="I look."), house.answers("It expires."), house=house)
     assert (result.code, result.text) == (0, "I look.\n\nIt expires.\n")
     assert "read_file(path=notes.md)\n  done: The token expires.\n" in result.complaint
-    refusal = "refused: it is out of scope: no pattern allows reading it"
+    refusal = "refused: out of scope: no pattern allows reading it"
     assert results(cli) == ["The token expires.", refusal]
     assert refusal in str(server.asked[1].body)
 
 
 def test_what_would_need_a_yes_is_not_done_without_a_person(cli: Segue) -> None:
     chat(cli, OPENAI.calls(READ, WRITE), OPENAI.answers("Well."))
-    assert results(cli) == ["The token expires.", "refused: nobody confirmed it"]
+    assert results(cli) == ["The token expires.", "refused: the user did not confirm it"]
     assert not (cli.home / "out.md").exists()
 
 
@@ -134,7 +134,7 @@ def test_nor_does_a_preset_of_ones_own_that_builds_on_one_of_the_project(cli: Se
     preset(cli.home / "agents", "helper", "You read.", tools="[read_file]", paths="{read: ['/**']}")
     preset(cli.home / ".config" / "segue" / "agents", "mine", "You are mine.", parents="[helper]")
     chat(cli, OPENAI.calls(READ), OPENAI.answers("Well."), name="mine")
-    assert results(cli) == ["refused: it is out of scope: no pattern allows reading it"]
+    assert results(cli) == ["refused: out of scope: no pattern allows reading it"]
 
 
 def test_a_preset_of_ones_own_brings_its_scope(cli: Segue) -> None:
@@ -202,17 +202,17 @@ def test_a_person_confirms_denies_and_allows_once(cli: Segue) -> None:
         approver.wait_for("content: written")
         approver.wait_for("Do it? (once, always (write_file, in this conversation), no)")
         approver.enter("once")
-        approver.wait_for("done: out.md is written: 7 bytes")
+        approver.wait_for("done: out.md was written: 7 bytes")
         approver.wait_for("no pattern allows reading it")
-        approver.wait_for("Allow it all the same? (once, add (to the scope), no)")
+        approver.wait_for("Allow it anyway? (once, add (to the scope), no)")
         approver.enter("once")
         approver.wait_for("done: ")
-        approver.wait_for("Allow it all the same?")
+        approver.wait_for("Allow it anyway?")
         approver.enter("")
         approver.wait_for("refused: ")
         approver.wait_for("The end.")
     hostname = Path("/etc/hostname").read_text(encoding="utf-8")
-    assert results(cli)[1:] == [hostname, "refused: it is out of scope: no pattern allows reading it"]
+    assert results(cli)[1:] == [hostname, "refused: out of scope: no pattern allows reading it"]
 
 
 def test_what_a_person_adds_to_the_scope_holds_from_then_on(cli: Segue) -> None:
@@ -285,9 +285,10 @@ def test_killed_between_intent_and_effect_the_call_is_unknown_and_not_made(cli: 
         approver.process.wait(SAFE_SECONDS)
     assert [(turn.role, turn.content) for turn in turns(cli)] == [("user", "Go."), ("assistant", "I write.")]
     result = resume(cli, OPENAI.answers("I am not sure."))
-    assert "write_file(path=out.md, content=written)\n  unknown: it was cut off\n" in result.complaint
+    unknown = "unknown: Segue stopped before the result was recorded; it may or may not have run"
+    assert f"write_file(path=out.md, content=written)\n  {unknown}\n" in result.complaint
     assert result.text.endswith("I am not sure.\n")
-    assert results(cli) == ["unknown: it was cut off"]
+    assert results(cli) == ["unknown: Segue stopped before the result was recorded; it may or may not have run"]
     assert not (cli.home / "out.md").exists()
 
 
@@ -309,8 +310,8 @@ def test_killed_between_effect_and_result_the_effect_is_there_once_and_the_call_
     assert (cli.home / "effect").read_text() == "done\n"
     assert [turn.role for turn in turns(cli)] == ["user", "assistant"]
     result = resume(cli, OPENAI.answers("I am not sure."))
-    assert "unknown: it was cut off" in result.complaint
-    assert results(cli) == ["unknown: it was cut off"]
+    assert "unknown: Segue stopped before the result was recorded; it may or may not have run" in result.complaint
+    assert results(cli) == ["unknown: Segue stopped before the result was recorded; it may or may not have run"]
     assert (cli.home / "effect").read_text() == "done\n"
 
 
@@ -324,5 +325,8 @@ def test_killed_after_the_result_the_answer_goes_on_and_nothing_is_done_again(cl
     (cli.home / "out.md").unlink()
     result = resume(cli, OPENAI.answers("Done."))
     assert result.text.endswith("Done.\n")
-    assert results(cli) == ["out.md is written: 7 bytes", "unknown: it was cut off"]
+    assert results(cli) == [
+        "out.md was written: 7 bytes",
+        "unknown: Segue stopped before the result was recorded; it may or may not have run",
+    ]
     assert not (cli.home / "out.md").exists()

@@ -16,7 +16,7 @@ from segue.stores.journal import JournalStore
 from segue.tools import ToolCall
 from tests.chat.test_engine_disk import FillingKernel
 from tests.support.scripted_agent import Partner
-from tests.support.tool_project import EVERYTHING, Workshop
+from tests.support.tool_project import EVERYTHING, ToolProject
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,8 +27,8 @@ APPEND = ToolCall(id="c1", name="run_shell", arguments={"command": "echo once >>
 SCHEMES = ("journal", "memory", "soleur", "cortext", "gptel")
 
 
-def converse(workshop: Workshop, partner: Partner) -> Conversation:
-    return Conversation(workshop.session, partner, counter=Estimate(), executor=workshop.executor())
+def converse(project: ToolProject, partner: Partner) -> Conversation:
+    return Conversation(project.session, partner, counter=Estimate(), executor=project.executor())
 
 
 def finish(conversation: Conversation, *, again: bool = False) -> str:
@@ -40,10 +40,10 @@ def finish(conversation: Conversation, *, again: bool = False) -> str:
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_every_store_keeps_intent_and_result(tmp_path: Path, scheme: str) -> None:
-    workshop = Workshop(tmp_path, segue.open(f"{scheme}:{tmp_path / 'kept'}" if scheme != "memory" else "memory:"))
-    workshop.permissions.put(json.dumps(EVERYTHING))
-    assert finish(converse(workshop, Partner(("I do.", APPEND), ("Done.",)))) == "I do.Done."
-    turns = workshop.library.load(workshop.session.id).turns
+    project = ToolProject(tmp_path, segue.open(f"{scheme}:{tmp_path / 'kept'}" if scheme != "memory" else "memory:"))
+    project.permissions.set_scope(json.dumps(EVERYTHING))
+    assert finish(converse(project, Partner(("I do.", APPEND), ("Done.",)))) == "I do.Done."
+    turns = project.library.load(project.session.id).turns
     given: JsonObject = {"id": "c1", "name": "run_shell", "arguments": {"command": "echo once >> effect"}}
     assert [(turn.role, turn.parts) for turn in turns] == [
         ("user", ()),
@@ -51,48 +51,48 @@ def test_every_store_keeps_intent_and_result(tmp_path: Path, scheme: str) -> Non
         ("tool", ({"type": "tool_result", **given},)),
         ("assistant", ()),
     ]
-    workshop.session.close()
+    project.session.close()
 
 
-def disk(root: Path) -> tuple[Workshop, FillingKernel]:
+def disk(root: Path) -> tuple[ToolProject, FillingKernel]:
     kernel = FillingKernel()
-    workshop = Workshop(root, Library(JournalStore(str(root / "sessions"), kernel=kernel)))
-    workshop.allow()
-    return workshop, kernel
+    project = ToolProject(root, Library(JournalStore(str(root / "sessions"), kernel=kernel)))
+    project.allow()
+    return project, kernel
 
 
-def effect(workshop: Workshop) -> str:
-    path = workshop.project / "effect"
+def effect(project: ToolProject) -> str:
+    path = project.root / "effect"
     return path.read_text() if path.exists() else ""
 
 
 def test_an_intent_that_cannot_be_recorded_is_not_carried_out_until_it_is(tmp_path: Path) -> None:
-    workshop, kernel = disk(tmp_path)
-    conversation = converse(workshop, Partner(("I do.", APPEND), ("Done.",)))
+    project, kernel = disk(tmp_path)
+    conversation = converse(project, Partner(("I do.", APPEND), ("Done.",)))
     pieces = conversation.ask("Go.")
     next(pieces)
     kernel.is_full = True
     with pytest.raises(DiskFullError):
         list(pieces)
-    assert (conversation.calls, effect(workshop)) == ((), "")
+    assert (conversation.calls, effect(project)) == ((), "")
     kernel.is_full = False
     assert conversation.unsaved == "I do."
     assert finish(conversation, again=True) == "Done."
-    assert effect(workshop) == "once\n"
+    assert effect(project) == "once\n"
 
 
 def test_a_result_that_cannot_be_recorded_is_recorded_later_and_the_deed_is_not_done_again(tmp_path: Path) -> None:
-    workshop, kernel = disk(tmp_path)
+    project, kernel = disk(tmp_path)
     partner = Partner((APPEND,), ("Done.",))
-    conversation = converse(workshop, partner)
+    conversation = converse(project, partner)
     list(conversation.ask("Go."))
     kernel.is_full = True
     with pytest.raises(DiskFullError):
         conversation.perform(conversation.calls[0])
-    assert effect(workshop) == "once\n"
+    assert effect(project) == "once\n"
     kernel.is_full = False
     assert finish(conversation, again=True) == "Done."
-    assert effect(workshop) == "once\n"
-    turns = workshop.library.load(workshop.session.id).turns
+    assert effect(project) == "once\n"
+    turns = project.library.load(project.session.id).turns
     assert [turn.role for turn in turns] == ["user", "assistant", "tool", "assistant"]
     assert "unknown" not in turns[2].content

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from segue.permissions.shell_parser import Part
+    from segue.permissions.shell_parser import SimpleCommand
 
 SHELLS = {
     "bash": ("bash", "--norc", "--noprofile", "-c"),
@@ -49,7 +49,7 @@ class Judged(NamedTuple):
     """A line that was allowed, and what it was said to run."""
 
     line: str
-    parts: tuple[Part, ...]
+    parts: tuple[SimpleCommand, ...]
 
 
 class RealShells:
@@ -112,18 +112,18 @@ class RealShells:
 
     def _compare(self, judged: Judged, calls: Sequence[tuple[str, ...]]) -> str | None:
         """The calls, if one was not spoken of, or one that was spoken of did not come."""
-        left = [part for part in judged.parts if part.command and part.command[0] in STUBS]
+        left = [part for part in judged.parts if part.argv and part.argv[0] in STUBS]
         # A stub ends well, so that all there is runs, unless a file or a name cannot be found.
         is_certain = len(left) == len(judged.parts) and "||" not in judged.line
         if is_certain and not any(part.redirections or None in part.words for part in left):
-            said = Counter(tuple(self._at_home(word) for word in part.command if word is not None) for part in left)
+            said = Counter(tuple(self._at_home(word) for word in part.argv if word is not None) for part in left)
             return None if said == Counter(calls) else f"{calls} and not {sorted(said.elements())}"
         return None if self._were_said(calls, left) else str(calls)
 
-    def _were_said(self, calls: Sequence[tuple[str, ...]], left: Sequence[Part]) -> bool:
+    def _were_said(self, calls: Sequence[tuple[str, ...]], left: Sequence[SimpleCommand]) -> bool:
         """Whether each call is one of what is left, in some way."""
         return not calls or any(
-            self._is_like(part.command, calls[0]) and self._were_said(calls[1:], [*left[:at], *left[at + 1 :]])
+            self._is_like(part.argv, calls[0]) and self._were_said(calls[1:], [*left[:at], *left[at + 1 :]])
             for at, part in enumerate(left)
         )
 

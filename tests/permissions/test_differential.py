@@ -13,7 +13,7 @@ import pytest
 
 from segue.permissions import Guard, shell_parser
 from segue.permissions.scope import Scope
-from segue.permissions.shell_parser import NotUnderstoodError, Part, Redirection, parse
+from segue.permissions.shell_parser import Redirection, SimpleCommand, UnsupportedShellError, parse_shell
 from tests.permissions.real_shells import Judged, RealShells
 from tests.permissions.shell_lines import make_line
 
@@ -47,7 +47,7 @@ def allowed_lines(shells: RealShells, rng: random.Random, count: int) -> Iterato
     guard = Guard(SCOPE, project_root=str(shells.project), home=str(shells.home))
     for line in {make_line(rng): None for _ in range(count)}:
         if guard.shell(line).allowed:
-            yield Judged(line, parse(line))
+            yield Judged(line, parse_shell(line))
 
 
 def run_in_batches(shells: RealShells, lines: list[Judged]) -> list[str]:
@@ -73,7 +73,7 @@ def test_what_is_allowed_runs_in_every_shell_as_it_was_judged_for_long(
     assert run_in_batches(shells, lines) == []
 
 
-SAID = (Part(("ls", None)),)
+SAID = (SimpleCommand(("ls", None)),)
 
 
 @pytest.mark.parametrize(
@@ -81,14 +81,14 @@ SAID = (Part(("ls", None)),)
     [
         Judged('ls "$\\\n(touch X)"', SAID),
         Judged('ls "`touch X`"', SAID),
-        Judged("for HOME in /tmp; do git status; done", (Part(("git", "status")),)),
-        Judged("say > app/$\\\nX", (Part(("say",), (Redirection(writes=True, path="app/$X"),)),)),
-        Judged("ls <(ls)#x; touch X", (*SAID, Part(("ls",)))),
-        Judged("{ ls } always { touch X }", (Part(("ls", "}", "always", "{", "touch", "X", "}")),)),
-        Judged("ls; >&2", (Part(("ls",)),)),
-        Judged("ls #a", (Part(("ls", "#a")),)),
-        Judged("ls ~+", (Part(("ls", "~+")),)),
-        Judged("ls &> app/o", (Part(("ls",)),)),
+        Judged("for HOME in /tmp; do git status; done", (SimpleCommand(("git", "status")),)),
+        Judged("say > app/$\\\nX", (SimpleCommand(("say",), (Redirection(writes=True, path="app/$X"),)),)),
+        Judged("ls <(ls)#x; touch X", (*SAID, SimpleCommand(("ls",)))),
+        Judged("{ ls } always { touch X }", (SimpleCommand(("ls", "}", "always", "{", "touch", "X", "}")),)),
+        Judged("ls; >&2", (SimpleCommand(("ls",)),)),
+        Judged("ls #a", (SimpleCommand(("ls", "#a")),)),
+        Judged("ls ~+", (SimpleCommand(("ls", "~+")),)),
+        Judged("ls &> app/o", (SimpleCommand(("ls",)),)),
         Judged("printf %d 'path[$(touch X)]'", ()),
         Judged("exit 'path[$(touch X)]'", ()),
         Judged("test -v 'a[$(touch X)]'", ()),
@@ -118,7 +118,7 @@ def also(pattern: re.Pattern[str], characters: str) -> re.Pattern[str]:
         ("_COPY", re.compile(r"\d*[<>]&(?:\d|-)?")),
         ("_OPERATOR", re.compile(r"&&|\|\||\|&|[;|&\n]")),
         ("_REDIRECTION", re.compile(r"\d*(>>|>|<)[&|!]?[ \t]*")),
-        ("_CALCULATES", frozenset[str]()),
+        ("_ARITHMETIC", frozenset[str]()),
     ],
     ids=lambda value: getattr(value, "pattern", str(value)),
 )
@@ -136,6 +136,6 @@ def test_a_mistake_in_the_judge_is_found_out(
 
 def is_judged_otherwise(judged: Judged) -> bool:
     try:
-        return parse(judged.line) != judged.parts
-    except NotUnderstoodError:
+        return parse_shell(judged.line) != judged.parts
+    except UnsupportedShellError:
         return True

@@ -135,7 +135,7 @@ def test_what_is_another_place_for_every_process_is_denied(project: Path, path: 
     for verdict in (guard.read(path), guard.write(path), guard.shell(f"ls > {path}")):
         assert not verdict.allowed
         assert verdict.is_final
-        assert "where it leads is another place for every process" in verdict.reason
+        assert "it leads elsewhere in every process" in verdict.reason
 
 
 def test_no_link_leads_to_what_is_another_place_for_every_process(project: Path) -> None:
@@ -153,14 +153,14 @@ def test_no_link_leads_to_what_is_another_place_for_every_process(project: Path)
 def test_what_no_file_can_be_called_is_no_path(project: Path, path: str) -> None:
     guard = guard_of(project, read=("/**",), write=("/**",))
     for verdict in (guard.read(path), guard.read("a", cwd=path or "\0")):
-        assert (verdict.reason, verdict.is_final) == ("it is no path", True)
+        assert (verdict.reason, verdict.is_final) == ("it is not a valid path", True)
 
 
 def test_relative_paths_are_meant_from_where_the_tool_is(project: Path) -> None:
     guard = guard_of(project, read=("src/**",))
     assert guard.read("a.py", cwd=f"{project}/src").allowed
     assert not guard.read("a.py", cwd=str(project)).allowed
-    assert guard.read("~/x", cwd=f"{project}/src").place == f"{project.parent}/home/x"
+    assert guard.read("~/x", cwd=f"{project}/src").real_path == f"{project.parent}/home/x"
 
 
 # ── Searching ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -218,13 +218,13 @@ def test_a_line_whose_every_part_is_allowed_is_allowed(shell: Guard, line: str) 
         ("echo > x", "writing 'x': no pattern allows writing it"),
         ("echo > out/../x", "writing 'out/../x'"),
         ("ls < /etc/passwd", "reading '/etc/passwd'"),
-        ("> x", "it is not understood: a redirection without a command"),
-        ("ls $(make)", "it is not understood: a substitution at character 4"),
+        ("> x", "it cannot be analyzed: a redirection without a command"),
+        ("ls $(make)", "it cannot be analyzed: a substitution at character 4"),
         ("B=1 make", "no pattern allows 'B=1 make'"),
         ("tool *.py", "no pattern allows 'tool …'"),
         ("env $X", "'env …' may be denied by 'rm'"),
         ("sh -c 'make'", "no pattern allows 'make'"),
-        ("$X", "it is not understood: which command it runs"),
+        ("$X", "it cannot be analyzed: the command is only known"),
         ("", "there is no command in it"),
     ],
 )
@@ -326,11 +326,11 @@ def test_whatever_goes_wrong_in_the_judge_means_no(
         raise error
 
     guard = guard_of(project, read=("/**",), write=("/**",), shell_allow=("*",))
-    monkeypatch.setattr("segue.permissions.guard.parse", fail)
+    monkeypatch.setattr("segue.permissions.guard.parse_shell", fail)
     monkeypatch.setattr(os.path, "realpath", fail)
     for verdict in (guard.shell("ls"), guard.read("a"), guard.write("a"), guard.search("a")):
         assert (verdict.allowed, verdict.is_final) == (False, True)
-        assert verdict.reason.startswith("it could not be judged: ")
+        assert verdict.reason.startswith("the check failed: ")
 
 
 def test_a_thousand_patterns_say_what_one_would_say(project: Path) -> None:

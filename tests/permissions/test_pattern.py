@@ -6,9 +6,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from segue.permissions.path_patterns import Anchors, PathPatterns
+from segue.permissions.path_patterns import BaseFolders, PathPatterns
 
-HERE = Anchors("/p", "/h")
+HERE = BaseFolders("/p", "/h")
 MARKS = st.text("ab.*?", min_size=1, max_size=5).filter(lambda text: text not in {".", ".."})
 NAMES = st.text("ab.", min_size=1, max_size=4).filter(lambda text: text not in {".", ".."})
 TAILS = st.lists(st.one_of(MARKS, st.just("**")), min_size=1, max_size=6)

@@ -11,7 +11,7 @@ import segue
 from segue.durable.file_store import FileLocation
 from segue.errors import SessionLockedError, UsageError
 from segue.library import Library
-from segue.permissions import Permissions, Resolved
+from segue.permissions import Permissions, ResolvedScope
 from segue.permissions.scope import Scope
 from segue.stores.journal import JournalStore
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 FILE = "scope.yml"
 TEXT = "# mine\npaths:\n  read:\n    - docs/**  # the manual\n"
-FALLBACK = Resolved(Scope(read=("fallback",)), "profile", "x")
+FALLBACK = ResolvedScope(Scope(read=("fallback",)), "profile", "x")
 
 
 class Filing(JournalStore):
@@ -33,7 +33,7 @@ class Filing(JournalStore):
         return FileLocation(self.folder, f"{session_id}.{FILE}")
 
 
-def permissions_of(store: Store, tmp_path: Path, accept: Callable[[Resolved], bool] | None = None) -> Permissions:
+def permissions_of(store: Store, tmp_path: Path, accept: Callable[[ResolvedScope], bool] | None = None) -> Permissions:
     return Permissions(
         store,
         "s",
@@ -69,7 +69,7 @@ def test_in_any_store_a_session_has_the_scope_it_was_given(library: Library, tmp
     assert permissions.current() == FALLBACK
     with library.open("s") as live:
         live.set_scope({"paths": {"read": ["docs/**"]}})
-    assert permissions.current() == Resolved(Scope(read=("docs/**",)), "explicit")
+    assert permissions.current() == ResolvedScope(Scope(read=("docs/**",)), "explicit")
     assert permissions.check("read", "docs/x").allowed
     assert not permissions.check("read", "fallback").allowed
 
@@ -79,7 +79,7 @@ def test_the_scope_is_read_again_each_time(library: Library, tmp_path: Path) -> 
     assert not permissions.check("shell", "ls").allowed
     assert permissions.add("shell", "ls")
     assert permissions.check("shell", "ls").allowed
-    permissions.put("paths: {}")
+    permissions.set_scope("paths: {}")
     assert not permissions.check("shell", "ls").allowed
 
 
@@ -87,7 +87,7 @@ def test_adding_builds_on_what_held_before_and_adds_nothing_twice(library: Libra
     permissions = permissions_of(library.store, tmp_path)
     assert permissions.add("write", "out/**")
     assert not permissions.add("write", "out/**")
-    assert permissions.current() == Resolved(Scope(read=("fallback",), write=("out/**",)), "explicit")
+    assert permissions.current() == ResolvedScope(Scope(read=("fallback",), write=("out/**",)), "explicit")
     assert library.overview("s").status == "paused"
 
 
@@ -208,7 +208,7 @@ def test_a_grant_is_not_used_up_by_what_is_allowed_anyway(library: Library, tmp_
     permissions.allow_once("write", "a")
     permissions.add("write", "a")
     assert not permissions.check("write", "a").is_once
-    permissions.put("")
+    permissions.set_scope("")
     assert permissions.check("write", "a").is_once
 
 
@@ -222,7 +222,7 @@ def test_a_link_made_later_does_not_lead_a_grant_elsewhere(library: Library, tmp
 def test_what_a_pattern_denies_cannot_be_allowed_once(library: Library, tmp_path: Path) -> None:
     permissions = permissions_of(library.store, tmp_path)
     permissions.allow_once("read", "keys/a")
-    permissions.put("paths: {deny: [keys]}")
+    permissions.set_scope("paths: {deny: [keys]}")
     assert not permissions.check("read", "keys/a").allowed
     with pytest.raises(UsageError, match="cannot be allowed: denied by 'keys'"):
         permissions.allow_once("read", "keys/b")
@@ -261,7 +261,7 @@ def test_a_scope_that_is_held_is_widened_only_by_whoever_holds_it(
 ) -> None:
     asked: list[tuple[str, ...]] = []
 
-    def accept(found: Resolved) -> bool:
+    def accept(found: ResolvedScope) -> bool:
         asked.append(found.scope.read)
         return agrees
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from segue.errors import InvalidIdError, NotFoundError, UsageError
-from segue.permissions import DENY_ALL, Guard, Resolved, load_profile, own_scope, resolve_scope
+from segue.permissions import DENY_ALL, Guard, ResolvedScope, load_profile, preset_scope, resolve_scope
 from segue.permissions.scope import Scope
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-GIVEN = Resolved(Scope(read=("/given",)), "explicit")
+GIVEN = ResolvedScope(Scope(read=("/given",)), "explicit")
 OWN = {"paths": {"read": ["/own"]}, "color": "red"}
 
 
@@ -26,8 +26,8 @@ def profiles(tmp_path: Path) -> Path:
 
 
 def test_explicit_wins_over_profile_over_the_presets_own_over_nothing(profiles: Path) -> None:
-    own = own_scope(OWN, "executor.md")
-    assert own == Resolved(Scope(read=("/own",)), "preset", "executor.md")
+    own = preset_scope(OWN, "executor.md")
+    assert own == ResolvedScope(Scope(read=("/own",)), "preset", "executor.md")
     assert resolve_scope(explicit=GIVEN, profile="work", folders=[profiles], own=own) == GIVEN
     assert resolve_scope(profile="work", folders=[profiles], own=own).source == "profile"
     assert resolve_scope(own=own) == own
@@ -35,17 +35,17 @@ def test_explicit_wins_over_profile_over_the_presets_own_over_nothing(profiles: 
 
 
 def test_an_empty_scope_that_was_given_is_not_replaced_by_a_wider_one(profiles: Path) -> None:
-    empty = Resolved(Scope(), "explicit")
+    empty = ResolvedScope(Scope(), "explicit")
     assert resolve_scope(explicit=empty, profile="work", folders=[profiles]) == empty
 
 
 def test_a_preset_may_keep_its_scope_under_one_key_or_have_none() -> None:
-    assert own_scope({"scope": OWN["paths"] and {"paths": OWN["paths"]}}, "x") == Resolved(
+    assert preset_scope({"scope": OWN["paths"] and {"paths": OWN["paths"]}}, "x") == ResolvedScope(
         Scope(read=("/own",)), "preset", "x"
     )
-    assert own_scope({"color": "red"}, "x") is None
+    assert preset_scope({"color": "red"}, "x") is None
     with pytest.raises(UsageError, match=r"x: paths\.read must be a list"):
-        own_scope({"paths": {"read": "a"}}, "x")
+        preset_scope({"paths": {"read": "a"}}, "x")
 
 
 def test_the_first_folder_that_has_a_profile_wins_and_those_of_segue_come_last(profiles: Path, tmp_path: Path) -> None:
@@ -68,8 +68,8 @@ def test_the_shipped_profile_keeps_to_the_project_and_off_its_secrets(tmp_path: 
 
 def test_a_profile_that_is_not_there_or_broken_is_no_reason_to_use_another(profiles: Path) -> None:
     with pytest.raises(NotFoundError, match="no scope profile 'wrok'") as missing:
-        resolve_scope(profile="wrok", folders=[profiles], own=own_scope(OWN, "x"))
-    assert missing.value.hint == "there are bad, latin, project, work"
+        resolve_scope(profile="wrok", folders=[profiles], own=preset_scope(OWN, "x"))
+    assert missing.value.hint == "available profiles: bad, latin, project, work"
     with pytest.raises(UsageError, match=r"bad\.yml line 3: it is not YAML"):
         load_profile("bad", [profiles])
     with pytest.raises(UsageError, match=r"latin\.yml line 2: it is not UTF-8"):

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue.permissions import Guard, Protected
+from segue.permissions import Guard, ProtectedPaths
 from segue.permissions.scope import Scope
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ DECIDING = (
 HARMLESS = (".gitignore", ".github/workflows/ci.yml", "git/config", ".claude.md", "scope.yml", "envrc", ".sessions/x")
 
 
-def guard(root: Path, protected: Protected | None = None) -> Guard:
+def guard(root: Path, protected: ProtectedPaths | None = None) -> Guard:
     return Guard(EVERYTHING, project_root=str(root), home=str(root / "home"), protected=protected)
 
 
@@ -89,9 +89,9 @@ def test_a_link_and_a_second_name_lead_nowhere_else(tmp_path: Path) -> None:
     state.mkdir()
     (state / "key").write_text("secret")
     os.link(state / "key", tmp_path / "innocent")
-    found = guard(tmp_path, Protected(secret=(str(state),)))
+    found = guard(tmp_path, ProtectedPaths(secret=(str(state),)))
     assert found.read("innocent").is_final
-    assert f"it is another name of {state}/key" in found.read("innocent").reason
+    assert f"it is a hard link to {state}/key" in found.read("innocent").reason
 
 
 def test_folders_of_segue_are_neither_read_nor_written_and_stores_not_written(tmp_path: Path) -> None:
@@ -100,7 +100,9 @@ def test_folders_of_segue_are_neither_read_nor_written_and_stores_not_written(tm
         folder.mkdir()
         (folder / "file").write_text("x")
     (tmp_path / "alias").symlink_to(state)
-    found = guard(tmp_path, Protected(secret=(str(state),)).beside(f"journal:{store}", "s", root=str(tmp_path)))
+    found = guard(
+        tmp_path, ProtectedPaths(secret=(str(state),)).with_store(f"journal:{store}", "s", root=str(tmp_path))
+    )
     for path in (state, state / "file", state / "new", tmp_path / "alias" / "file"):
         assert found.read(str(path)).is_final
         assert found.write(str(path)).is_final
@@ -113,7 +115,7 @@ def test_folders_of_segue_are_neither_read_nor_written_and_stores_not_written(tm
 def test_a_store_around_the_project_protects_its_session_and_leaves_the_project_open(tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
-    found = guard(tmp_path, Protected().beside(f"journal:{tmp_path}", "s", root=str(project)))
+    found = guard(tmp_path, ProtectedPaths().with_store(f"journal:{tmp_path}", "s", root=str(project)))
     assert found.write(str(tmp_path / "s.jsonl")).is_final
     assert found.write(str(project / "x")).allowed
 

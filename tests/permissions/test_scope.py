@@ -15,10 +15,10 @@ from segue.permissions.scope import (
     SIZE_CHARACTERS,
     InvalidScopeError,
     Scope,
-    expanded,
+    expand_project_root,
     fields_of,
+    parse_scope,
     read_scope,
-    scope_of,
     with_pattern,
     write_scope,
 )
@@ -58,7 +58,7 @@ def test_every_section_has_its_place_and_the_rest_is_kept() -> None:
         org_roam_patterns={"tags": ["work"]},
         extra={"owner": "me"},
     )
-    assert scope_of(fields_of(scope)) == scope
+    assert parse_scope(fields_of(scope)) == scope
 
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", "paths:\n", "paths: {}\nshell_commands:\n", "{}"])
@@ -75,13 +75,13 @@ def test_a_plain_list_of_commands_is_what_is_allowed() -> None:
     [
         ("paths:\n  read: [\n", "it is not YAML", 3),
         ("a: 1\npaths:\n  reed: [a]", "paths has no 'reed', only deny, read, write", 2),
-        ("paths:\n  read: a", r"paths.read must be a list, not a text", 2),
-        ("paths:\n  deny: [1]", r"paths.deny must hold texts, not 1: put it in quotes", 2),
-        ("paths:\n  write: ['a/../b']", r"no pattern with \.\.", 2),
+        ("paths:\n  read: a", r"paths.read must be a list, not a string", 2),
+        ("paths:\n  deny: [1]", r"paths.deny must contain strings, not 1: put it in quotes", 2),
+        ("paths:\n  write: ['a/../b']", r"must not contain \.\.", 2),
         ("paths:\n  write: ['a/${project_root}']", "only as the first folder", 2),
         ("paths:\n  write: ['${project_root}x']", "only as the first folder", 2),
         ("paths:\n  read: ['']", "visible characters", 2),
-        ("paths:\n  deny: ['a**b**c**d**e']", r"paths.deny must hold patterns with 3 \*\* within names at most", 2),
+        ("paths:\n  deny: ['a**b**c**d**e']", r"paths.deny must contain patterns with at most 3 \*\* within names", 2),
         ('paths:\n  read: ["a\\0b"]', "visible characters", 2),
         ("paths: [a]", "paths must be a mapping, not a list", 1),
         ("- a", "it must be a mapping, not a list", 1),
@@ -109,9 +109,9 @@ def test_fields_of_others_survive_writing_whatever_is_in_them() -> None:
 
 def test_the_root_of_the_project_is_written_out() -> None:
     scope = Scope(read=("${project_root}/a/*", "/b"), deny=("${project_root}",), shell_allow=("ls",))
-    assert expanded(scope, "/p") == Scope(read=("/p/a/*", "/b"), deny=("/p",), shell_allow=("ls",))
-    with pytest.raises(InvalidScopeError, match="no pattern can name"):
-        expanded(scope, "/p/*")
+    assert expand_project_root(scope, "/p") == Scope(read=("/p/a/*", "/b"), deny=("/p",), shell_allow=("ls",))
+    with pytest.raises(InvalidScopeError, match="no pattern can express"):
+        expand_project_root(scope, "/p/*")
 
 
 # ── Adding ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -142,7 +142,7 @@ def test_what_is_there_is_not_added_twice() -> None:
 
 @pytest.mark.parametrize("text", ["paths: ~\n", "paths:\n  read: null\n"])
 def test_what_cannot_be_added_to_safely_is_refused(text: str) -> None:
-    with pytest.raises(InvalidScopeError, match="nothing can be added to safely"):
+    with pytest.raises(InvalidScopeError, match="cannot be edited safely"):
         add_pattern(text, "read", "/x")
 
 

@@ -1,4 +1,4 @@
-"""A project with a session beside it, a bench in front of it, and somebody who answers as they were told to."""
+"""A project with a session, a tool executor for it, and an approver with prepared answers."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Literal
 import segue
 from segue.permissions import Permissions
 from segue.tools import ToolCall, ToolResult
-from segue.tools.executor import OWN, ToolExecutor
+from segue.tools.executor import BUILT_IN_TOOLS, ToolExecutor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+    from typing import Self
 
     from segue.library import Library
-    from segue.permissions import Resolved
-    from segue.tools.executor import Confirm
+    from segue.permissions import ResolvedScope
+    from segue.tools.executor import ConfirmPolicy
     from segue.tools.tool import Tool
 
 EVERYTHING = {
@@ -26,8 +27,8 @@ EVERYTHING = {
 
 
 @dataclass
-class Somebody:
-    """Says what was laid out for them; of what they were asked, they remember all."""
+class ScriptedApprover:
+    """An approver that gives prepared answers, and remembers all questions."""
 
     widens: Literal["deny", "once", "add"] = "deny"
     confirms: Literal["no", "once", "always"] = "once"
@@ -49,49 +50,57 @@ class Somebody:
         return self.grants
 
 
-class Workshop:
+class ToolProject:
+    """A project folder with a session that is open for writing, and an executor of tools in it."""
+
     def __init__(self, root: Path, library: Library | None = None) -> None:
-        self.project = root / "project"
+        self.root = root / "project"
         self.outside = root / "outside"
         self.home = root / "home"
-        for folder in (self.project, self.outside, self.home):
+        for folder in (self.root, self.outside, self.home):
             folder.mkdir()
         self.library = library or segue.open(f"journal:{root / 'sessions'}")
         self.session = self.library.create(agent="work")
-        self.somebody = Somebody()
+        self.approver = ScriptedApprover()
         self.permissions = Permissions(
             self.library.store,
             self.session.id,
-            project_root=str(self.project),
+            project_root=str(self.root),
             home=str(self.home),
             state=str(self.home / "state"),
             record=self.session.set_scope,
         )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.session.close()
 
     def allow(self, **scope: object) -> None:
         self.session.set_scope(scope or EVERYTHING)
 
     def executor(
         self,
-        *abilities: Tool,
-        confirm: Confirm = "never",
+        *tools: Tool,
+        confirm: ConfirmPolicy = "never",
         limit: int = 10_000,
         timeout_seconds: float = 20.0,
         environ: dict[str, str] | None = None,
-        wanted: tuple[str, Callable[[], Resolved]] | None = None,
+        requested_scope: tuple[str, Callable[[], ResolvedScope]] | None = None,
     ) -> ToolExecutor:
         return ToolExecutor(
-            lambda: abilities or OWN.values(),
+            lambda: tools or BUILT_IN_TOOLS.values(),
             permissions=self.permissions,
-            approver=self.somebody,
+            approver=self.approver,
             confirm=confirm,
-            cwd=str(self.project),
-            root=str(self.project),
+            cwd=str(self.root),
+            root=str(self.root),
             home=str(self.home),
             environ=environ or {"PATH": "/usr/bin:/bin"},
             limit=limit,
             timeout_seconds=timeout_seconds,
-            wanted=wanted,
+            requested_scope=requested_scope,
         )
 
     def do(self, name: str, executor: ToolExecutor | None = None, /, **arguments: object) -> ToolResult:
@@ -103,5 +112,5 @@ def call(name: str, /, **arguments: object) -> ToolCall:
 
 
 def run(executor: ToolExecutor, name: str, /, **arguments: object) -> ToolResult:
-    job = executor.take(call(name, **arguments))
-    return job if isinstance(job, ToolResult) else job()
+    prepared = executor.prepare(call(name, **arguments))
+    return prepared if isinstance(prepared, ToolResult) else prepared()

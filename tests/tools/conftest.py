@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.tool_project import Workshop
+from tests.support.tool_project import ToolProject
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def workshop(tmp_path: Path) -> Iterator[Workshop]:
-    found = Workshop(tmp_path)
-    yield found
-    found.session.close()
+def project(tmp_path: Path) -> Iterator[ToolProject]:
+    with ToolProject(tmp_path) as found:
+        yield found

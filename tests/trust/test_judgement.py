@@ -233,8 +233,8 @@ def test_a_scope_that_is_set_widened_or_agreed_to_here_holds_until_somebody_chan
     assert not here.check("read", str(tmp_path / "notes.md")).allowed
     found = here.recorded()
     assert found is not None
-    here.agree(found)
+    here.trust(found)
     assert here.check("read", "/etc/passwd").allowed
-    here.put("paths: {read: ['*.txt']}\n")
+    here.set_scope("paths: {read: ['*.txt']}\n")
     assert here.check("read", str(tmp_path / "a.txt")).allowed
     assert not here.check("read", "/etc/passwd").allowed

@@ -24,8 +24,16 @@ from segue.chat.usage import Spending, Stats
 from segue.errors import SegueError, UsageError
 from segue.model import JsonObject, Turn
 from segue.tools import ToolCall, ToolResult
-from segue.tools.call import CUT_OFF, INTERRUPTED, NOT_BEGUN, refused
-from segue.tools.records import calls_of, line_of, line_of_outcome, part_of, recordable, result_of, unanswered
+from segue.tools.call import INTERRUPTED, NOT_STARTED, RESULT_UNKNOWN, refused
+from segue.tools.recorded_calls import (
+    call_part,
+    calls_of,
+    find_unanswered,
+    format_call,
+    format_result,
+    recordable,
+    result_part,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterable, Iterator
@@ -146,7 +154,7 @@ class Conversation:
         turn = self._unsaved
         if turn is None or not self._has_unsaved:
             return ""
-        return turn.content or "\n".join(line_of(call) for call in turn.calls)
+        return turn.content or "\n".join(format_call(call) for call in turn.calls)
 
     @property
     def is_blank(self) -> bool:
@@ -207,8 +215,8 @@ class Conversation:
             if not self.calls:
                 return
             for call in self.calls:
-                notify(line_of(call))
-                notify(f"  {line_of_outcome(self.perform(call))}")
+                notify(format_call(call))
+                notify(f"  {format_result(self.perform(call))}")
             pieces = self.continue_answer()
 
     def perform(self, call: ToolCall) -> ToolResult:
@@ -217,12 +225,12 @@ class Conversation:
         An interrupt (KeyboardInterrupt, SystemExit) also cancels the calls after it; all of that is recorded.
         """
         try:
-            taken = self._executor.take(call) if self._executor is not None else refused("there are no tools here")
+            taken = self._executor.prepare(call) if self._executor is not None else refused("there are no tools here")
             result = taken if isinstance(taken, ToolResult) else self._invoke(taken)
         except (KeyboardInterrupt, SystemExit):
             self._record_result(call, INTERRUPTED)
             for other in self.calls:
-                self._record_result(other, NOT_BEGUN)
+                self._record_result(other, NOT_STARTED)
             raise
         self._record_result(call, result)
         return result
@@ -289,7 +297,7 @@ class Conversation:
         newest = self._requests.newest
         if newest is None or newest.role == "user":
             return newest, ()
-        return unanswered(self.session) if newest.role == "tool" or calls_of(newest) else (None, ())
+        return find_unanswered(self.session) if newest.role == "tool" or calls_of(newest) else (None, ())
 
     @property
     def _counter(self) -> Counter:
@@ -301,7 +309,7 @@ class Conversation:
         self.save()
         self._rounds, self.decisions = 0, ()
         pending, lost = self._unanswered
-        for call, result in [(call, NOT_BEGUN) for call in self.calls] or [(call, CUT_OFF) for call in lost]:
+        for call, result in [(call, NOT_STARTED) for call in self.calls] or [(call, RESULT_UNKNOWN) for call in lost]:
             self._record_result(call, result)
         return pending
 
@@ -312,7 +320,7 @@ class Conversation:
             )
 
     def _request(self, text: str | None = None) -> Request:
-        tools = self._executor.offers if self._executor is not None and self._rounds < TOOL_ROUNDS else ()
+        tools = self._executor.specs if self._executor is not None and self._rounds < TOOL_ROUNDS else ()
         return self._requests.make(text, preset=self.preset, changed=self.changed_files, model=self.model, tools=tools)
 
     def _answer(self, request: Request) -> Generator[str, None, None]:
@@ -376,7 +384,7 @@ class Conversation:
             tokens_by=counted.by,
             model=(usage.model if usage is not None else "") or request.model or self.agent.name,
             partial=partial,
-            parts=tuple(part_of(call) for call in calls),
+            parts=tuple(call_part(call) for call in calls),
             calls=calls,
         )
         self.save()
@@ -397,7 +405,7 @@ class Conversation:
             content=result.content,
             tokens=counter.count(result.content),
             tokens_by=counter.kind,
-            parts=(result_of(call, result),),
+            parts=(result_part(call, result),),
             calls=tuple(other for other in self.calls if other.id != call.id),
         )
         self.save()

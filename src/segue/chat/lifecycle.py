@@ -11,7 +11,7 @@ from segue.chat.repl import Chat
 from segue.chat.summary import summarize
 from segue.errors import DamagedError, NotFoundError
 from segue.presets import drift
-from segue.tools.records import text_of
+from segue.tools.recorded_calls import format_turn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -145,7 +145,7 @@ def _record(session: LiveSession, resolved: ResolvedAgent) -> None:
 
 def _show(turn: Turn, terminal: Terminal) -> None:
     """As an answer where a person sees it; beside the answers elsewhere."""
-    whole = text_of(turn)
+    whole = format_turn(turn)
     lines = whole[:_SHOWN_LENGTH].split("\n")
     text = "\n".join(lines[:_SHOWN_LINES])
     facts = [turn.role, *(["cut off"] if turn.partial else []), *(["shortened"] if text != whole else [])]

@@ -16,8 +16,8 @@ from segue.chat.commands.session import preview
 from segue.clock import utc_now
 from segue.errors import SegueError
 from segue.surface import Idle
-from segue.tools.call import CUT_OFF
-from segue.tools.records import line_of
+from segue.tools.call import RESULT_UNKNOWN
+from segue.tools.recorded_calls import format_call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Sequence
@@ -218,7 +218,7 @@ class Chat:
             again = f"; /context {one.path} attaches it anew" if how == "has changed" else ""
             self.terminal.note(f"{one.path} {how} since it was attached{again}")
         for call in self.conversation.lost_calls:
-            self.terminal.note(f"{line_of(call)}\n  {CUT_OFF.content}")
+            self.terminal.note(f"{format_call(call)}\n  {RESULT_UNKNOWN.content}")
         pending = self.conversation.pending
         if pending is not None:
             self.terminal.note(f"your last message was not answered: {preview(pending.content)}")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from segue.library import Library
     from segue.model import JsonObject
-    from segue.permissions import Action, Permissions, Resolved, Verdict
+    from segue.permissions import Action, Permissions, ResolvedScope, Verdict
 
 F = TypeVar("F", bound="Callable[..., object]")
 
@@ -99,7 +99,7 @@ def show(*, library: Library, id: str, project: Path | None, profile: str, trust
     permissions = _permissions(library, id, project, profile, trusts=trusts)
     current = permissions.current()
     if as_json:
-        about: JsonObject = {"id": permissions.session_id, "source": current.source, "place": current.place or None}
+        about: JsonObject = {"id": permissions.session_id, "source": current.source, "place": current.path or None}
         output.data({**about, "scope": fields_of(current.scope)})
     else:
         output.line(("dim", f"# {_origin(current)}"))
@@ -150,14 +150,14 @@ def allow(
 @options.library
 def set_(*, library: Library, id: str, file: str) -> None:
     """Make a YAML file the scope of a session; - reads it from stdin."""
-    from segue.permissions.profiles import SIZE_BYTES, decoded, read_scope_text
+    from segue.permissions.profiles import SIZE_BYTES, decode_scope, read_scope_text
 
     path = "stdin" if file == "-" else file
     data = sys.stdin.buffer.read(SIZE_BYTES + 1) if file == "-" else _read(file, SIZE_BYTES)
-    text = decoded(path, data)
+    text = decode_scope(path, data)
     read_scope_text(path, text)
     permissions = _permissions(library, id, None, "")
-    permissions.put(text)
+    permissions.set_scope(text)
     output.note(f"{permissions.session_id} has a new scope")
 
 
@@ -172,14 +172,14 @@ def hook(*, library: Library, id: str, grant: bool, project: Path | None, profil
     What is out of scope is denied. What is in scope is left to Claude Code's own rules, which --grant skips. Tools that
     no scope knows of are asked about. If anything goes wrong here, the answer is no.
     """
-    from segue.permissions.hook import SIZE_BYTES, answer_call, refuse
+    from segue.permissions.hook import SIZE_BYTES, answer_call, deny_error
 
     try:
         root = project or Path(os.environ.get("CLAUDE_PROJECT_DIR") or _here())
         permissions = _permissions(library, id, root, profile, trusts=trusts)
         answer = answer_call(sys.stdin.buffer.read(SIZE_BYTES + 1), permissions, grants=grant)
     except Exception as error:  # noqa: BLE001 - any other end of a hook lets the tool run
-        answer = refuse(error)
+        answer = deny_error(error)
     output.data_line(answer)
 
 
@@ -204,13 +204,13 @@ def _permissions(library: Library, id: str, project: Path | None, profile: str, 
     from segue.console.paths import trust_folder
     from segue.console.settings import config_path
     from segue.console.surface import project_root, protected_places, segue_presets
-    from segue.permissions import DENY_ALL, Permissions, own_scope, resolve_scope
+    from segue.permissions import DENY_ALL, Permissions, preset_scope, resolve_scope
     from segue.trust import Trust
 
     name = library.resolve(id)
     root = Path(project).absolute() if project is not None else project_root(Path(_here()))
 
-    def fallback() -> Resolved:
+    def fallback() -> ResolvedScope:
         folders = [config_path().parent / "scopes"]
         used = library.overview(name).preset
         if used is None or profile:
@@ -225,7 +225,7 @@ def _permissions(library: Library, id: str, project: Path | None, profile: str, 
                 f"the scope of {preset.name} is not used, since it comes with the project; --trust-project does"
             )
             return DENY_ALL
-        said = own_scope(preset.extra, preset.path)
+        said = preset_scope(preset.extra, preset.path)
         return resolve_scope(profile=preset.scope_profile, folders=folders, own=said)
 
     return Permissions(
@@ -236,14 +236,14 @@ def _permissions(library: Library, id: str, project: Path | None, profile: str, 
         state=str(user_state_path("segue") / "scope"),
         fallback=fallback,
         marks=Trust(trust_folder()).of(library.store.url, name),
-        protected=protected_places().beside(library.store.url, name, root=str(root)),
+        protected=protected_places().with_store(library.store.url, name, root=str(root)),
     )
 
 
 def _tell_of_strange(permissions: Permissions) -> None:
     """That the session has a scope which does not hold."""
     found = permissions.recorded()
-    if found is not None and not permissions.is_believed(found):
+    if found is not None and not permissions.is_trusted(found):
         output.warn(f"it has a scope that was not set here; segue trust {permissions.session_id} shows it and asks")
 
 
@@ -264,12 +264,12 @@ def _read(file: str, size_bytes: int) -> bytes:
         raise UsageError(f"{file}: {error}", hint="name another file") from None
 
 
-def _origin(current: Resolved) -> str:
+def _origin(current: ResolvedScope) -> str:
     match current.source:
         case "explicit":
-            return f"the session's own scope{f', in {current.place}' if current.place else ''}"
+            return f"the session's own scope{f', in {current.path}' if current.path else ''}"
         case "profile" | "preset":
-            return f"from the {current.source} in {current.place}"
+            return f"from the {current.source} in {current.path}"
         case "none":
             return "nobody gave this session a scope, so nothing is allowed"
 
@@ -283,5 +283,5 @@ def _plain(session_id: str, verdict: Verdict) -> JsonObject:
         "reason": verdict.reason,
         "pattern": verdict.pattern or None,
         "once": verdict.is_once,
-        "place": verdict.place or None,
+        "place": verdict.real_path or None,
     }

@@ -31,14 +31,14 @@ def command(*, library: Library, id: str, yes: bool) -> int:
     """
     from segue.console.surface import here, open_agents, open_surface
     from segue.dialects.cortext.slash_commands import preset_by_type
-    from segue.tools.demands import shown
+    from segue.tools.trust_requests import format_trust_requests
 
     resolver = open_agents(open_surface(notify=output.warn), preset_for=preset_by_type(here()))
     name = library.resolve(id)
     session = _Read(library.store, name, library.overview(name))
-    missing = resolver.demands(session)
+    missing = resolver.trust_requests(session)
     if missing:
-        output.write_stderr(shown(missing))
+        output.write_stderr(format_trust_requests(missing))
         if not output.confirm("Is that what you want?", yes=yes):
             output.warn("nothing is agreed to")
             return Exit.DECLINED

@@ -92,9 +92,9 @@ def read_servers(path: Path) -> dict[str, McpServer]:
     tables = read_config(path, Config).mcp
     if not tables:
         return {}
-    from segue.tools.mcp import server_of
+    from segue.tools.mcp import parse_server
 
     try:
-        return {name: server_of(name, table) for name, table in tables.items()}
+        return {name: parse_server(name, table) for name, table in tables.items()}
     except UsageError as error:
         raise UsageError(f"{path}: {error}", hint=error.hint) from None

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
     from segue.chat.agents.resolver import AgentResolver
     from segue.model import Overview
-    from segue.permissions import Protected
+    from segue.permissions import ProtectedPaths
     from segue.presets import Preset, PresetSources
     from segue.surface import Surface, Terminal
-    from segue.tools.executor import Approver
+    from segue.tools.approval import Approver
 
 
 def here() -> Path:
@@ -100,16 +100,18 @@ def segue_presets(cwd: Path) -> PresetSources:
     return preset_sources("segue", user=config_path().parent / "agents", home=Path.home(), cwd=cwd)
 
 
-def protected_places() -> Protected:
+def protected_places() -> ProtectedPaths:
     """What no scope opens to an agent: the folders of Segue, and those of the configured stores."""
     from platformdirs import user_cache_path, user_config_path, user_state_path
 
     from segue.console.settings import config_path, read_stores
-    from segue.permissions import Protected
+    from segue.permissions import ProtectedPaths
 
-    found = Protected(secret=tuple(str(path("segue")) for path in (user_state_path, user_config_path, user_cache_path)))
+    found = ProtectedPaths(
+        secret=tuple(str(path("segue")) for path in (user_state_path, user_config_path, user_cache_path))
+    )
     for url in (os.environ.get("SEGUE_STORE", ""), "gptel:~/.gptel/sessions", *read_stores(config_path())):
-        found = found.beside(url, "", root="")
+        found = found.with_store(url, "", root="")
     return found
 
 

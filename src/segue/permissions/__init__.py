@@ -1,16 +1,23 @@
-"""What the tools of an agent may touch: scopes, and whether one allows a path or a command.
+"""Scopes: what the tools of an agent may read, write and run.
 
-Read `pattern` (what a pattern means), `shell`, `wrapper` and `command` (what a line of shell runs), `protected` (what
-no scope allows), `guard` (yes or no, and why), then `profile` (which scope holds), `grant` (allowed once) and
-`permission` (all of it, for a session of any store).
+Read `scope` (the value and its YAML), `path_patterns`, `shell_parser`, `wrapper_commands` and `command_patterns` (what
+a pattern matches), `protected` (what no scope allows), `guard` (checks one path or command), then `profiles` (which
+scope applies), `grants` (one-time permissions) and `permissions` (all of it, for one session).
 """
 
 from __future__ import annotations
 
 from segue.permissions.guard import ACTIONS, Action, Guard, Verdict
 from segue.permissions.permissions import Permissions
-from segue.permissions.profiles import DENY_ALL, Resolved, load_profile, own_scope, read_scope_file, resolve_scope
-from segue.permissions.protected import Protected
+from segue.permissions.profiles import (
+    DENY_ALL,
+    ResolvedScope,
+    load_profile,
+    preset_scope,
+    read_scope_file,
+    resolve_scope,
+)
+from segue.permissions.protected import ProtectedPaths
 
 __all__ = [
     "ACTIONS",
@@ -18,11 +25,11 @@ __all__ = [
     "Action",
     "Guard",
     "Permissions",
-    "Protected",
-    "Resolved",
+    "ProtectedPaths",
+    "ResolvedScope",
     "Verdict",
     "load_profile",
-    "own_scope",
+    "preset_scope",
     "read_scope_file",
     "resolve_scope",
 ]

@@ -1,8 +1,8 @@
-"""Patterns of commands, word by word.
+"""Patterns of commands, compared word by word.
 
-In a word, `*` stands for any characters and `?` for one. A word `*` at the end stands for any further words, none
-included; elsewhere it is one word. What allows must say every word, and a variable that is set in front by its name.
-What denies goes further: it also covers whatever words follow, options in between, other folders and wrappers.
+Within a word, `*` matches any characters and `?` matches one. A word `*` at the end matches any further words, or
+none; elsewhere it matches one word. An allow pattern must match every word, and must name each variable that is set in
+front of the command. A deny pattern matches more: any words after it, options in between, other folders, wrappers.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from segue.permissions.path_patterns import glob_regex
-from segue.permissions.wrapper_commands import inner_words, is_wrapper, name_of
+from segue.permissions.wrapper_commands import command_name, inner_words, is_wrapper
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from segue.permissions.shell_parser import Part
+    from segue.permissions.shell_parser import SimpleCommand
     from segue.permissions.wrapper_commands import Words
 
 _LENGTH = 1 << 20
@@ -30,53 +30,53 @@ class _Pattern(NamedTuple):
     is_open: bool
     """Whether further words may follow."""
 
-    def allows(self, part: Part) -> bool:
-        words = part.words
+    def allows(self, command: SimpleCommand) -> bool:
+        words = command.words
         fits = len(words) >= len(self.words) if self.is_open else len(words) == len(self.words)
-        if not fits or part.assignments > len(self.words):
+        if not fits or command.assignments > len(self.words):
             return False
         return all(
-            word is not None and _is_like(word, like) and (at >= part.assignments or _names_variable(like, word))
-            for at, (word, like) in enumerate(zip(words, self.words, strict=False))
+            word is not None and _matches(word, glob) and (at >= command.assignments or _names_variable(glob, word))
+            for at, (word, glob) in enumerate(zip(words, self.words, strict=False))
         )
 
     def denies(self, words: Words, *, anywhere: bool) -> bool:
-        """Whether the words, or what may become of them, begin like this, or go on like this `anywhere`.
+        """Whether the words match, or may match when expanded, at the beginning or `anywhere`.
 
-        Options of the pattern may stand anywhere. In front of each other word there may be options, with their values.
+        Options of the pattern match at any position. Options with values may precede each other word.
         """
-        names = [like for like in self.words if not like.startswith("-")]
-        if not all(_has_option(words, like) for like in self.words if like.startswith("-")):
+        names = [glob for glob in self.words if not glob.startswith("-")]
+        if not all(_has_option(words, glob) for glob in self.words if glob.startswith("-")):
             return False
-        # How many names were found so far, and whether the word before this was an option, in all ways at once.
-        ways: set[tuple[int, bool]] = {(0, False)}
+        # The states of all partial matches: how many names matched, and whether the previous word was an option.
+        states: set[tuple[int, bool]] = {(0, False)}
         for word in words:
-            if any(count == len(names) for count, _ in ways):
+            if any(count == len(names) for count, _ in states):
                 return True
-            further: set[tuple[int, bool]] = {(0, False)} if anywhere else set()
-            for count, is_value in ways:
+            next_states: set[tuple[int, bool]] = {(0, False)} if anywhere else set()
+            for count, is_value in states:
                 if word is None:
                     if count:
                         return True
                     continue
-                if _is_like(word, names[count]) or (not count and _is_like(name_of(word), names[0].casefold())):
-                    further.add((count + 1, False))
+                if _matches(word, names[count]) or (not count and _matches(command_name(word), names[0].casefold())):
+                    next_states.add((count + 1, False))
                 if count and (is_value or word.startswith("-")):
-                    further.add((count, word.startswith("-") and "=" not in word))
-            ways = further
-        return any(count == len(names) for count, _ in ways)
+                    next_states.add((count, word.startswith("-") and "=" not in word))
+            states = next_states
+        return any(count == len(names) for count, _ in states)
 
 
-class Denial(NamedTuple):
-    """Which pattern denies a command."""
+class DenyMatch(NamedTuple):
+    """The pattern that denies a command."""
 
     pattern: str
     is_certain: bool = True
-    """False where something runs of which nobody knows what it is."""
+    """False where the command that runs is not known."""
 
 
 class CommandPatterns:
-    """Many patterns, asked at once; by their first word, where that is plain."""
+    """A set of patterns, indexed by their first word unless it has wildcards."""
 
     def __init__(self, patterns: Sequence[str]) -> None:
         self._by_head: dict[str, list[_Pattern]] = {}
@@ -89,37 +89,37 @@ class CommandPatterns:
             if re.search(r"[*?]|^-", head):
                 self._others.append(pattern)
             else:
-                self._by_head.setdefault(name_of(head), []).append(pattern)
+                self._by_head.setdefault(command_name(head), []).append(pattern)
 
-    def find_allowing(self, part: Part) -> str | None:
-        """The pattern that names all of its words, the assignments in front of it included."""
-        return next((pattern.text for pattern in self._near(part.words[:1]) if pattern.allows(part)), None)
+    def find_allowing(self, command: SimpleCommand) -> str | None:
+        """Find the pattern that matches all words, including the assignments in front."""
+        return next((pattern.text for pattern in self._candidates(command.words[:1]) if pattern.allows(command)), None)
 
-    def find_denying(self, part: Part) -> Denial | None:
-        """The pattern that it is like, or may be like, under whatever path and behind whatever known wrapper."""
+    def find_denying(self, command: SimpleCommand) -> DenyMatch | None:
+        """Find the pattern that matches, or may match, the command under any path and after any known wrapper."""
         if not self._by_head and not self._others:
             return None
-        anywhere = is_wrapper(part.command)
-        words = tuple(inner_words(part.command)) if anywhere else part.command
-        for each in (part.words, words) if part.assignments or anywhere else (words,):
-            for pattern in self._near(each if anywhere else each[:1]):
+        anywhere = is_wrapper(command.argv)
+        words = tuple(inner_words(command.argv)) if anywhere else command.argv
+        for each in (command.words, words) if command.assignments or anywhere else (words,):
+            for pattern in self._candidates(each if anywhere else each[:1]):
                 if pattern.denies(each, anywhere=anywhere):
-                    return Denial(pattern.text)
+                    return DenyMatch(pattern.text)
         if anywhere and None in words:
-            return Denial(next(self._all()).text, is_certain=False)
+            return DenyMatch(next(self._all()).text, is_certain=False)
         return None
 
     def find_named(self, line: str) -> str | None:
-        """A pattern whose words all occur in a line that nobody understands."""
-        found = {name_of(word) for word in inner_words((line[:_LENGTH].translate(_QUOTING),)) if word is not None}
+        """Find a pattern whose words all occur in a line that cannot be parsed."""
+        found = {command_name(word) for word in inner_words((line[:_LENGTH].translate(_QUOTING),)) if word is not None}
         for pattern in self._all():
             plain = [word for word in pattern.words if not re.search(r"[*?]", word)]
-            if found.issuperset(name_of(piece) for word in plain for piece in inner_words((word,)) if piece):
+            if found.issuperset(command_name(piece) for word in plain for piece in inner_words((word,)) if piece):
                 return pattern.text
         return None
 
-    def _near(self, words: Words) -> Iterator[_Pattern]:
-        for name in dict.fromkeys(name_of(word) for word in words if word is not None):
+    def _candidates(self, words: Words) -> Iterator[_Pattern]:
+        for name in dict.fromkeys(command_name(word) for word in words if word is not None):
             yield from self._by_head.get(name, ())
         yield from self._others
 
@@ -129,21 +129,21 @@ class CommandPatterns:
         yield from self._others
 
 
-def _is_like(word: str, like: str) -> bool:
-    if "*" not in like and "?" not in like:
-        return word == like
-    return re.fullmatch(glob_regex(like, r"[\s\S]"), word) is not None
+def _matches(word: str, glob: str) -> bool:
+    if "*" not in glob and "?" not in glob:
+        return word == glob
+    return re.fullmatch(glob_regex(glob, r"[\s\S]"), word) is not None
 
 
-def _names_variable(like: str, word: str) -> bool:
-    return like.startswith(word[: word.index("=") + 1])
+def _names_variable(glob: str, word: str) -> bool:
+    return glob.startswith(word[: word.index("=") + 1])
 
 
-def _has_option(words: Words, like: str) -> bool:
-    """Whether an option is among the words, also with a value, or in one word with others as in `-rf`."""
-    if any(word is None or _is_like(word.partition("=")[0], like) or _is_like(word, like) for word in words):
+def _has_option(words: Words, glob: str) -> bool:
+    """Whether an option is among the words, also with a value, or combined with others as in `-rf`."""
+    if any(word is None or _matches(word.partition("=")[0], glob) or _matches(word, glob) for word in words):
         return True
-    if not _FLAGS.fullmatch(like):
+    if not _FLAGS.fullmatch(glob):
         return False
     given = "".join(word[1:] for word in words if word is not None and re.fullmatch(r"-[A-Za-z]{1,5}", word))
-    return set(like[1:]) <= set(given)
+    return set(glob[1:]) <= set(given)

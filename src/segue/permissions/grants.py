@@ -1,4 +1,4 @@
-"""Allowed once: a grant is a small file, and whoever removes it has used it up."""
+"""One-time permissions: a grant is a small file, and removing it uses it up."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from segue.durable.folder import Folder
 
 
-class Grants:
-    """Of all sessions of a machine. A grant survives power loss, and of two that take it one gets it."""
+class OneTimeGrants:
+    """The grants of all sessions. A grant survives power loss; of two processes that take it, only one succeeds."""
 
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
@@ -25,7 +25,7 @@ class Grants:
         self._folder.create(f"{_name(key)}-{secrets.token_hex(8)}", "\n".join(key).encode("utf-8", "surrogatepass"))
 
     def take(self, *key: str) -> bool:
-        """Use one up; False if there is none."""
+        """Use up one grant; False if there is none."""
         if not self._folder.exists():
             return False
         prefix = _name(key)
@@ -35,7 +35,7 @@ class Grants:
             try:
                 self._folder.remove(entry.name)
             except FileNotFoundError:
-                continue  # somebody else was quicker
+                continue  # another process was faster
             return True
         return False
 

@@ -1,7 +1,7 @@
-"""The PreToolUse hook of Claude Code: from the JSON that it sends to the JSON that it understands.
+"""The PreToolUse hook of Claude Code: from the JSON of a call to the JSON of the decision.
 
-It sends `tool_name`, `tool_input` and `cwd`. The answer is `allow`, `deny` or `ask` with a reason, or no decision, and
-then its own rules hold. Whatever goes wrong means `deny`.
+The call has `tool_name`, `tool_input` and `cwd`. The decision is `allow`, `deny` or `ask` with a reason, or none, which
+leaves it to the rules of Claude Code. Any error means `deny`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from segue.permissions.guard import Verdict
     from segue.permissions.permissions import Permissions
 
-Choice = Literal["allow", "deny", "ask"]
+HookDecision = Literal["allow", "deny", "ask"]
 
 SIZE_BYTES = 32 << 20
 _PATHS = {
@@ -31,89 +31,91 @@ _PATHS = {
 }
 
 
-class NotUnderstoodCallError(ValueError):
-    """Why a call makes no sense here."""
+class InvalidHookCallError(ValueError):
+    """Why the call of the hook is invalid."""
 
 
 def answer_call(data: bytes, permissions: Permissions, *, grants: bool = False) -> JsonObject:
-    """What to tell Claude Code about a call.
+    """The answer to a call.
 
-    With `grants`, what the scope allows is allowed without a question; without, Claude Code asks as it would.
+    With `grants`, a call that the scope allows runs without a question; without, the rules of Claude Code apply.
     """
     try:
-        call = _call_of(data)
+        call = _parse_call(data)
         name = call["tool_name"]
         verdict = _judge(call, permissions)
-    except Exception as error:  # noqa: BLE001 - any other end of a hook lets the tool run
-        return refuse(error)
+    except Exception as error:  # noqa: BLE001 - if a hook fails, the tool runs
+        return deny_error(error)
     if verdict is None:
-        return say("ask", f"segue: the scope says nothing about {name}")
+        return _answer("ask", f"segue: the scope has no rule for {name}")
     if not verdict.allowed:
-        # A search that may come upon something denied is for a person to judge: most projects hold a secret somewhere.
+        # The user decides about a search that may find denied files: most projects contain a secret.
         is_open = name == "Grep" and verdict.pattern and not verdict.is_final
-        return say("ask" if is_open else "deny", f"segue: {verdict.target!r} is out of scope: {verdict.reason}")
-    return say("allow", f"segue: {verdict.reason}") if grants or verdict.is_once else {}
+        return _answer("ask" if is_open else "deny", f"segue: {verdict.target!r} is out of scope: {verdict.reason}")
+    return _answer("allow", f"segue: {verdict.reason}") if grants or verdict.is_once else {}
 
 
-def refuse(error: Exception) -> JsonObject:
-    """The answer where something went wrong."""
+def deny_error(error: Exception) -> JsonObject:
+    """The answer after an error."""
     match error:
-        case NotUnderstoodCallError():
-            return say("deny", f"segue: {error}")
+        case InvalidHookCallError():
+            return _answer("deny", f"segue: {error}")
         case SegueError():
-            return say("deny", f"segue: {error}; {error.hint}")
+            return _answer("deny", f"segue: {error}; {error.hint}")
         case _:
-            return say("deny", f"segue: unexpected: {type(error).__name__}: {error}")
+            return _answer("deny", f"segue: unexpected: {type(error).__name__}: {error}")
 
 
-def say(choice: Choice, reason: str) -> JsonObject:
+def _answer(decision: HookDecision, reason: str) -> JsonObject:
     return {
         "hookSpecificOutput": {
             "hookEventName": "PreToolUse",
-            "permissionDecision": choice,
+            "permissionDecision": decision,
             "permissionDecisionReason": reason,
         }
     }
 
 
-def _call_of(data: bytes) -> JsonObject:
+def _parse_call(data: bytes) -> JsonObject:
     if len(data) > SIZE_BYTES:
-        raise NotUnderstoodCallError("the call is too large")
+        raise InvalidHookCallError("the call is too large")
     try:
         call: object = msgspec.json.decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        raise NotUnderstoodCallError("the call is not JSON") from None
+        raise InvalidHookCallError("the call is not JSON") from None
     if not isinstance(call, dict) or not isinstance(call.get("tool_name"), str):
-        raise NotUnderstoodCallError("the call names no tool")
+        raise InvalidHookCallError("the call does not name a tool")
     return call
 
 
 def _judge(call: JsonObject, permissions: Permissions) -> Verdict | None:
     name, given = str(call["tool_name"]), call.get("tool_input")
-    told = given if isinstance(given, dict) else {}
+    arguments = given if isinstance(given, dict) else {}
     cwd = _text(call, "cwd", "")
     if name in _PATHS:
         action, field = _PATHS[name]
-        path = _text(told, field)
+        path = _text(arguments, field)
         return permissions.check("write" if action == "write" else "read", path, cwd=cwd)
     match name:
         case "Bash":
-            return permissions.check("shell", _text(told, "command"), cwd=cwd)
+            return permissions.check("shell", _text(arguments, "command"), cwd=cwd)
         case "Glob":
-            return permissions.check("read", _glob_folder(_text(told, "path", ""), _text(told, "pattern")), cwd=cwd)
+            return permissions.check(
+                "read", _glob_folder(_text(arguments, "path", ""), _text(arguments, "pattern")), cwd=cwd
+            )
         case "Grep":
-            folder = _text(told, "path", "") or "."
-            return permissions.settled(permissions.guard().search(folder, cwd=cwd))
+            folder = _text(arguments, "path", "") or "."
+            return permissions.apply_grant(permissions.guard().search(folder, cwd=cwd))
         case _:
             return None
 
 
 def _glob_folder(path: str, pattern: str) -> str:
-    """The folder in which the search begins; where it could leave that again, nobody knows where it leads."""
+    """The folder in which the search starts. A pattern that could leave it again is refused."""
     names = pattern.split("/")
     wild = next((at for at, name in enumerate(names) if any(mark in name for mark in "*?[{")), len(names) - 1)
     if ".." in names[wild:]:
-        raise NotUnderstoodCallError("the pattern leads upwards behind a wildcard")
+        raise InvalidHookCallError("the pattern has .. after a wildcard")
     start = "/".join(names[:wild]) or ("/" if pattern.startswith("/") else "")
     if start.startswith(("/", "~")) or not path:
         return start or path or "."
@@ -121,7 +123,7 @@ def _glob_folder(path: str, pattern: str) -> str:
 
 
 def _text(values: JsonObject, field: str, default: str | None = None) -> str:
-    found = values.get(field, default)
-    if not isinstance(found, str):
-        raise NotUnderstoodCallError(f"the call has no {field}")
-    return found
+    value = values.get(field, default)
+    if not isinstance(value, str):
+        raise InvalidHookCallError(f"the call has no {field}")
+    return value

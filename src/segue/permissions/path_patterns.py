@@ -1,10 +1,9 @@
-"""Patterns: what `*`, `?` and `**` mean, and how a thousand of them stay cheap.
+"""Patterns of paths: what `*`, `?` and `**` match, and how a thousand patterns stay cheap.
 
-In a path, `*` stands for any characters of one name and `?` for one of them. A whole name `**` stands for any number of
-names, none included, so that `a/**` is `a` and all that is beneath it; elsewhere `**` is no more than `*`, but in what
-denies it stands for any characters, slashes included: `**.pem` is every name that ends so. A slash at the end says the
-same as `/**`. Every other character stands for itself, upper and lower case differ, and names that begin with a dot are
-names like any other.
+`*` matches any characters within one name, and `?` matches one. A whole name `**` matches any number of names, or none:
+`a/**` matches `a` and everything in it. Elsewhere `**` is the same as `*`, but in deny patterns it matches any
+characters including slashes: `**.pem` matches every name with this ending. A trailing slash is the same as `/**`. All
+other characters match themselves, case matters, and names with a leading dot are not special.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ _WILD = re.compile(r"[*?]")
 _NAMES = "(?:[^/]+/)*"
 
 
-class Anchors(NamedTuple):
-    """The folders that patterns and paths may leave unsaid, as they are called and as they really are."""
+class BaseFolders(NamedTuple):
+    """The folders that relative patterns and `~` start from."""
 
     project_root: str
     home: str
 
     def absolute(self, path: str) -> str:
-        """A path that begins with `~` or with no slash, made absolute; nothing else about it is changed."""
+        """Make a relative path, or one that starts with `~`, absolute, and change nothing else about it."""
         if path == "~" or path.startswith("~/"):
             return f"{self.home}/{path[2:]}"
         return path if path.startswith("/") else f"{self.project_root}/{path}"
@@ -42,19 +41,19 @@ class _Tail(NamedTuple):
 
 
 class PathPatterns:
-    """Many patterns, asked at once. With `beneath` they are read as those that deny."""
+    """A set of patterns. With `beneath` they are deny patterns: they also match everything below a matching path."""
 
-    def __init__(self, patterns: Sequence[str], anchors: Anchors, *, beneath: bool = False) -> None:
+    def __init__(self, patterns: Sequence[str], bases: BaseFolders, *, beneath: bool = False) -> None:
         self._beneath = beneath
         self._exact: dict[str, str] = {}
-        # By the folder where the wildcards of a pattern begin: a path asks only those of the folders it is in.
+        # By the folder where the wildcards of a pattern begin: only those of the parent folders of a path are tried.
         self._tails: defaultdict[str, list[_Tail]] = defaultdict(list)
         self._compiled: dict[str, re.Pattern[str]] = {}
-        real = {folder: os.path.realpath(folder) for folder in anchors}
+        real = {folder: os.path.realpath(folder) for folder in bases}
         for pattern in patterns:
             everywhere = beneath and pattern.startswith("**")
-            fixed, tail = split_pattern(f"/{pattern}" if everywhere else pattern, anchors)
-            regexes = [tail_regex(names) for names in (deeper(tail) if beneath else [tail])]
+            fixed, tail = split_pattern(f"/{pattern}" if everywhere else pattern, bases)
+            regexes = [tail_regex(names) for names in (expand_double_stars(tail) if beneath else [tail])]
             for start in self._starts(fixed, real):
                 if tail:
                     self._tails[start].extend(_Tail(pattern, regex) for regex in regexes)
@@ -62,7 +61,7 @@ class PathPatterns:
                     self._exact.setdefault(start, pattern)
 
     def find(self, path: str) -> str | None:
-        """The pattern that matches an absolute, normalised path; the one whose wildcards begin deepest."""
+        """Find the pattern that matches an absolute, normalized path: the one whose wildcards begin deepest."""
         path = path.rstrip("/")
         found = self._exact.get(path)
         if found is not None:
@@ -78,7 +77,7 @@ class PathPatterns:
         return None
 
     def may_match_beneath(self, folder: str) -> str | None:
-        """A pattern that could match something in the folder, however deep."""
+        """Find a pattern that could match something in the folder, at any depth."""
         folder = folder.rstrip("/")
         inside = f"{folder}/"
         for start, pattern in self._exact.items():
@@ -90,14 +89,14 @@ class PathPatterns:
         return None
 
     def _starts(self, fixed: str, real: dict[str, str]) -> set[str]:
-        """The folder as it is called and, beneath the project and the home, as it really is.
+        """The folder as written and, below the project and the home folder, as resolved.
 
-        What denies follows every link; what allows must not, or whoever makes a link would choose what is allowed.
+        Deny patterns follow every link. Allow patterns must not: otherwise a link could widen the scope.
         """
         starts = {fixed}
-        for called, place in real.items():
-            if fixed == called or fixed.startswith(f"{called.rstrip('/')}/"):
-                starts.add((place + fixed[len(called.rstrip("/")) :]).rstrip("/"))
+        for base, real_base in real.items():
+            if fixed == base or fixed.startswith(f"{base.rstrip('/')}/"):
+                starts.add((real_base + fixed[len(base.rstrip("/")) :]).rstrip("/"))
         if self._beneath:
             starts.add(os.path.realpath(fixed or "/").rstrip("/"))
         return starts
@@ -111,14 +110,14 @@ class PathPatterns:
         return compiled
 
 
-def split_pattern(pattern: str, anchors: Anchors) -> tuple[str, list[str]]:
-    """The folder up to the first wildcard, and the names from there on. The root is the empty text."""
+def split_pattern(pattern: str, bases: BaseFolders) -> tuple[str, list[str]]:
+    """Split into the folder before the first wildcard and the names after it. The root folder is the empty string."""
     if pattern.startswith(PROJECT_ROOT):
-        fixed, rest = anchors.project_root, pattern[len(PROJECT_ROOT) :]
+        fixed, rest = bases.project_root, pattern[len(PROJECT_ROOT) :]
     elif pattern == "~" or pattern.startswith("~/"):
-        fixed, rest = anchors.home, pattern[1:]
+        fixed, rest = bases.home, pattern[1:]
     else:
-        fixed, rest = ("", pattern) if pattern.startswith("/") else (anchors.project_root, pattern)
+        fixed, rest = ("", pattern) if pattern.startswith("/") else (bases.project_root, pattern)
     names = [name for name in rest.split("/") if name not in {"", "."}]
     if rest.endswith("/"):
         names.append("**")
@@ -126,8 +125,8 @@ def split_pattern(pattern: str, anchors: Anchors) -> tuple[str, list[str]]:
     return "/".join([fixed.rstrip("/"), *names[:wild]]), names[wild:]
 
 
-def deeper(names: Sequence[str]) -> list[list[str]]:
-    """The ways to read names in which `**` is a part, so that it reaches over folders; one of them must match."""
+def expand_double_stars(names: Sequence[str]) -> list[list[str]]:
+    """Expand names that contain `**` into alternatives in which it spans folders; one of them must match."""
     ways: list[list[str]] = [[]]
     for name in names:
         first, *rest = [name] if name == "**" else re.split(r"\*{2,}", name)
@@ -141,10 +140,10 @@ def deeper(names: Sequence[str]) -> list[list[str]]:
 
 
 def tail_regex(names: Sequence[str]) -> str:
-    """For a text in which every name ends in a slash.
+    """The regex for a text in which every name ends in a slash.
 
-    Between two `**` the first place that fits is as good as any other, so that nothing is tried twice: no pattern and
-    no path can make this slow.
+    Between two `**` the first match is as good as any other, so there is no backtracking: no pattern and no path can
+    make this slow.
     """
     runs: list[list[str]] = [[]]
     for name in names:
@@ -160,7 +159,7 @@ def tail_regex(names: Sequence[str]) -> str:
 
 
 def glob_regex(text: str, any_one: str) -> str:
-    """`*` and `?` over the characters that `any_one` takes, without ever going back more than one star."""
+    """The regex of a glob whose wildcards match the characters of `any_one`; it never backtracks over a star."""
     pieces = ["".join(any_one if mark == "?" else re.escape(mark) for mark in run) for run in re.split(r"\*+", text)]
     if len(pieces) == 1:
         return pieces[0]
@@ -169,7 +168,7 @@ def glob_regex(text: str, any_one: str) -> str:
 
 
 def _upwards(path: str) -> Iterator[str]:
-    """The path, the folder it is in, and so on up to the root."""
+    """Yield the path and all its parent folders up to the root."""
     while path:
         yield path
         path = path.rpartition("/")[0]

@@ -1,7 +1,7 @@
-"""What no scope lets an agent change: whatever decides what an agent may do next, here or in another tool.
+"""Paths that no scope opens: they decide what an agent may do next, in Segue or in another AI tool.
 
-Folders of this machine are told by whoever opens the session. Names hold anywhere, in any case of letters, since many
-file systems do not tell one case from another.
+The folders of this machine are passed in. The names are protected everywhere, in upper and lower case, because many
+file systems ignore case.
 """
 
 from __future__ import annotations
@@ -35,53 +35,53 @@ NAMES = frozenset(
         ".vscode",  # tasks run programs
     }
 )
-"""With all that is beneath them."""
+"""Protected with everything in them."""
 
-STEERING = frozenset({"agents.md", "claude.md", "gemini.md", ".cursorrules", ".windsurfrules"})
-"""Read by agents as orders. A pattern allows writing one only if it spells the name out: `**` does not."""
+INSTRUCTION_FILES = frozenset({"agents.md", "claude.md", "gemini.md", ".cursorrules", ".windsurfrules"})
+"""Files that agents read as instructions. Only a pattern with this exact name allows writing one: `**` does not."""
 
-_FOLDERS = ("journal", "gptel", "soleur", "ralph")
-"""Stores whose folder holds sessions and nothing else."""
+_FOLDER_SCHEMES = ("journal", "gptel", "soleur", "ralph")
+"""Stores whose folder contains nothing but sessions."""
 _LINKED_FILES = 20_000
-"""So many files are compared at most, for a file that has more than one name."""
+"""The maximum number of files that a file with several hard links is compared to."""
 
 
-class Protected(Struct, frozen=True, kw_only=True):
-    """Folders and files of this machine, as they are called and as they resolve."""
+class ProtectedPaths(Struct, frozen=True, kw_only=True):
+    """Folders and files of this machine. They are protected as written and as resolved."""
 
     secret: tuple[str, ...] = ()
-    """Neither read nor written: keys, state, configuration."""
-    kept: tuple[str, ...] = ()
-    """Not written: where sessions are."""
+    """Never read or written: keys, state, configuration."""
+    read_only: tuple[str, ...] = ()
+    """Never written: folders with sessions."""
 
-    def beside(self, store: str, session_id: str, *, root: str) -> Protected:
-        """With the place where a store keeps its sessions, by its URL."""
+    def with_store(self, store: str, session_id: str, *, root: str) -> ProtectedPaths:
+        """Add the folder in which a store, given by its URL, saves its sessions."""
         scheme, _, path = store.partition(":")
-        if scheme not in _FOLDERS or not path:
-            return self  # in memory, in a database, or under names that are protected anywhere
-        folder = os.path.abspath(os.path.expanduser(path))  # noqa: PTH100, PTH111 - a text in, a text out
-        if _is_in(os.path.realpath(root), os.path.realpath(folder)):  # the project lies in it: then no more than this
+        if scheme not in _FOLDER_SCHEMES or not path:
+            return self  # in memory, in a database, or under names that are protected everywhere
+        folder = os.path.abspath(os.path.expanduser(path))  # noqa: PTH100, PTH111 - from string to string
+        if _is_in(os.path.realpath(root), os.path.realpath(folder)):  # the project is in it: protect only this session
             folder = f"{folder}/{session_id}.jsonl"
-        return Protected(secret=self.secret, kept=(*self.kept, folder))
+        return ProtectedPaths(secret=self.secret, read_only=(*self.read_only, folder))
 
-    def find(self, action: Literal["read", "write"], path: str) -> str | None:
-        """What protects an absolute path, in words; None if nothing does."""
-        for folder in _places(self.secret):
+    def find_reason(self, action: Literal["read", "write"], path: str) -> str | None:
+        """The reason why an absolute path is protected; None if it is not."""
+        for folder in _resolved(self.secret):
             if _is_in(path, folder):
-                return f"{folder} is Segue's own"
+                return f"{folder} belongs to Segue"
         if action == "read":
             return None
-        for folder in _places(self.kept):
+        for folder in _resolved(self.read_only):
             if _is_in(path, folder):
-                return f"sessions are kept in {folder}"
+                return f"sessions are stored in {folder}"
         names = path.split("/")
         for at, name in enumerate(names):
             if is_protected_name(name, names[at - 2] if at > 1 else ""):
-                return f"{name} decides what agents and other programs do"
+                return f"{name} controls what agents and other programs do"
         return None
 
-    def find_linked(self, path: str) -> str | None:
-        """The protected file that a path is another name of, as far as one can tell; None for most."""
+    def find_hard_link(self, path: str) -> str | None:
+        """Find the protected file that a path is a hard link to, within a limit; None if there is none."""
         try:
             found = os.lstat(path)
         except OSError:
@@ -89,7 +89,7 @@ class Protected(Struct, frozen=True, kw_only=True):
         if found.st_nlink == 1 or not stat.S_ISREG(found.st_mode):
             return None
         left = _LINKED_FILES
-        for folder in (*_places(self.secret), *_places(self.kept)):
+        for folder in (*_resolved(self.secret), *_resolved(self.read_only)):
             for entry in _files(folder):
                 left -= 1
                 if not left:
@@ -100,43 +100,43 @@ class Protected(Struct, frozen=True, kw_only=True):
 
 
 def is_protected_name(name: str, above_folder: str = "") -> bool:
-    """Whether a name is, in a folder that is itself in `above_folder`: the scope of a branch is called like others."""
+    """Whether a name is protected. A scope file is, if its folder is in a folder `branches` (`above_folder`)."""
     plain = _plain(name)
     return plain in NAMES or (plain in {"scope.yml", "scope-plan.yml"} and _plain(above_folder) == "branches")
 
 
-def steers(path: str) -> bool:
-    return _plain(path.rpartition("/")[2]) in STEERING
+def is_instruction_file(path: str) -> bool:
+    return _plain(path.rpartition("/")[2]) in INSTRUCTION_FILES
 
 
-def is_spelt_out(pattern: str, path: str) -> bool:
+def names_exactly(pattern: str, path: str) -> bool:
     """Whether the last name of a pattern is that of the path."""
     return pattern.rpartition("/")[2] == path.rpartition("/")[2]
 
 
 def _plain(name: str) -> str:
-    """As a file system that is lenient reads it: any case, any composition, without what is not to be seen."""
+    """Normalize a name as a lenient file system does: case, Unicode composition, invisible characters."""
     if name.isascii():
         return name.lower()
-    seen = "".join(mark for mark in name if unicodedata.category(mark) != "Cf")
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", seen).casefold())
+    visible = "".join(char for char in name if unicodedata.category(char) != "Cf")
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", visible).casefold())
 
 
 @lru_cache(maxsize=32)
-def _places(folders: tuple[str, ...]) -> tuple[str, ...]:
-    """As they are called and as they resolve."""
-    return tuple(dict.fromkeys(place for folder in folders for place in (folder, os.path.realpath(folder)) if folder))
+def _resolved(folders: tuple[str, ...]) -> tuple[str, ...]:
+    """The folders as written and as resolved."""
+    return tuple(dict.fromkeys(path for folder in folders for path in (folder, os.path.realpath(folder)) if folder))
 
 
 def _is_in(path: str, folder: str) -> bool:
-    """Also in another case, where that leads to the same place."""
+    """Whether a path is in a folder, also in another case if the file system ignores case."""
     if path[: len(folder)].casefold() != folder.casefold() or path[len(folder) : len(folder) + 1] not in {"", "/"}:
         return False
     return path.startswith(folder) or _is_same(path, folder)
 
 
 def _is_same(path: str, folder: str) -> bool:
-    """Whether a path in another case leads into the folder; where nothing is there to compare, it may."""
+    """Whether a path in another case leads into the folder; assumed if the folder does not exist."""
     start = "/".join(PurePosixPath(path).parts[: len(PurePosixPath(folder).parts)]).replace("//", "/", 1)
     try:
         return Path(start).samefile(folder)

@@ -1,4 +1,4 @@
-"""What tools may touch, as a value and as YAML; how a file that people keep is added to is in `scope_edits`."""
+"""A scope as a value and as YAML. Edits of a YAML file that keep its layout are in `scope_edits`."""
 
 from __future__ import annotations
 
@@ -18,35 +18,37 @@ PROJECT_ROOT = "${project_root}"
 SIZE_CHARACTERS = 256 * 1024
 NODES = 20_000
 LENGTH = 4096
-"""Of one pattern; no path is longer."""
+"""The maximum length of a pattern; no path is longer."""
 STARS_WITHIN = 3
-"""How many `**` of a pattern that denies may be within names, since each doubles the ways to read it."""
+"""The maximum number of `**` within names of a deny pattern: each doubles the number of alternatives."""
 
 
 class Scope(Struct, frozen=True, kw_only=True):
-    """Patterns of paths and of commands; whatever no pattern allows is denied, and deny wins."""
+    """Patterns of paths and commands. What no pattern allows is denied, and deny wins."""
 
     read: tuple[str, ...] = ()
     write: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
-    """Paths that are neither read nor written, whatever else allows them."""
+    """Paths that are never read or written, even if another pattern allows them."""
     shell_allow: tuple[str, ...] = ()
     shell_deny: tuple[str, ...] = ()
     org_roam_patterns: JsonObject | tuple[str, ...] = ()
-    """For the tools of Org-roam; kept as it is."""
+    """For the tools of Org-roam; stored unchanged."""
     network: bool = False
-    """Whether commands may reach the network."""
+    """Whether commands may use the network."""
     sandbox: bool = True
-    """Whether the kernel holds commands to all this, where it can."""
+    """Whether commands run in a sandbox, if the kernel has one."""
     extra: JsonObject = {}
-    """Fields that are not known here."""
+    """Unknown fields."""
 
 
 class InvalidScopeError(InvalidYamlError):
-    """Why a text, or its fields, make no scope."""
+    """Why a text or its fields are not a valid scope."""
 
 
 class PatternList(NamedTuple):
+    """The position of a list of patterns in a file."""
+
     section: str
     key: str
     is_path: bool
@@ -59,57 +61,59 @@ LISTS = {
     "shell_allow": PatternList("shell_commands", "allow", is_path=False),
     "shell_deny": PatternList("shell_commands", "deny", is_path=False),
 }
-"""Where each list of patterns stands in a file."""
+"""The lists of patterns, by the name of their field in Scope."""
 
 SECTIONS = ("paths", "org_roam_patterns", "shell_commands")
 SWITCHES = {"network": False, "sandbox": True}
-"""Fields that are true or false, and what holds where they are not said."""
+"""Fields that are true or false, with their defaults."""
 
 
-def scope_of(fields: Mapping[str, object]) -> Scope:
-    """The scope that these fields say. Raises InvalidScopeError."""
+def parse_scope(fields: Mapping[str, object]) -> Scope:
+    """Parse the fields of a scope. Raises InvalidScopeError."""
     lists: dict[str, tuple[str, ...]] = {}
-    for name, place in LISTS.items():
-        section = fields.get(place.section)
+    for name, position in LISTS.items():
+        section = fields.get(position.section)
         if isinstance(section, list) and name == "shell_allow":
             section = {"allow": section}
         if not isinstance(section, dict | None) and not (name == "shell_deny" and isinstance(section, list)):
-            raise InvalidScopeError(f"{place.section} must be a mapping, not {_kind(section)}")
-        found = section.get(place.key) if isinstance(section, dict) else None
-        lists[name] = _patterns(f"{place.section}.{place.key}", found, is_path=place.is_path)
+            raise InvalidScopeError(f"{position.section} must be a mapping, not {_kind(section)}")
+        found = section.get(position.key) if isinstance(section, dict) else None
+        lists[name] = _patterns(f"{position.section}.{position.key}", found, is_path=position.is_path)
     roam = fields.get("org_roam_patterns")
     if isinstance(roam, dict):
-        kept: JsonObject | tuple[str, ...] = {
+        patterns: JsonObject | tuple[str, ...] = {
             key: list(_patterns(f"org_roam_patterns.{key}", value, is_path=False)) for key, value in roam.items()
         }
     else:
-        kept = _patterns("org_roam_patterns", roam, is_path=False)
-    switches = {name: _switch(name, fields.get(name, usual)) for name, usual in SWITCHES.items()}
+        patterns = _patterns("org_roam_patterns", roam, is_path=False)
+    switches = {name: _switch(name, fields.get(name, default)) for name, default in SWITCHES.items()}
     extra = {key: value for key, value in fields.items() if key not in SECTIONS and key not in SWITCHES}
     for section in ("paths", "shell_commands"):
-        known = {place.key for place in LISTS.values() if place.section == section}
+        known = {position.key for position in LISTS.values() if position.section == section}
         value = fields.get(section)
-        if isinstance(value, dict) and (odd := sorted(value.keys() - known)):
-            # A misspelt `deny` that is passed over in silence would open what it was to close.
-            raise InvalidScopeError(f"{section} has no {odd[0]!r}, only {', '.join(sorted(known))}")
-    return Scope(**lists, org_roam_patterns=kept, network=switches["network"], sandbox=switches["sandbox"], extra=extra)
+        if isinstance(value, dict) and (unknown := sorted(value.keys() - known)):
+            # A misspelt `deny` must not be ignored: it would leave open what it should close.
+            raise InvalidScopeError(f"{section} has no {unknown[0]!r}, only {', '.join(sorted(known))}")
+    return Scope(
+        **lists, org_roam_patterns=patterns, network=switches["network"], sandbox=switches["sandbox"], extra=extra
+    )
 
 
 def fields_of(scope: Scope) -> JsonObject:
-    """The same as JSON: what a session records, and what `scope_of` reads."""
+    """The scope as JSON: a session records this, and `parse_scope` reads it."""
     fields: JsonObject = {"paths": {}, "org_roam_patterns": {}, "shell_commands": {}}
-    for name, place in LISTS.items():
-        section = fields[place.section]
+    for name, position in LISTS.items():
+        section = fields[position.section]
         if isinstance(section, dict):
-            section[place.key] = list(getattr(scope, name))
+            section[position.key] = list(getattr(scope, name))
     roam = scope.org_roam_patterns
     fields["org_roam_patterns"] = dict(roam) if isinstance(roam, dict) else list(roam)
-    return {**fields, **_said(scope), **scope.extra}
+    return {**fields, **_changed_switches(scope), **scope.extra}
 
 
 @lru_cache(maxsize=32)
 def read_scope(text: str) -> Scope:
-    """The scope that a file says. Raises InvalidScopeError, with the line where it can be known."""
+    """Parse the YAML of a scope. Raises InvalidScopeError, with the line if it is known."""
     try:
         found = load_yaml(text.removeprefix("\ufeff"), size=SIZE_CHARACTERS, nodes=NODES)
     except InvalidYamlError as error:
@@ -117,39 +121,43 @@ def read_scope(text: str) -> Scope:
     if not isinstance(found, dict | None):
         raise InvalidScopeError(f"it must be a mapping, not {_kind(found)}", 1)
     try:
-        return scope_of(found or {})
+        return parse_scope(found or {})
     except InvalidScopeError as error:
         raise InvalidScopeError(str(error), _line_of(text, str(error).partition(" ")[0])) from None
 
 
 def write_scope(scope: Scope) -> str:
-    """A new file that says this."""
+    """Format a scope as YAML."""
     from json import dumps
 
     lines: list[str] = []
     sections: dict[str, dict[str, tuple[str, ...]]] = {}
-    for name, place in LISTS.items():
-        sections.setdefault(place.section, {})[place.key] = getattr(scope, name)
+    for name, position in LISTS.items():
+        sections.setdefault(position.section, {})[position.key] = getattr(scope, name)
     for section, lists in sections.items():
         lines.append(f"{section}:")
         for key, patterns in lists.items():
             lines.append(f"  {key}:" if patterns else f"  {key}: []")
-            lines.extend(f"    - {quoted(pattern)}" for pattern in patterns)
+            lines.extend(f"    - {quote(pattern)}" for pattern in patterns)
     roam = fields_of(scope)["org_roam_patterns"]
-    rest = {"org_roam_patterns": roam, **_said(scope), **{quoted(key): value for key, value in scope.extra.items()}}
-    # JSON is YAML, as long as there is nothing but ASCII in it.
+    rest = {
+        "org_roam_patterns": roam,
+        **_changed_switches(scope),
+        **{quote(key): value for key, value in scope.extra.items()},
+    }
+    # ASCII JSON is valid YAML.
     lines.extend(f"{key}: {_json(dumps(value))}" for key, value in rest.items())
     return "\n".join(lines) + "\n"
 
 
-def expanded(scope: Scope, project_root: str) -> Scope:
-    """The scope with the root of a project written out. InvalidScopeError if the root would be taken for a pattern."""
+def expand_project_root(scope: Scope, project_root: str) -> Scope:
+    """Replace the project root in all patterns. InvalidScopeError if the root contains wildcard characters."""
     if re.search(r"[*?]", project_root):
-        raise InvalidScopeError(f"{project_root} holds * or ?, which no pattern can name")
+        raise InvalidScopeError(f"{project_root} contains * or ?, which no pattern can express")
     lists = {
         name: tuple(pattern.replace(PROJECT_ROOT, project_root) for pattern in getattr(scope, name))
-        for name, place in LISTS.items()
-        if place.is_path
+        for name, position in LISTS.items()
+        if position.is_path
     }
     return Scope(
         **lists,
@@ -163,20 +171,20 @@ def expanded(scope: Scope, project_root: str) -> Scope:
 
 
 def with_pattern(scope: Scope, name: str, pattern: str) -> Scope:
-    """The scope with one more pattern in one of its LISTS; the same scope if it has it already."""
+    """Add a pattern to one of the LISTS; returns the same scope if it is there already."""
     fields = fields_of(scope)
-    place = LISTS[name]
+    position = LISTS[name]
     known = getattr(scope, name)
-    _patterns(f"{place.section}.{place.key}", [pattern], is_path=place.is_path)
+    _patterns(f"{position.section}.{position.key}", [pattern], is_path=position.is_path)
     if pattern in known:
         return scope
-    section = fields[place.section]
+    section = fields[position.section]
     if isinstance(section, dict):
-        section[place.key] = [*known, pattern]
-    return scope_of(fields)
+        section[position.key] = [*known, pattern]
+    return parse_scope(fields)
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """A YAML scalar in double quotes."""
     return '"' + "".join(map(_escaped, text)) + '"'
 
@@ -191,7 +199,7 @@ def _escaped(character: str) -> str:
 
 
 def _json(text: str) -> str:
-    """JSON says what lies beyond 16 bits in two halves; YAML says it in one piece."""
+    """Replace surrogate pairs, which JSON uses above 16 bits, by the escapes of YAML."""
     pairs = re.compile(r"\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})")
     return pairs.sub(lambda m: f"\\U{0x10000 + (int(m[1], 16) - 0xD800) * 0x400 + int(m[2], 16) - 0xDC00:08x}", text)
 
@@ -203,27 +211,27 @@ def _patterns(field: str, value: object, *, is_path: bool) -> tuple[str, ...]:
         raise InvalidScopeError(f"{field} must be a list, not {_kind(value)}")
     for pattern in value:
         if not isinstance(pattern, str):
-            raise InvalidScopeError(f"{field} must hold texts, not {_kind(pattern)}: put it in quotes")
+            raise InvalidScopeError(f"{field} must contain strings, not {_kind(pattern)}: put it in quotes")
         if not pattern.strip() or len(pattern) > LENGTH or re.search(r"[\x00-\x1f\x7f]", pattern):
-            raise InvalidScopeError(f"{field} must hold patterns of 1 to {LENGTH} visible characters")
+            raise InvalidScopeError(f"{field} must contain patterns of 1 to {LENGTH} visible characters")
         if is_path and ".." in pattern.split("/"):
-            raise InvalidScopeError(f"{field} must hold no pattern with ..: write where it leads ({pattern})")
+            raise InvalidScopeError(f"{field} must not contain ..: write the resolved path instead ({pattern})")
         if field == "paths.deny" and len(re.findall(r"(?<![/*])\*\*+(?![/*]|$)", pattern)) > STARS_WITHIN:
             raise InvalidScopeError(
-                f"{field} must hold patterns with {STARS_WITHIN} ** within names at most: {pattern}"
+                f"{field} must contain patterns with at most {STARS_WITHIN} ** within names: {pattern}"
             )
         if (
             is_path
             and PROJECT_ROOT in pattern
             and not re.match(r"\$\{project_root\}(?:/(?!.*\$\{project_root\})|$)", pattern)
         ):
-            raise InvalidScopeError(f"{field} may have {PROJECT_ROOT} only as the first folder of a pattern")
+            raise InvalidScopeError(f"{field} may contain {PROJECT_ROOT} only as the first folder of a pattern")
     return tuple(dict.fromkeys(value))
 
 
-def _said(scope: Scope) -> JsonObject:
-    """The switches that are not as usual."""
-    return {name: getattr(scope, name) for name, usual in SWITCHES.items() if getattr(scope, name) is not usual}
+def _changed_switches(scope: Scope) -> JsonObject:
+    """The switches that differ from their defaults."""
+    return {name: getattr(scope, name) for name, default in SWITCHES.items() if getattr(scope, name) is not default}
 
 
 def _switch(field: str, value: object) -> bool:
@@ -239,7 +247,7 @@ def _kind(value: object) -> str:
         case list():
             return "a list"
         case str():
-            return "a text"
+            return "a string"
         case None:
             return "nothing"
         case _:
@@ -247,13 +255,13 @@ def _kind(value: object) -> str:
 
 
 def _line_of(text: str, field: str) -> int:
-    """Where `section.key` stands; where the section begins if the key is not to be seen."""
+    """The line of `section.key`; the first line of the section if the key is not found."""
     section, _, key = field.partition(".")
     found = 0
     for number, line in enumerate(text.split("\n"), 1):
-        words = line.strip().strip("\ufeff\"'")
-        if not found and words.startswith(section):
+        stripped = line.strip().strip("\ufeff\"'")
+        if not found and stripped.startswith(section):
             found = number
-        if found and key and re.match(rf"[\"']?{re.escape(key)}[\"']?\s*:", words):
+        if found and key and re.match(rf"[\"']?{re.escape(key)}[\"']?\s*:", stripped):
             return number
     return found

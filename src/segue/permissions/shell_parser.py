@@ -1,8 +1,8 @@
-"""What a line of shell would run: its simple commands, one by one, or why that cannot be known.
+"""Parses a line of shell into its simple commands, or tells why it cannot be known what the line would run.
 
-This judges a small grammar that sh, bash, dash, ksh and zsh read alike: words and quotes, `&&`, `||`, `;`, `|`, `&` and
-newlines between commands, and redirections to files that are named. All else is refused, so that what is judged is what
-runs: no substitutions, no brackets, no loops, no comments, no line that goes on behind a backslash.
+It supports a small grammar that sh, bash, dash, ksh and zsh read alike: words and quotes, `&&`, `||`, `;`, `|`, `&` and
+newlines between commands, and redirections to named files. Everything else is refused, so that what is checked is what
+runs: no substitutions, no brackets, no loops, no comments, no line continuations.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from segue.permissions.wrapper_commands import OF_THE_SHELL, scripts_of, words
+from segue.permissions.wrapper_commands import BUILTIN_WRAPPERS, find_scripts, word_set
 
 LENGTH = 20_000
 SCRIPTS = 8
-"""How many lines of shell a line may hold, itself included: those of `sh -c`."""
+"""How many scripts a line may contain, including itself: `sh -c` has one."""
 
 _BLANKS = " \t\n"
 _ENDS = f"{_BLANKS};&|<>"
@@ -26,24 +26,24 @@ _QUOTED = re.compile(r'[^"\\$`!]+')
 _VARIABLE = re.compile(r"(?>[A-Za-z_][A-Za-z0-9_]*|\{[A-Za-z_][A-Za-z0-9_]*\}|\?)(?![\[:])")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _MAY_EXPAND = "*?[^#~="
-"""What stands for itself in one shell and for file names, or for something else, in another."""
-_WORDS_OF_A_SHELL = words(
+"""Characters that are literal in one shell, and expand to file names or something else in another."""
+_RESERVED_WORDS = word_set(
     "- always case coproc do done elif else end esac fi for foreach function if in namespace nocorrect noglob repeat"
     " select then time until while [[ ]] { } !"
 )
-_CHANGES_MEANING = words(
+_CHANGES_MEANING = word_set(
     ". alias autoload bind builtin compgen complete declare disable emulate enable eval export fc float getopts hash"
     " integer let local mapfile print read readarray readonly rehash sched set setopt shopt source trap typeset unalias"
     " unfunction unset unsetopt vared zmodload"
 )
-"""What makes the rest of the line mean something else, or runs what it was told in another way."""
-_CALCULATES = words("[ break continue exit printf return shift test wait")
-"""What takes its words for arithmetic in one shell or another, and arithmetic can run commands."""
-_MOVES = frozenset({"cd", "popd", "pushd"})
+"""Builtins that change the meaning of the rest of the line, or run their arguments in another way."""
+_ARITHMETIC = word_set("[ break continue exit printf return shift test wait")
+"""Builtins that evaluate arguments as arithmetic in some shell; arithmetic can run commands."""
+_CHANGES_FOLDER = frozenset({"cd", "popd", "pushd"})
 
 
-class NotUnderstoodError(ValueError):
-    """Why nobody can say what a line of shell would run."""
+class UnsupportedShellError(ValueError):
+    """Why it cannot be known what a line of shell would run."""
 
 
 class Redirection(NamedTuple):
@@ -53,35 +53,35 @@ class Redirection(NamedTuple):
     path: str
 
 
-class Part(NamedTuple):
-    """A simple command: its words (None where a word is only known when it runs) and what its redirections touch."""
+class SimpleCommand(NamedTuple):
+    """A command with its words and redirections. A word is None if it is only known at run time."""
 
     words: tuple[str | None, ...]
     redirections: tuple[Redirection, ...] = ()
     assignments: int = 0
-    """How many of the words, in front, set variables."""
+    """The number of leading words that set variables."""
 
     @property
-    def command(self) -> tuple[str | None, ...]:
+    def argv(self) -> tuple[str | None, ...]:
         return self.words[self.assignments :]
 
 
-def parse(line: str) -> tuple[Part, ...]:
-    """Every simple command that the line may run, those of `sh -c` included. Raises NotUnderstoodError."""
-    parts: list[Part] = []
+def parse_shell(line: str) -> tuple[SimpleCommand, ...]:
+    """All simple commands that the line may run, including those of `sh -c`. Raises UnsupportedShellError."""
+    commands: list[SimpleCommand] = []
     lines = [line]
     for one in lines:
         if len(lines) > SCRIPTS:
-            raise NotUnderstoodError(f"there are more than {SCRIPTS} lines of shell in it")
+            raise UnsupportedShellError(f"it contains more than {SCRIPTS} scripts")
         found = _Reader(one).read()
-        parts += found
-        for part in found:
-            for script in scripts_of(part.command):
+        commands += found
+        for command in found:
+            for script in find_scripts(command.argv):
                 if script is None:
-                    raise NotUnderstoodError("what a shell is told in it is only known when it runs")
+                    raise UnsupportedShellError("the script of a nested shell is only known at run time")
                 lines.append(script)
-    _check_places(parts)
-    return tuple(parts)
+    _check_folders(commands)
+    return tuple(commands)
 
 
 class _Word(NamedTuple):
@@ -90,28 +90,28 @@ class _Word(NamedTuple):
 
 
 class _Reader:
-    """Reads a line once, from the left to the right."""
+    """Reads a line once, from left to right."""
 
     def __init__(self, text: str) -> None:
         if len(text) > LENGTH:
-            raise NotUnderstoodError(f"it is longer than {LENGTH} characters")
+            raise UnsupportedShellError(f"it is longer than {LENGTH} characters")
         if not text.replace("\n", " ").replace("\t", " ").isprintable():
-            raise NotUnderstoodError("there are characters in it that cannot be seen")
+            raise UnsupportedShellError("it contains invisible characters")
         self._text = text
         self._at = 0
-        self._parts: list[Part] = []
+        self._commands: list[SimpleCommand] = []
         self._words: list[_Word] = []
         self._redirections: list[Redirection] = []
         self._redirects = False
 
-    def read(self) -> list[Part]:
+    def read(self) -> list[SimpleCommand]:
         text, operator = self._text, ""
         while self._at < len(text):
             if text[self._at] in " \t":
                 self._at += 1
             elif (found := _OPERATOR.match(text, self._at)) is not None:
                 if found[0] != "\n" and not self._words:
-                    raise self._beyond(f"{found[0]} without a command in front of it")
+                    raise self._unsupported(f"{found[0]} without a command before it")
                 operator = found[0] if self._words else operator
                 self._finish()
                 self._at = found.end()
@@ -122,35 +122,35 @@ class _Reader:
                 self._at = found.end()
                 self._redirect(found[1])
             elif text[self._at] in _ENDS:
-                raise self._beyond(f"this {text[self._at]}")
+                raise self._unsupported(f"this {text[self._at]}")
             else:
                 self._words.append(self._read_word())
         if operator in {"&&", "||", "|"} and not self._words:
-            raise self._beyond(f"{operator} without a command behind it")
+            raise self._unsupported(f"{operator} without a command after it")
         self._finish()
-        return self._parts
+        return self._commands
 
     def _finish(self) -> None:
-        """What was read since the last operator is a simple command, or nothing."""
+        """Turn the words since the last operator into a simple command, if there are any."""
         words, redirections, redirects = self._words, tuple(self._redirections), self._redirects
         self._words, self._redirections, self._redirects = [], [], False
         count = next((at for at, word in enumerate(words) if not word.sets_variable), len(words))
         if redirects and count == len(words):
-            raise NotUnderstoodError("a redirection without a command means a command of its own in some shells")
+            raise UnsupportedShellError("a redirection without a command runs a command in some shells")
         if words:
-            part = Part(tuple(word.text for word in words), redirections, count)
-            _check_command(part.command)
-            self._parts.append(part)
+            command = SimpleCommand(tuple(word.text for word in words), redirections, count)
+            _check_command(command.argv)
+            self._commands.append(command)
 
     def _redirect(self, operator: str) -> None:
         start = self._at
         target = self._read_word()
         if target.text is None:
-            raise NotUnderstoodError(f"the file behind {operator} is only known when it runs")
+            raise UnsupportedShellError(f"the file after {operator} is only known at run time")
         if self._text[self._at : self._at + 1] in {"<", ">"}:
-            raise self._beyond("a second redirection without a blank in front of it")
+            raise self._unsupported("a second redirection without a blank before it")
         if not target.text or re.match(r"/+dev/+(?:tcp|udp)(?:/|$)", target.text):
-            raise self._beyond(f"{operator} to this", start)
+            raise self._unsupported(f"{operator} to this", start)
         self._redirects = True
         self._redirections.append(Redirection(writes=operator != "<", path=target.text))
 
@@ -170,13 +170,13 @@ class _Reader:
             is_known = self._read_mark(character, start, pieces) and is_known
         word = "".join(pieces)
         if text[self._at : self._at + 1] in {"<", ">"} and word.isdigit():
-            raise self._beyond("a number in front of a redirection", start)
+            raise self._unsupported("a number before a redirection", start)
         if word.startswith("~") and text[start] != "~":
-            is_known = False  # it says what a path in the home folder would say
+            is_known = False  # the same text as a path in the home folder
         return _Word(word if is_known else None, _ASSIGNMENT.match(text, start) is not None)
 
     def _read_mark(self, character: str, start: int, pieces: list[str]) -> bool:
-        """A character of a word that does not just stand for itself; False if what it becomes is not known."""
+        """Read a special character of a word; False if its expansion is not known."""
         text, is_first, following = self._text, self._at - 1 == start, self._text[self._at : self._at + 1]
         match character:
             case "'":
@@ -192,30 +192,30 @@ class _Reader:
                 self._at += 1
             case "~" if is_first:
                 if following not in {"/", "", *_ENDS}:
-                    raise self._beyond("~ in front of a name", start)
+                    raise self._unsupported("~ before a name", start)
                 pieces.append("~")
-            case "=" if any(pieces) and following not in {"=", "~"}:  # quotes without content do not count in zsh
+            case "=" if any(pieces) and following not in {"=", "~"}:  # empty quotes do not count in zsh
                 pieces.append("=")
             case "#" if is_first:
-                raise self._beyond("a comment", start)
+                raise self._unsupported("a comment", start)
             case _ if character in _MAY_EXPAND:
                 pieces.append(character)
                 return text[start : start + 2].strip(_ENDS) == "["
             case _:
-                raise self._beyond(f"this {character}", self._at - 1)
+                raise self._unsupported(f"this {character}", self._at - 1)
         return True
 
     def _read_single_quoted(self, pieces: list[str]) -> bool:
         start, end = self._at, self._text.find("'", self._at)
         if end < 0:
-            raise self._beyond("a quote without an end", start - 1)
+            raise self._unsupported("a quote without an end", start - 1)
         pieces.append(self._text[start:end])
         self._at = end + 1
-        # zsh can be told that two pieces side by side have a quote between them.
+        # With an option of zsh, two adjacent pieces have a quote between them.
         return not self._text.startswith("'", self._at)
 
     def _read_double_quoted(self, pieces: list[str]) -> bool:
-        """In double quotes; False if what it becomes is not known."""
+        """Read up to the closing quote; False if the expansion is not known."""
         text, start, is_known = self._text, self._at - 1, True
         while self._at < len(text):
             if (run := _QUOTED.match(text, self._at)) is not None:
@@ -230,68 +230,68 @@ class _Reader:
                 case "\\":
                     escaped = self._escaped()
                     if escaped == "!":
-                        raise self._beyond("!", self._at - 1)
+                        raise self._unsupported("!", self._at - 1)
                     pieces.append(escaped if escaped in '$`"\\' else f"\\{escaped}")
                 case "$":
                     is_known = self._expand(pieces, f'{_BLANKS}"') and is_known
                 case "!" if text[self._at : self._at + 1] in {" ", '"'}:
                     pieces.append("!")
                 case _:
-                    raise self._beyond(f"this {character}", self._at - 1)
-        raise self._beyond("a quote without an end", start)
+                    raise self._unsupported(f"this {character}", self._at - 1)
+        raise self._unsupported("a quote without an end", start)
 
     def _escaped(self) -> str:
-        """The character behind a backslash."""
+        """The character after a backslash."""
         character = self._text[self._at : self._at + 1]
         if character in {"", "\n"}:
-            raise self._beyond("a backslash at the end of a line", self._at - 1)
+            raise self._unsupported("a backslash at the end of a line", self._at - 1)
         self._at += 1
         return character
 
     def _expand(self, pieces: list[str], alone: str) -> bool:
-        """Behind a dollar: False for a variable, whose value nobody knows; True for the dollar itself."""
+        """After a dollar sign: False for a variable, whose value is not known; True for a literal dollar."""
         if (name := _VARIABLE.match(self._text, self._at)) is not None:
             self._at = name.end()
             return False
         if self._text[self._at : self._at + 1] in alone:
             pieces.append("$")
             return True
-        raise self._beyond("a substitution", self._at - 1)
+        raise self._unsupported("a substitution", self._at - 1)
 
-    def _beyond(self, what: str, at: int | None = None) -> NotUnderstoodError:
-        place = (self._at if at is None else at) + 1
-        return NotUnderstoodError(f"{what} at character {place} is beyond what is judged here")
+    def _unsupported(self, what: str, at: int | None = None) -> UnsupportedShellError:
+        position = (self._at if at is None else at) + 1
+        return UnsupportedShellError(f"{what} at character {position} is not supported")
 
 
 def _check_command(words: tuple[str | None, ...]) -> None:
-    """Refuse what means something of its own to a shell, whatever its words are."""
+    """Refuse commands that have a special meaning to a shell, whatever their arguments."""
     if not words:
         return
     head = words[0]
     if not head:
-        raise NotUnderstoodError("which command it runs is only known when it runs")
-    if head in _WORDS_OF_A_SHELL or "=" in head:
-        raise NotUnderstoodError(f"{head!r} is beyond what is judged here")
-    names = {word for word in _own(words) if word is not None}
+        raise UnsupportedShellError("the command is only known at run time")
+    if head in _RESERVED_WORDS or "=" in head:
+        raise UnsupportedShellError(f"{head!r} is not supported")
+    names = {word for word in _builtin_words(words) if word is not None}
     if changing := names & _CHANGES_MEANING:
-        raise NotUnderstoodError(f"what {min(changing)} does to the rest of the line is beyond what is judged here")
-    if head in OF_THE_SHELL and None in words:
-        raise NotUnderstoodError(f"which command {head} runs is only known when it runs")
-    if names & _CALCULATES and any(word is None or re.search(r"[$`]|.\[|^-v", word) for word in words):
-        raise NotUnderstoodError(f"what {head} makes of its words is beyond what is judged here")
+        raise UnsupportedShellError(f"{min(changing)} is not supported: it changes what the rest of the line means")
+    if head in BUILTIN_WRAPPERS and None in words:
+        raise UnsupportedShellError(f"the command that {head} runs is only known at run time")
+    if names & _ARITHMETIC and any(word is None or re.search(r"[$`]|.\[|^-v", word) for word in words):
+        raise UnsupportedShellError(f"these arguments of {head} are not supported: it may evaluate them")
 
 
-def _check_places(parts: list[Part]) -> None:
-    """Refuse what is meant from a folder that the line itself changes."""
-    if not any(word in _MOVES for part in parts for word in _own(part.command)):
+def _check_folders(commands: list[SimpleCommand]) -> None:
+    """Refuse relative paths in a line that changes its folder."""
+    if not any(word in _CHANGES_FOLDER for command in commands for word in _builtin_words(command.argv)):
         return
-    for part in parts:
-        head = part.command[0] if part.command else None
-        for path in (*(each.path for each in part.redirections), *([head] if head and "/" in head else [])):
+    for command in commands:
+        head = command.argv[0] if command.argv else None
+        for path in (*(each.path for each in command.redirections), *([head] if head and "/" in head else [])):
             if not path.startswith(("/", "~/")):
-                raise NotUnderstoodError(f"it changes the folder, so that where {path!r} is cannot be known")
+                raise UnsupportedShellError(f"it changes the folder, so the location of {path!r} is not known")
 
 
-def _own(words: tuple[str | None, ...]) -> tuple[str | None, ...]:
-    """The words that may name a command of the shell's own."""
-    return words if words and words[0] in OF_THE_SHELL else words[:1]
+def _builtin_words(words: tuple[str | None, ...]) -> tuple[str | None, ...]:
+    """The words that may name a builtin of the shell."""
+    return words if words and words[0] in BUILTIN_WRAPPERS else words[:1]

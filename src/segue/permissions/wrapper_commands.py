@@ -1,4 +1,4 @@
-"""Commands that run others, and where those stand among their words."""
+"""Commands that run other commands, and where to find those among the arguments."""
 
 from __future__ import annotations
 
@@ -11,67 +11,67 @@ if TYPE_CHECKING:
 Words = tuple[str | None, ...]
 
 
-def words(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-SHELLS = words("ash bash dash ksh mksh rbash sh yash zsh")
-OTHER_SHELLS = words("csh elvish fish nu pwsh tcsh xonsh")
-"""Those that read a line in another way."""
-OF_THE_SHELL = words("command exec")
-"""Wrappers that the shell has itself, so that what they run may be its own as well."""
-WRAPPERS = words(
+SHELLS = word_set("ash bash dash ksh mksh rbash sh yash zsh")
+OTHER_SHELLS = word_set("csh elvish fish nu pwsh tcsh xonsh")
+"""Shells with another syntax."""
+BUILTIN_WRAPPERS = word_set("command exec")
+"""Wrappers that are builtins of the shell, and can run other builtins."""
+WRAPPERS = word_set(
     "at batch builtin bwrap busybox chroot chrt doas docker entr env expect faketime fakeroot fd find firejail flock"
     " gdb ionice kubectl ltrace nice nohup npx nsenter parallel perf pkexec podman proot rlwrap runuser screen script"
     " setarch setpriv setsid ssh stdbuf strace su sudo systemd-run taskset time timeout tmux toybox unbuffer unshare"
     " uv valgrind watch xargs"
-).union(SHELLS, OTHER_SHELLS, OF_THE_SHELL)
-"""The known ones. Nobody knows all of them: a list of what is denied is no protection, a list of what is allowed is."""
+).union(SHELLS, OTHER_SHELLS, BUILTIN_WRAPPERS)
+"""The known wrappers. The list cannot be complete: a deny list does not protect, an allow list does."""
 
-_APART = re.compile(r"[^\s;&|()<>{}$`'\"\\=,]+")
+_PIECES = re.compile(r"[^\s;&|()<>{}$`'\"\\=,]+")
 _ATTACHED = re.compile(r"-\w(?=[\w./])")
 
 
-def name_of(word: str) -> str:
-    """What a command is called, wherever it lies; on some machines upper and lower case are the same there."""
+def command_name(word: str) -> str:
+    """The name of a command without its folder; case is ignored, as on some file systems."""
     return word.rpartition("/")[2].casefold()
 
 
-def is_wrapper(given: Words) -> bool:
-    return bool(given) and given[0] is not None and name_of(given[0]) in WRAPPERS
+def is_wrapper(argv: Words) -> bool:
+    return bool(argv) and argv[0] is not None and command_name(argv[0]) in WRAPPERS
 
 
-def inner_words(given: Words) -> Iterator[str | None]:
-    """The words of a wrapper, with those that stand in one word taken apart, as behind `env -S` and `su -c`."""
-    for word in given:
+def inner_words(argv: Words) -> Iterator[str | None]:
+    """The words of a wrapper, with words that contain several split up, as after `env -S` and `su -c`."""
+    for word in argv:
         if word is None:
             yield None
             continue
-        for piece in _APART.findall(word):
+        for piece in _PIECES.findall(word):
             yield piece
             if _ATTACHED.match(piece):
                 yield piece[2:]
 
 
-def scripts_of(given: Words) -> list[str | None]:
-    """The lines of shell among the words: what `sh -c` is told to run, also behind a wrapper; None for unknown ones."""
-    if not is_wrapper(given):
+def find_scripts(argv: Words) -> list[str | None]:
+    """Find the scripts of `sh -c` among the words, also after a wrapper; None for a script that is not known."""
+    if not is_wrapper(argv):
         return []
     scripts: list[str | None] = []
     is_shell = is_other = has_values = is_next = False
-    for word in given:
+    for word in argv:
         if word is None:
             scripts += [None] if is_shell or is_other else []
         elif is_other and re.match(r"-\w*c|--c", word):
             scripts.append(None)
         elif is_shell and word.startswith(("-", "+")):
             is_next = is_next or re.fullmatch(r"-\w*c\w*", word) is not None
-            # Where an option has a value, as -o has, the line may be the word behind that.
+            # An option with a value, such as -o, may come before the script.
             has_values = has_values or re.match(r"[-+]\w*[oO]", word) is not None
         elif is_next:
             scripts.append(word)
             is_next = has_values
         else:
-            is_shell = is_shell or name_of(word) in SHELLS
-            is_other = is_other or name_of(word) in OTHER_SHELLS
+            is_shell = is_shell or command_name(word) in SHELLS
+            is_other = is_other or command_name(word) in OTHER_SHELLS
     return scripts

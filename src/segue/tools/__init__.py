@@ -1,7 +1,7 @@
-"""What an agent can do besides talking: read and write files, search them, run commands, call MCP servers.
+"""The tools that a model can call: files, search, shell commands and MCP servers.
 
-Read `call` (what passes to and fro), `ability` (what one is), `files`, `search` and `shell` (those that come along),
-`mcp` (those of servers), then `bench` (whether a call may be done, and the doing of it).
+Read `call` (requests and results), `tool` (what a tool is), `files`, `search` and `shell` (the built-in tools), `mcp`
+(tools of MCP servers), then `executor` (checks a call against the scope and runs it).
 """
 
 from __future__ import annotations

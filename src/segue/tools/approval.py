@@ -1,10 +1,10 @@
-"""Asking the person at the terminal what an agent may do. Whoever does not answer has not agreed."""
+"""Who approves tool calls: the user at the terminal, or no one. No answer means no."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from segue.tools.records import details_of
+from segue.tools.recorded_calls import format_call_details
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -13,11 +13,24 @@ if TYPE_CHECKING:
 
 
 _ATTEMPTS = 3
-"""How often somebody is asked whose answer is none of the words; then it is a no."""
+"""How often a question is repeated after an invalid answer; then the answer is no."""
 
 
-class Asks(Protocol):
-    """As much of a terminal as this needs."""
+class Approver(Protocol):
+    """Answers questions about tool calls. Everything about a call that matters for the decision is shown."""
+
+    def widen(self, call: ToolCall, why: str, *, can_add: bool) -> Literal["deny", "once", "add"]:
+        """Decide about a call that the scope does not allow."""
+
+    def confirm(self, call: ToolCall, warning: str) -> Literal["no", "once", "always"]:
+        """Confirm a call that the scope allows. `always` covers this tool for the rest of the conversation."""
+
+    def grant(self, why: str, scope: str) -> bool:
+        """Decide whether the session gets a scope from an untrusted source; `why` names the source and the reason."""
+
+
+class QuestionTerminal(Protocol):
+    """The part of a terminal that is needed for a question."""
 
     @property
     def is_interactive(self) -> bool: ...
@@ -27,26 +40,26 @@ class Asks(Protocol):
     def note(self, text: str) -> None: ...
 
 
-class Confirms(Asks, Protocol):
-    """And as much as a question with a yes or a no needs."""
+class ConfirmTerminal(QuestionTerminal, Protocol):
+    """The part of a terminal that is needed for a yes-or-no question."""
 
     def ask(self, question: str, *, default: bool) -> bool: ...
 
 
-def trust_prompt(terminal: Confirms) -> Callable[[str], bool]:
-    """For the `confirm` of a company: a person at a terminal sees what a session asks for; nobody else says yes."""
+def trust_prompt(terminal: ConfirmTerminal) -> Callable[[str], bool]:
+    """Return the `confirm` callback of an AgentResolver: it asks at an interactive terminal, and else answers no."""
 
-    def confirm(about: str) -> bool:
+    def confirm(requests: str) -> bool:
         if not terminal.is_interactive:
             return False
-        terminal.note(about)
-        return terminal.ask("Is that what you want? It is asked once for this session.", default=False)
+        terminal.note(requests)
+        return terminal.ask("Allow this? You are asked once for this session.", default=False)
 
     return confirm
 
 
 class NoApprover:
-    """Nobody is there to be asked: nothing is widened, confirmed or granted."""
+    """Declines everything, where no user can be asked."""
 
     def widen(self, call: ToolCall, why: str, *, can_add: bool) -> Literal["deny", "once", "add"]:  # noqa: ARG002 - by contract
         return "deny"
@@ -59,49 +72,51 @@ class NoApprover:
 
 
 class TerminalApprover:
-    """See abilities.bench.Person. Lines of a script are no answers, and `yes` confirms what is in scope, no more."""
+    """Asks the user at the terminal. Lines of a script are not answers; `yes` confirms calls within the scope only."""
 
-    def __init__(self, terminal: Asks, *, yes: bool = False) -> None:
+    def __init__(self, terminal: QuestionTerminal, *, yes: bool = False) -> None:
         self._terminal = terminal
         self._yes = yes
 
     def widen(self, call: ToolCall, why: str, *, can_add: bool) -> Literal["deny", "once", "add"]:
-        words = ("once", "add", "no") if can_add else ("once", "no")
-        word = self._ask(f"{details_of(call)}\n{why}", f"Allow it all the same? {_meanings(words, call)}", words)
-        return "once" if word == "once" else "add" if word == "add" else "deny"
+        answers = ("once", "add", "no") if can_add else ("once", "no")
+        answer = self._ask(
+            f"{format_call_details(call)}\n{why}", f"Allow it anyway? {_choices(answers, call)}", answers
+        )
+        return "once" if answer == "once" else "add" if answer == "add" else "deny"
 
     def confirm(self, call: ToolCall, warning: str) -> Literal["no", "once", "always"]:
         if self._yes:
             return "once"
-        words = ("once", "always", "no")
-        about = "\n".join(filter(None, (details_of(call), warning)))
-        word = self._ask(about, f"Do it? {_meanings(words, call)}", words)
-        return "once" if word == "once" else "always" if word == "always" else "no"
+        answers = ("once", "always", "no")
+        details = "\n".join(filter(None, (format_call_details(call), warning)))
+        answer = self._ask(details, f"Run it? {_choices(answers, call)}", answers)
+        return "once" if answer == "once" else "always" if answer == "always" else "no"
 
     def grant(self, why: str, scope: str) -> bool:
-        return self._ask(f"{why}:\n{scope}", "Give it to this session? (yes, no)", ("yes", "no")) == "yes"
+        return self._ask(f"{why}:\n{scope}", "Give this scope to the session? (yes, no)", ("yes", "no")) == "yes"
 
-    def _ask(self, about: str, question: str, words: tuple[str, ...]) -> str:
-        """One of the words, typed whole; the last of them, which is no, for Enter and for whoever does not answer."""
+    def _ask(self, details: str, question: str, answers: tuple[str, ...]) -> str:
+        """Return one of the answers, typed in full. Enter, and no answer, count as the last one, which is no."""
         if not self._terminal.is_interactive:
-            return words[-1]
-        self._terminal.note(about)
+            return answers[-1]
+        self._terminal.note(details)
         for _ in range(_ATTEMPTS):
             answer = (self._terminal.answer(question) or "").strip().casefold()
-            if answer in words:
+            if answer in answers:
                 return answer
             if not answer:
                 break
-            self._terminal.note(f"That is no answer to it: type {', '.join(words[:-1])} or {words[-1]}.")
-        return words[-1]
+            self._terminal.note(f"Please type {', '.join(answers[:-1])} or {answers[-1]}.")
+        return answers[-1]
 
 
-def _meanings(words: tuple[str, ...], call: ToolCall) -> str:
-    """Each word means one thing, whatever the question."""
+def _choices(answers: tuple[str, ...], call: ToolCall) -> str:
+    """Each word means the same in every question."""
     meanings = {
         "once": "once",
         "add": "add (to the scope)",
         "always": f"always ({call.name}, in this conversation)",
         "no": "no",
     }
-    return f"({', '.join(meanings[word] for word in words)})"
+    return f"({', '.join(meanings[answer] for answer in answers)})"

@@ -1,4 +1,4 @@
-"""What passes between a model that wants something done and whoever does it."""
+"""The values that pass between a model and its tools."""
 
 from __future__ import annotations
 
@@ -8,42 +8,45 @@ from msgspec import Struct
 
 from segue.model import JsonObject
 
-Status = Literal["done", "failed", "refused", "interrupted", "unknown"]
+ToolStatus = Literal["done", "failed", "refused", "interrupted", "unknown"]
 
 
 class ToolSpec(Struct, frozen=True, kw_only=True):
-    """What a model is told of an ability."""
+    """The description of a tool that is sent to the model."""
 
     name: str
     description: str
     parameters: JsonObject
-    """A JSON Schema of its arguments."""
+    """A JSON Schema of the arguments."""
 
 
 class ToolCall(Struct, frozen=True, kw_only=True):
-    """What a model wants done."""
+    """A request of the model to run a tool."""
 
     id: str
     name: str
     arguments: JsonObject
     signature: str = ""
-    """What the provider wants to see again with this call; opaque."""
+    """An opaque value that the provider expects back with this call."""
 
 
 class ToolResult(Struct, frozen=True, kw_only=True):
-    """What came of a call, as the model is told."""
+    """The result of a call, as it is sent to the model."""
 
     content: str
-    status: Status = "done"
+    status: ToolStatus = "done"
 
 
-INTERRUPTED = ToolResult(status="interrupted", content="interrupted: the user stopped it, and it may be half done")
-NOT_BEGUN = ToolResult(status="interrupted", content="interrupted: the user stopped before it began")
-CUT_OFF = ToolResult(status="unknown", content="unknown: it was cut off")
+INTERRUPTED = ToolResult(status="interrupted", content="interrupted: the user stopped it; it may be half done")
+NOT_STARTED = ToolResult(status="interrupted", content="interrupted: the user stopped before it started")
+RESULT_UNKNOWN = ToolResult(
+    status="unknown",
+    content="unknown: Segue stopped before the result was recorded; it may or may not have run",
+)
 
 
 class ToolFailedError(Exception):
-    """A call that was begun and came to nothing: the text is what the model is told."""
+    """A call that failed; the text is sent to the model."""
 
 
 def refused(why: str) -> ToolResult:

@@ -1,4 +1,4 @@
-"""Files and folders. Every path was judged as it resolves, and is reached without following a link."""
+"""Tools for files and folders. Paths are checked as they resolve, and opened without following links."""
 
 from __future__ import annotations
 
@@ -11,106 +11,106 @@ from segue.tools.call import ToolFailedError
 from segue.tools.tool import PermissionRequest, ToolContext
 
 READ_BYTES = 8 << 20
-"""Of a larger file nothing is read: it is no text that anybody writes."""
+"""Larger files are not read: hardly any text is this long."""
 _ENTRIES = 1000
-_NO_TEXT = "it is no text in UTF-8"
+_NOT_TEXT = "it is not a UTF-8 text file"
 
-PathText = Annotated[str, Meta(min_length=1, description="absolute, or from the folder that you work in")]
+PathText = Annotated[str, Meta(min_length=1, description="absolute, or relative to the working folder")]
 
 
 class ReadFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Read a text file. Of a long one you get the first lines, and are told how to go on."""
+    """Read a text file. A long file is returned in parts: the result ends with the first_line of the next part."""
 
     path: PathText
-    first_line: Annotated[int, Meta(ge=1, description="where to begin, counted from 1")] = 1
+    first_line: Annotated[int, Meta(ge=1, description="the line to start from, counted from 1")] = 1
 
-    changes: ClassVar[bool] = False
+    may_change: ClassVar[bool] = False
 
     @property
-    def wish(self) -> PermissionRequest:
+    def request(self) -> PermissionRequest:
         return PermissionRequest("read", self.path)
 
-    def run(self, room: ToolContext, place: str) -> str:
-        folder, name = split(place)
+    def run(self, context: ToolContext, path: str) -> str:
+        folder, name = split_path(path)
         with descend(folder) as held:
-            text = text_of(held, name)
+            text = read_text(held, name)
         lines = text.splitlines(keepends=True)
         if self.first_line > max(1, len(lines)):
             raise ToolFailedError(f"{self.path} has {len(lines)} lines")
         end, used = self.first_line - 1, 0
-        while end < len(lines) and (used := used + len(lines[end])) <= room.limit:
+        while end < len(lines) and (used := used + len(lines[end])) <= context.limit:
             end += 1
         if end == len(lines):
             return "".join(lines[self.first_line - 1 :]) or "[the file is empty]"
         if end < self.first_line:  # one line alone is too long
-            return f"{lines[end][: room.limit]}\n[line {end + 1} of {len(lines)} goes on]"
+            return f"{lines[end][: context.limit]}\n[line {end + 1} of {len(lines)} is longer, and cut here]"
         shown = "".join(lines[self.first_line - 1 : end])
-        return f"{shown}[lines {self.first_line} to {end} of {len(lines)}; first_line {end + 1} goes on]"
+        return f"{shown}[lines {self.first_line} to {end} of {len(lines)}; continue with first_line {end + 1}]"
 
 
 class WriteFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Write a text file, whole: what it held before is replaced. Folders that are missing are made."""
+    """Write a whole text file: its previous content is replaced. Missing folders are created."""
 
     path: PathText
     content: str
 
-    changes: ClassVar[bool] = True
+    may_change: ClassVar[bool] = True
 
     @property
-    def wish(self) -> PermissionRequest:
+    def request(self) -> PermissionRequest:
         return PermissionRequest("write", self.path)
 
-    def run(self, room: ToolContext, place: str) -> str:
-        del room
+    def run(self, context: ToolContext, path: str) -> str:
+        del context
         try:
             data = self.content.encode()
         except UnicodeEncodeError:
-            raise ToolFailedError("the content holds halves of characters, which no file can") from None
-        folder, name = split(place)
+            raise ToolFailedError("the content contains unpaired surrogates, which UTF-8 cannot encode") from None
+        folder, name = split_path(path)
         with descend(folder, make=True) as held:
-            was_there = held.write(name, data)
-        return f"{self.path} is {'replaced' if was_there else 'written'}: {len(data):,} bytes"
+            existed = held.write(name, data)
+        return f"{self.path} was {'replaced' if existed else 'written'}: {len(data):,} bytes"
 
 
 class ListDir(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """List a folder: folders with a slash behind them, files with their size."""
+    """List a folder: folders end in a slash, files are shown with their size."""
 
     path: PathText = "."
 
-    changes: ClassVar[bool] = False
+    may_change: ClassVar[bool] = False
 
     @property
-    def wish(self) -> PermissionRequest:
+    def request(self) -> PermissionRequest:
         return PermissionRequest("read", self.path)
 
-    def run(self, room: ToolContext, place: str) -> str:
-        del room
-        with descend(place) as held:
+    def run(self, context: ToolContext, path: str) -> str:
+        del context
+        with descend(path) as held:
             entries = held.entries()
-        lines = []
-        for entry in entries[:_ENTRIES]:
-            about = {"folder": "/", "link": " (a link)", "other": " (no regular file)"}
-            lines.append(f"{entry.name}{about.get(entry.kind, f' ({entry.size_bytes:,} bytes)')}")
+        suffixes = {"folder": "/", "link": " (a link)", "other": " (not a regular file)"}
+        lines = [
+            f"{entry.name}{suffixes.get(entry.kind, f' ({entry.size_bytes:,} bytes)')}" for entry in entries[:_ENTRIES]
+        ]
         if len(entries) > _ENTRIES:
             lines.append(f"[{len(entries) - _ENTRIES:,} more]")
         return "\n".join(lines) or "[the folder is empty]"
 
 
-def split(place: str) -> tuple[str, str]:
+def split_path(path: str) -> tuple[str, str]:
     """The folder of a resolved path, and the name in it."""
-    folder, _, name = place.rpartition("/")
+    folder, _, name = path.rpartition("/")
     if not name:
         raise ToolFailedError("it is a folder")
     return folder, name
 
 
-def text_of(held: HeldFolder, name: str) -> str:
+def read_text(held: HeldFolder, name: str) -> str:
     data, size = held.read(name, size_bytes=READ_BYTES)
     if size > READ_BYTES:
         raise ToolFailedError(f"it is too large: {size:,} bytes")
     if b"\0" in data:
-        raise ToolFailedError(_NO_TEXT)
+        raise ToolFailedError(_NOT_TEXT)
     try:
         return data.decode()
     except UnicodeDecodeError:
-        raise ToolFailedError(_NO_TEXT) from None
+        raise ToolFailedError(_NOT_TEXT) from None

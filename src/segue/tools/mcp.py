@@ -1,7 +1,7 @@
-"""The abilities of MCP servers, through the official client library (`segue[mcp]`).
+"""Tools of MCP servers, through the official client library (`segue[mcp]`).
 
-A server is started when it is first needed, in a thread where its event loop runs, and ends when it is closed. Which
-servers there are is for the user's own configuration to say: whoever names one chooses what runs on this machine.
+A server is started when it is first needed, in a thread with its own event loop, and ends when it is closed. Only the
+user's own configuration can name servers, because a server is a program that runs on this machine.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from msgspec import Struct
 from segue.errors import MissingExtraError, SegueError, UsageError
 from segue.model import JsonObject
 from segue.tools.call import ToolFailedError, ToolSpec
-from segue.tools.tool import PermissionRequest, Tool, ToolContext, clipped
+from segue.tools.tool import PermissionRequest, Tool, ToolContext, clip
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterator, Mapping, Sequence
@@ -39,85 +39,86 @@ PREFIX = "mcp__"
 START_SECONDS = 30.0
 _PAGES = 20
 _NAME_LENGTH = 64
-"""No provider takes a longer name of a tool."""
-_ODD = re.compile(r"[^A-Za-z0-9_-]")
+"""No provider accepts longer tool names."""
+_INVALID = re.compile(r"[^A-Za-z0-9_-]")
 
 
 class McpServer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How a server is reached: a command that is started here, or an address."""
+    """How to reach a server: a command to start, or a URL."""
 
     command: str = ""
     args: tuple[str, ...] = ()
     env: dict[str, str] = {}
-    """Beside the least that a command needs."""
+    """Added to the minimal environment of a command."""
     url: str = ""
 
 
-def server_of(name: str, table: object) -> McpServer:
-    """What a configuration says of one server. UsageError if that makes no sense."""
-    hint = 'for example command = "notes-server", with args = [...] and env = {...}; or url = "http://..."'
+def parse_server(name: str, table: object) -> McpServer:
+    """Parse the configuration of one server. Raises UsageError if it is invalid."""
+    hint = 'e.g. command = "notes-server", with args = [...] and env = {...}; or url = "http://..."'
     if re.fullmatch(r"(?!.*__)[A-Za-z0-9_-]+", name) is None:
-        raise UsageError(f"an MCP server is called by letters, digits and dashes, not {name!r}", hint=hint)
+        raise UsageError(f"the name of an MCP server has letters, digits and dashes, not {name!r}", hint=hint)
     try:
         server = msgspec.convert(table, McpServer)
     except msgspec.ValidationError as error:
-        raise UsageError(f"the MCP server {name} is described wrongly: {error}", hint=hint) from None
+        raise UsageError(f"the configuration of the MCP server {name} is invalid: {error}", hint=hint) from None
     if bool(server.command) == bool(server.url):
-        raise UsageError(f"the MCP server {name} has a command or a url, and one of them only", hint=hint)
+        raise UsageError(f"the MCP server {name} needs either a command or a url", hint=hint)
     return server
 
 
 class McpServers:
-    """All that are configured. Nothing is started, and the library not even loaded, before somebody is asked for."""
+    """All configured servers. None is started, and the library is not loaded, before a tool of one is needed."""
 
     def __init__(self, configured: Mapping[str, McpServer], *, cwd: str) -> None:
         self._configured = configured
         self._cwd = cwd
-        self._open: dict[str, _Connection] = {}
+        self._connections: dict[str, _Connection] = {}
 
-    def abilities(self, wanted: Sequence[str]) -> Iterator[Tool | str]:
-        """Those that the names ask for, `mcp__SERVER` for all of one; in words what cannot be had."""
+    def find_tools(self, wanted: Sequence[str]) -> Iterator[Tool | str]:
+        """Yield the tools with these names (`mcp__SERVER` is all of one server), and a message per missing server."""
         names = {name.removeprefix(PREFIX).partition("__")[0] for name in wanted if name.startswith(PREFIX)}
         for name in sorted(names):
             if name not in self._configured:
-                yield f"the preset asks for the MCP server {name}, which your configuration does not name"
+                yield f"the preset asks for the MCP server {name}, which is not in your configuration"
                 continue
             try:
-                found = self._connection(name).abilities
+                tools = self._connect(name).tools
             except (SegueError, ToolFailedError) as error:
-                yield f"the MCP server {name} is not there: {error}"
+                yield f"the MCP server {name} is not available: {error}"
                 continue
-            for ability in found:
-                called = ability.offer.name
-                if any(one == f"{PREFIX}{name}" or fnmatchcase(called, one) for one in wanted):
-                    yield ability
+            for tool in tools:
+                if any(one == f"{PREFIX}{name}" or fnmatchcase(tool.spec.name, one) for one in wanted):
+                    yield tool
 
     def close(self) -> None:
-        while self._open:
-            self._open.popitem()[1].close()
+        while self._connections:
+            self._connections.popitem()[1].close()
 
-    def _connection(self, name: str) -> _Connection:
-        if name not in self._open:
-            self._open[name] = _Connection(name, self._configured[name], self._cwd)
-        return self._open[name]
+    def _connect(self, name: str) -> _Connection:
+        if name not in self._connections:
+            self._connections[name] = _Connection(name, self._configured[name], self._cwd)
+        return self._connections[name]
 
 
-class _McpJob(Struct, frozen=True):
+class _McpInvocation(Struct, frozen=True):
+    """A call of a tool on a server."""
+
     connection: _Connection
     tool: str
     arguments: JsonObject
 
     @property
-    def wish(self) -> PermissionRequest | None:
+    def request(self) -> PermissionRequest | None:
         return None
 
-    def run(self, room: ToolContext, place: str) -> str:
-        del place
-        return clipped(self.connection.call(self.tool, self.arguments, room.timeout_seconds), room.limit)
+    def run(self, context: ToolContext, path: str) -> str:
+        del path
+        return clip(self.connection.call(self.tool, self.arguments, context.timeout_seconds), context.limit)
 
 
 class _Connection:
-    """To one server, from a thread of its own."""
+    """A connection to one server, in a thread of its own."""
 
     def __init__(self, name: str, server: McpServer, cwd: str) -> None:
         if find_spec("mcp") is None:
@@ -133,26 +134,26 @@ class _Connection:
         self._thread.start()
 
     @cached_property
-    def abilities(self) -> tuple[Tool, ...]:
+    def tools(self) -> tuple[Tool, ...]:
         try:
-            tools = self._wait(_list(self._client.result(START_SECONDS)), START_SECONDS)
+            listed = self._wait(_list_tools(self._client.result(START_SECONDS)), START_SECONDS)
         except TimeoutError:
             self.close()
             raise ToolFailedError(f"it did not answer within {START_SECONDS:g} seconds") from None
         except BaseException:
             self.close()
             raise
-        found = {ability.offer.name: ability for ability in map(self._tool, tools)}
-        return tuple(found.values())
+        by_name = {tool.spec.name: tool for tool in map(self._make_tool, listed)}
+        return tuple(by_name.values())
 
     def call(self, tool: str, arguments: JsonObject, timeout_seconds: float) -> str:
         if not self._thread.is_alive():
             raise ToolFailedError(f"the MCP server {self._name} has ended")
         result = self._wait(self._client.result(0).call_tool(tool, arguments), timeout_seconds)
-        text = "\n".join(_words(result))
+        text = "\n".join(_texts(result))
         if result.is_error:
-            raise ToolFailedError(text or "it failed, and did not say why")
-        return text or "[it says nothing]"
+            raise ToolFailedError(text or "it failed without a message")
+        return text or "[no output]"
 
     def close(self) -> None:
         with suppress(RuntimeError):  # the loop has ended by itself
@@ -164,20 +165,22 @@ class _Connection:
         if not self._client.done() and self._task is not None:
             self._task.cancel()
 
-    def _tool(self, tool: ListedTool) -> Tool:
-        name = _ODD.sub("_", f"{PREFIX}{self._name}__{tool.name}")[:_NAME_LENGTH]
-        offer = ToolSpec(name=name, description=tool.description or tool.name, parameters=dict(tool.input_schema))
-        reads = tool.annotations is not None and tool.annotations.read_only_hint is True
-        return Tool(offer=offer, changes=not reads, read=lambda arguments: _McpJob(self, tool.name, arguments))
+    def _make_tool(self, tool: ListedTool) -> Tool:
+        name = _INVALID.sub("_", f"{PREFIX}{self._name}__{tool.name}")[:_NAME_LENGTH]
+        spec = ToolSpec(name=name, description=tool.description or tool.name, parameters=dict(tool.input_schema))
+        is_read_only = tool.annotations is not None and tool.annotations.read_only_hint is True
+        return Tool(
+            spec=spec, may_change=not is_read_only, parse=lambda arguments: _McpInvocation(self, tool.name, arguments)
+        )
 
     def _wait(self, work: Coroutine[object, object, T], timeout_seconds: float) -> T:
-        """Until it is done; whoever stops waiting, by Ctrl-C as well, stops the work."""
+        """Wait for the result. When the wait ends, also by Ctrl-C, the work is cancelled."""
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return future.result(timeout_seconds)
         except concurrent.futures.TimeoutError:
             raise ToolFailedError(f"no answer within {timeout_seconds:g} seconds") from None
-        except Exception as error:  # noqa: BLE001 - whatever the library or the server makes of it
+        except Exception as error:  # noqa: BLE001 - any error of the library or the server
             raise ToolFailedError(f"{type(error).__name__}: {error}") from None
         finally:
             future.cancel()
@@ -185,12 +188,12 @@ class _Connection:
     def _run(self) -> None:
         try:
             with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
-                runner.run(self._hold())
-        except BaseException as error:  # noqa: BLE001 - told to whoever waits, or nobody does any more
+                runner.run(self._keep_open())
+        except BaseException as error:  # noqa: BLE001 - passed to the thread that waits, if any
             if not self._client.done():
                 self._client.set_exception(ToolFailedError(_reason(error)))
 
-    async def _hold(self) -> None:
+    async def _keep_open(self) -> None:
         from mcp import Client, StdioServerParameters
         from mcp.client.stdio import stdio_client
 
@@ -201,14 +204,14 @@ class _Connection:
             started = StdioServerParameters(
                 command=self._server.command, args=list(self._server.args), env=self._server.env, cwd=self._cwd
             )
-            # What it complains of would land in the middle of the conversation; any descriptor will do here.
+            # Its stderr would appear in the middle of the conversation. Any descriptor is accepted here.
             client = Client(stdio_client(started, errlog=cast("TextIO", subprocess.DEVNULL)))
         async with client:
             self._client.set_result(client)
             await self._may_end.wait()
 
 
-async def _list(client: Client) -> list[ListedTool]:
+async def _list_tools(client: Client) -> list[ListedTool]:
     tools: list[ListedTool] = []
     cursor: str | None = None
     for _ in range(_PAGES):
@@ -220,7 +223,7 @@ async def _list(client: Client) -> list[ListedTool]:
     return tools
 
 
-def _words(result: CallToolResult) -> Iterator[str]:
+def _texts(result: CallToolResult) -> Iterator[str]:
     for block in result.content:
         match block.type:
             case "text":
@@ -228,11 +231,11 @@ def _words(result: CallToolResult) -> Iterator[str]:
             case "resource" if hasattr(block.resource, "text"):
                 yield block.resource.text
             case other:
-                yield f"[{other.replace('_', ' ')} that is not shown]"
+                yield f"[{other.replace('_', ' ')}, not shown]"
 
 
 def _reason(error: BaseException) -> str:
-    """The first of those that a group of tasks collected."""
+    """The message of the first error in a group."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return str(error) or type(error).__name__

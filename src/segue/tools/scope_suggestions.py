@@ -1,4 +1,4 @@
-"""What to add to a scope so that it allows one thing, and as little else as a pattern can."""
+"""Patterns to add to a scope so that it allows one request and as little else as possible."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from segue.permissions.shell_parser import NotUnderstoodError, parse
+from segue.permissions.shell_parser import UnsupportedShellError, parse_shell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,44 +16,45 @@ if TYPE_CHECKING:
 
 _NOT_EXACT = re.compile(r"[*?\x00-\x1f\x7f]")
 _NOT_A_WORD = re.compile(r"[*?\s\x00-\x1f\x7f]")
-_NOWHERE = "/dev/null"
+_DEV_NULL = "/dev/null"
 
 
-def patterns_for(wish: PermissionRequest, *, cwd: str, root: str, home: str) -> tuple[tuple[Action, str], ...]:
-    """Patterns that allow exactly this; none where no pattern can say it."""
+def suggest_patterns(request: PermissionRequest, *, cwd: str, root: str, home: str) -> tuple[tuple[Action, str], ...]:
+    """Patterns that allow exactly this request; none where no pattern can express it."""
     try:
-        if wish.action == "shell":
-            found = list(_of_command(wish.target, cwd, root, home))
+        if request.action == "shell":
+            found = list(_command_patterns(request.target, cwd, root, home))
         else:
-            found = list(_of_path(wish.action, wish.target, cwd, root, home))
-    except (NotUnderstoodError, _InexactError):
+            found = list(_path_patterns(request.action, request.target, cwd, root, home))
+    except (UnsupportedShellError, _InexactError):
         return ()
-    beneath = "/**" if wish.is_deep else ""
-    return tuple(dict.fromkeys((action, f"{pattern}{beneath}") for action, pattern in found))
+    suffix = "/**" if request.is_recursive else ""
+    return tuple(dict.fromkeys((action, f"{pattern}{suffix}") for action, pattern in found))
 
 
 class _InexactError(Exception):
-    """A name that a pattern would take for more than itself."""
+    """A name that, as a pattern, would match more than itself."""
 
 
-def _of_command(command: str, cwd: str, root: str, home: str) -> Iterator[tuple[Action, str]]:
-    for part in parse(command):
-        words = [word for word in part.words if word is not None and word and not _NOT_A_WORD.search(word)]
-        if len(words) < len(part.words):
+def _command_patterns(line: str, cwd: str, root: str, home: str) -> Iterator[tuple[Action, str]]:
+    for command in parse_shell(line):
+        words = [word for word in command.words if word is not None and word and not _NOT_A_WORD.search(word)]
+        if len(words) < len(command.words):
             raise _InexactError
         if words:
             yield "shell", " ".join(words)
-        for redirection in part.redirections:
-            if redirection.path != _NOWHERE:
-                yield from _of_path("write" if redirection.writes else "read", redirection.path, cwd, root, home)
+        for redirection in command.redirections:
+            if redirection.path != _DEV_NULL:
+                action: Action = "write" if redirection.writes else "read"
+                yield from _path_patterns(action, redirection.path, cwd, root, home)
 
 
-def _of_path(action: Action, path: str, cwd: str, root: str, home: str) -> Iterator[tuple[Action, str]]:
-    """As it is spelt and as it resolves: both are asked about."""
+def _path_patterns(action: Action, path: str, cwd: str, root: str, home: str) -> Iterator[tuple[Action, str]]:
+    """The path as written and as resolved, since the guard checks both."""
     if path == "~" or path.startswith("~/"):
         path = f"{home}/{path[2:]}"
-    spelt = os.path.normpath(f"{cwd}/{path}" if not path.startswith("/") else path)
-    for place in (spelt, os.path.realpath(spelt)):
-        if _NOT_EXACT.search(place):
+    written = os.path.normpath(f"{cwd}/{path}" if not path.startswith("/") else path)
+    for pattern in (written, os.path.realpath(written)):
+        if _NOT_EXACT.search(pattern):
             raise _InexactError
-        yield action, place.removeprefix(f"{root.rstrip('/')}/")
+        yield action, pattern.removeprefix(f"{root.rstrip('/')}/")

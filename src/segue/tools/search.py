@@ -1,4 +1,4 @@
-"""Finding text in files. Each file is judged for itself, so that one secret does not close the whole project."""
+"""The search tool. Each file is checked by itself, so that one secret file does not close the whole project."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from msgspec import Meta, Struct
 from segue.durable.descent import descend
 from segue.errors import StorageError
 from segue.tools.call import ToolFailedError
-from segue.tools.files import PathText, split, text_of
+from segue.tools.files import PathText, read_text, split_path
 from segue.tools.tool import PermissionRequest, ToolContext
 
 if TYPE_CHECKING:
@@ -22,79 +22,79 @@ if TYPE_CHECKING:
     from segue.durable.descent import HeldFolder
 
 FILES = 20_000
-"""Looked into by one search, at most."""
+"""The maximum number of files that one search reads."""
 _MATCHES = 500
 _DEPTH = 40
 _LINE = 300
 
 
 class SearchFiles(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Find a text in the files of a folder and all folders beneath it; you get path, line number and line."""
+    """Find a text in all files of a folder and its subfolders; the result lists path, line number and line."""
 
-    text: Annotated[str, Meta(min_length=1, description="to the letter, within one line; no pattern")]
+    text: Annotated[str, Meta(min_length=1, description="literal text within one line; not a pattern")]
     path: PathText = "."
-    name: Annotated[str, Meta(description="only in files of such names, as in *.py")] = "*"
+    name: Annotated[str, Meta(description="search only files whose name matches, e.g. *.py")] = "*"
 
-    changes: ClassVar[bool] = False
+    may_change: ClassVar[bool] = False
 
     @property
-    def wish(self) -> PermissionRequest:
-        return PermissionRequest("read", self.path, is_deep=True)
+    def request(self) -> PermissionRequest:
+        return PermissionRequest("read", self.path, is_recursive=True)
 
-    def run(self, room: ToolContext, place: str) -> str:
+    def run(self, context: ToolContext, path: str) -> str:
         found: list[str] = []
-        looked = closed = used = 0
-        deadline = time.monotonic() + room.timeout_seconds
-        ends = ""
-        for held, name, is_open in self._files(room, place, deadline):
+        searched = closed = used = 0
+        deadline = time.monotonic() + context.timeout_seconds
+        stopped = ""
+        for held, name, is_open in self._files(context, path, deadline):
             closed += not is_open
-            looked += is_open
+            searched += is_open
             for number, line in enumerate(_lines(held, name) if is_open else (), start=1):
                 if self.text in line:
-                    found.append(f"{_shown(f'{held.path}/{name}', room.cwd)}:{number}: {_around(line, self.text)}")
+                    found.append(f"{_shown(f'{held.path}/{name}', context.cwd)}:{number}: {_around(line, self.text)}")
                     used += len(found[-1]) + 1
-            if looked >= FILES or len(found) >= _MATCHES or used >= room.limit:
-                ends = "; it was stopped here, and there may be more"
+            if searched >= FILES or len(found) >= _MATCHES or used >= context.limit:
+                stopped = "; stopped here, there may be more"
                 break
         if time.monotonic() > deadline:
-            ends = f"; it was stopped after {room.timeout_seconds:g} seconds"
-        while found and used > room.limit:
+            stopped = f"; stopped after {context.timeout_seconds:g} seconds"
+        while found and used > context.limit:
             used -= len(found.pop()) + 1
-        aside = f"; out of scope: {closed:,}" if closed else ""
-        return "\n".join([*found[:_MATCHES], f"[lines: {len(found):,}, files: {looked:,}{aside}{ends}]"])
+        skipped = f"; out of scope: {closed:,}" if closed else ""
+        return "\n".join([*found[:_MATCHES], f"[lines: {len(found):,}, files: {searched:,}{skipped}{stopped}]"])
 
-    def _files(self, room: ToolContext, place: str, deadline: float) -> Iterator[tuple[HeldFolder, str, bool]]:
-        """Each with whether it is in scope; of a folder that is not, only itself."""
+    def _files(self, context: ToolContext, path: str, deadline: float) -> Iterator[tuple[HeldFolder, str, bool]]:
+        """Yield files and whether each is in scope; a folder out of scope is yielded itself instead of its files."""
         with ExitStack() as stack:
             try:
-                top = stack.enter_context(descend(place))
+                top = stack.enter_context(descend(path))
             except StorageError as error:
                 if error.errno != errno.ENOTDIR:
                     raise
-                folder, name = split(place)  # a single file
+                folder, name = split_path(path)  # a single file
                 yield stack.enter_context(descend(folder)), name, True
                 return
-            yield from self._beneath(room, top, deadline, _DEPTH)
+            yield from self._walk(context, top, deadline, _DEPTH)
 
-    def _beneath(
-        self, room: ToolContext, held: HeldFolder, deadline: float, depth: int
+    def _walk(
+        self, context: ToolContext, held: HeldFolder, deadline: float, depth: int
     ) -> Iterator[tuple[HeldFolder, str, bool]]:
         for entry in held.entries():
             if time.monotonic() > deadline:
                 return
             if entry.kind != "folder" and (entry.kind != "file" or not fnmatchcase(entry.name, self.name)):
                 continue
-            is_open = room.may_read(f"{held.path}/{entry.name}")
+            is_open = context.may_read(f"{held.path}/{entry.name}")
             if entry.kind == "file" or not is_open:
                 yield held, entry.name, is_open
             elif depth:
-                with suppress(StorageError), held.inside(entry.name) as inner:  # gone, or not to be entered
-                    yield from self._beneath(room, inner, deadline, depth - 1)
+                with suppress(StorageError), held.inside(entry.name) as inner:  # gone, or not accessible
+                    yield from self._walk(context, inner, deadline, depth - 1)
 
 
 def _lines(held: HeldFolder, name: str) -> list[str]:
     try:
-        return text_of(held, name).splitlines()
+        return read_text(held, name).splitlines()
     except (ToolFailedError, StorageError):
         return []
 

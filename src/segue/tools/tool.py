@@ -1,4 +1,4 @@
-"""What an ability is: a value made of the arguments of a call, which says what it needs and then does it."""
+"""A tool: it turns the arguments of a call into an invocation, which names the permission it needs and then runs."""
 
 from __future__ import annotations
 
@@ -17,72 +17,77 @@ if TYPE_CHECKING:
 
 
 class PermissionRequest(NamedTuple):
-    """What the scope has to allow first."""
+    """The permission that an invocation needs from the scope."""
 
     action: Action
     target: str
-    is_deep: bool = False
-    """Whether it is about all that is in a folder."""
+    is_recursive: bool = False
+    """Whether it covers everything in a folder."""
 
 
 class ToolContext(Struct, frozen=True, kw_only=True):
-    """Where a call is carried out."""
+    """The surroundings in which an invocation runs."""
 
     cwd: str
-    """From where relative paths are meant."""
+    """The folder that relative paths start from."""
     environ: Mapping[str, str]
     may_read: Callable[[str], bool]
-    """Of what lies in a folder, or in a line, that was allowed: whether this is part of it."""
+    """Whether the scope allows one path within a folder or a command that was allowed."""
     may_write: Callable[[str], bool]
     limit: int
-    """Characters that a model is told at most."""
+    """The maximum number of characters in a result."""
     timeout_seconds: float
     confinement: Confinement | None = None
-    """What the kernel holds commands to; None where they are held to nothing."""
+    """The sandbox for commands; None where they run without one."""
 
 
 class Invocation(Protocol):
-    """One call, understood."""
+    """A call with valid arguments."""
 
     @property
-    def wish(self) -> PermissionRequest | None:
-        """None where the scope has no word for it."""
+    def request(self) -> PermissionRequest | None:
+        """None where scopes have no rule for it."""
 
-    def run(self, room: ToolContext, place: str) -> str:
-        """Do it. `place` is where the path of the wish really leads: nothing else is touched. FailedError if not."""
+    def run(self, context: ToolContext, path: str) -> str:
+        """Run it and return the result. `path` is the resolved path of the request, and the only one to be touched.
+
+        Raises ToolFailedError.
+        """
 
 
 class Tool(Struct, frozen=True, kw_only=True):
-    offer: ToolSpec
-    changes: bool
-    """Whether it may change anything: then people mostly want to be asked."""
-    read: Callable[[JsonObject], Invocation]
-    """Understand the arguments of a call. FailedError says what is wrong with them."""
+    """A tool that a model can call."""
+
+    spec: ToolSpec
+    may_change: bool
+    """Whether it may change anything: by default the user then has to confirm each call."""
+    parse: Callable[[JsonObject], Invocation]
+    """Parse the arguments of a call. Raises ToolFailedError if they are invalid."""
 
 
 @runtime_checkable
-class _OwnJob(Invocation, Protocol):
-    changes: ClassVar[bool]
+class _InvocationStruct(Invocation, Protocol):
+    may_change: ClassVar[bool]
 
 
-def tool_from(name: str, kind: type[_OwnJob]) -> Tool:
-    """Of a struct: its docstring tells what it does, its fields are the arguments."""
-    _, found = msgspec.json.schema_components([kind])
-    schema = found[kind.__name__]
+def make_tool(name: str, kind: type[_InvocationStruct]) -> Tool:
+    """Make a tool from a struct: its docstring is the description, its fields are the arguments."""
+    _, components = msgspec.json.schema_components([kind])
+    schema = components[kind.__name__]
     del schema["title"]
-    offer = ToolSpec(name=name, description=schema.pop("description"), parameters=schema)
+    spec = ToolSpec(name=name, description=schema.pop("description"), parameters=schema)
 
-    def read(arguments: JsonObject) -> Invocation:
+    def parse(arguments: JsonObject) -> Invocation:
         try:
             return msgspec.convert(arguments, kind)
         except msgspec.ValidationError as error:
-            raise ToolFailedError(f"{name} was called wrongly: {error}") from None
+            raise ToolFailedError(f"invalid arguments for {name}: {error}") from None
 
-    return Tool(offer=offer, changes=kind.changes, read=read)
+    return Tool(spec=spec, may_change=kind.may_change, parse=parse)
 
 
-def clipped(text: str, limit: int) -> str:
-    """The beginning and the end of a text that is too long."""
+def clip(text: str, limit: int) -> str:
+    """Cut the middle out of a text that is too long."""
     if len(text) <= limit:
         return text
     tail = limit // 4

@@ -1,40 +1,41 @@
-"""The tools of a conversation: those that its preset names, in the scope that the session has or the preset brings."""
+"""The tools of a conversation: those that its preset names, within the scope of the session or of the preset."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from segue.errors import UsageError
-from segue.tools.demands import SCOPE, Demand
+from segue.tools.trust_requests import SCOPE, TrustRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from segue.model import JsonObject
-    from segue.permissions import Permissions, Protected, Resolved
+    from segue.permissions import Permissions, ProtectedPaths, ResolvedScope
     from segue.presets import Preset
     from segue.session import LiveSession
     from segue.surface import Surface
-    from segue.tools.demands import SessionInfo
-    from segue.tools.executor import Approver, Confirm, ToolExecutor
+    from segue.tools.approval import Approver
+    from segue.tools.executor import ConfirmPolicy, ToolExecutor
     from segue.tools.mcp import McpServer, McpServers
     from segue.tools.tool import Tool
+    from segue.tools.trust_requests import SessionInfo
     from segue.trust import Marks
 
-_ELSEWHERE = "the scope of this session was changed outside of this conversation, and would be this"
-_CONFIRM: dict[object, Confirm] = {True: "always", False: "never"}
+_CHANGED_ELSEWHERE = "the scope of this session was changed outside this conversation; the new scope is"
+_CONFIRM: dict[object, ConfirmPolicy] = {True: "always", False: "never"}
 
 
 class Toolbox:
-    """The tools of this machine. `root` is that of the project, `servers` are the configured MCP servers."""
+    """Makes the tool executors of conversations. `root` is the project root, `servers` are the configured MCP servers."""
 
     def __init__(
         self,
         surface: Surface,
         *,
         root: Path,
-        protected: Protected,
+        protected: ProtectedPaths,
         servers: Mapping[str, McpServer],
         approver: Approver,
     ) -> None:
@@ -55,18 +56,18 @@ class Toolbox:
         budget: int,
         marks: Marks,
     ) -> ToolExecutor | None:
-        """For a conversation with this preset and the tools of these names; None where there are none.
+        """Make the executor for a preset and the tools with these names; None if there are no names.
 
-        A preset that is not `trusted` has no scope until the person gives it one, and cannot switch the questions off.
+        A preset that is not `trusted` has no scope until the user grants one, and cannot disable confirmations.
         """
         if not names:
             return None
         from segue.tools.executor import OUTPUT_CHARACTERS, ToolExecutor
 
         confirm = _CONFIRM.get(preset.confirm_tool_calls, "changes")
-        asks = f"the preset {preset.name} comes with this project and asks for this scope"
+        why = f"the preset {preset.name} comes with this project and asks for this scope"
         return ToolExecutor(
-            lambda: self._abilities(names),
+            lambda: self._find_tools(names),
             permissions=self._permissions(session, preset if trusted else None, marks=marks, record=session.set_scope),
             approver=self._approver,
             confirm="changes" if confirm == "never" and not trusted else confirm,
@@ -75,21 +76,21 @@ class Toolbox:
             home=str(self._surface.home),
             environ=self._surface.environ,
             limit=min(OUTPUT_CHARACTERS, budget // 2),
-            wanted=None if trusted else (asks, lambda: self._scope_of(preset)),
+            requested_scope=None if trusted else (why, lambda: self._preset_scope(preset)),
         )
 
-    def scope_demands(self, session: SessionInfo, preset: Preset | None, *, marks: Marks) -> Iterator[Demand]:
-        """The scope that the session says and nobody here has agreed to; `preset` is one of the user's own."""
+    def scope_requests(self, session: SessionInfo, preset: Preset | None, *, marks: Marks) -> Iterator[TrustRequest]:
+        """Yield the scope that the session records, if the user has not agreed to it; `preset` is the user's own."""
         from segue.permissions.scope import fields_of, write_scope
 
         permissions = self._permissions(session, preset, marks=marks)
         try:
             found = permissions.recorded()
-            if found is None or permissions.is_believed(found):
+            if found is None or permissions.is_trusted(found):
                 return
         except UsageError:
-            return  # it makes no sense, and so it allows nothing
-        yield Demand(part=SCOPE, content=fields_of(found.scope), words=write_scope(found.scope), where=found.place)
+            return  # an invalid scope allows nothing
+        yield TrustRequest(part=SCOPE, content=fields_of(found.scope), text=write_scope(found.scope), where=found.path)
 
     def _permissions(
         self,
@@ -107,39 +108,39 @@ class Toolbox:
             project_root=str(self._root),
             home=str(self._surface.home),
             state=str(self._surface.paths.state / "scope"),
-            fallback=lambda: self._scope_of(preset) if preset is not None else DENY_ALL,
+            fallback=lambda: self._preset_scope(preset) if preset is not None else DENY_ALL,
             record=record,
             marks=marks,
-            protected=self._protected.beside(session.store.url, session.id, root=str(self._root)),
+            protected=self._protected.with_store(session.store.url, session.id, root=str(self._root)),
             accept=self._accept if record is not None else None,
         )
 
-    def _accept(self, found: Resolved) -> bool:
+    def _accept(self, found: ResolvedScope) -> bool:
         from segue.permissions.scope import write_scope
 
-        return self._approver.grant(_ELSEWHERE, write_scope(found.scope))
+        return self._approver.grant(_CHANGED_ELSEWHERE, write_scope(found.scope))
 
-    def _scope_of(self, preset: Preset) -> Resolved:
-        """What the preset brings."""
-        from segue.permissions import own_scope, resolve_scope
+    def _preset_scope(self, preset: Preset) -> ResolvedScope:
+        """The scope that the preset brings."""
+        from segue.permissions import preset_scope, resolve_scope
 
-        own = own_scope(preset.extra, preset.path)
+        own = preset_scope(preset.extra, preset.path)
         return resolve_scope(profile=preset.scope_profile, folders=[self._surface.paths.scope_profiles], own=own)
 
     def close(self) -> None:
         if self._servers is not None:
             self._servers.close()
 
-    def _abilities(self, names: Sequence[str]) -> Iterator[Tool]:
-        from segue.tools.executor import OWN
+    def _find_tools(self, names: Sequence[str]) -> Iterator[Tool]:
+        from segue.tools.executor import BUILT_IN_TOOLS
 
-        yield from (OWN[name] for name in names if name in OWN)
+        yield from (BUILT_IN_TOOLS[name] for name in names if name in BUILT_IN_TOOLS)
         if not any(name.startswith("mcp__") for name in names):
             return
         from segue.tools.mcp import McpServers
 
         self._servers = self._servers or McpServers(self._configured, cwd=str(self._surface.cwd))
-        for found in self._servers.abilities(names):
+        for found in self._servers.find_tools(names):
             if isinstance(found, str):
                 self._surface.notify(found)
             else:

@@ -21,7 +21,7 @@ from segue.errors import MissingExtraError, NotFoundError, StorageError, Untrust
 from segue.presets import Preset, Presets, PresetSources
 from segue.presets.drift import normalise
 from segue.process import which
-from segue.tools.demands import AGENT, REACH, SCOPE, Demand, shown, tools_demand
+from segue.tools.trust_requests import AGENT, REACH, SCOPE, TrustRequest, format_trust_requests, tools_request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from segue.model import Overview
     from segue.session import LiveSession
     from segue.surface import Surface
-    from segue.tools.demands import SessionInfo
     from segue.tools.executor import ToolExecutor
     from segue.tools.toolbox import Toolbox
+    from segue.tools.trust_requests import SessionInfo
     from segue.trust import Marks
 
 PROVIDERS = ("anthropic", "openai", "google", "ollama")
@@ -191,17 +191,19 @@ class AgentResolver:
         """
         resolved = self._recall(session.overview, agent, model)
         missing = [
-            one for one in self._demands(session, resolved, agent, model) if not one.is_known(self.marks_of(session))
+            one
+            for one in self._trust_requests(session, resolved, agent, model)
+            if not one.is_granted(self.marks_of(session))
         ]
         if not missing:
             return resolved
         names_agent = any(one.part in {AGENT, REACH} for one in missing)
-        if self.surface.confirm(shown(missing)):
-            self._agree(session, [*missing, *([_agent_demand(resolved.spec, any_model=True)] if names_agent else [])])
+        if self.surface.confirm(format_trust_requests(missing)):
+            self._agree(session, [*missing, *([_agent_request(resolved.spec, any_model=True)] if names_agent else [])])
             return resolved
         if names_agent:
             raise UntrustedError(
-                f"this session asks for {missing[0].words}, which was not set here",
+                f"this session asks for {missing[0].text}, which was not set here",
                 session_id=session.id,
                 store=session.store.url,
                 agent=str(resolved.spec),
@@ -210,33 +212,33 @@ class AgentResolver:
         own = self._own_tools(resolved.preset, agent)
         return replace(resolved, tools=tuple(name for name in resolved.tools if name in own))
 
-    def demands(self, session: SessionInfo) -> list[Demand]:
+    def trust_requests(self, session: SessionInfo) -> list[TrustRequest]:
         """All that a session asks for and nobody here has agreed to, whether it is used in a conversation or not."""
         marks, resolved = self.marks_of(session), self._recall(session.overview, "", "")
-        return [one for one in self._all_demands(session, resolved) if not one.is_known(marks)]
+        return [one for one in self._all_trust_requests(session, resolved) if not one.is_granted(marks)]
 
     def agree(self, session: SessionInfo) -> None:
         """Say yes to all that a session asks for, and to whoever answers there now."""
         resolved = self._recall(session.overview, "", "")
-        both = [_agent_demand(resolved.spec), _agent_demand(resolved.spec, any_model=True)]
-        self._agree(session, [*both, *self._all_demands(session, resolved)])
+        both = [_agent_request(resolved.spec), _agent_request(resolved.spec, any_model=True)]
+        self._agree(session, [*both, *self._all_trust_requests(session, resolved)])
 
     def vouch(self, session: SessionInfo, resolved: ResolvedAgent) -> None:
         """Remember that this user has set here who answers, with which tools."""
-        demands: list[Demand] = []
+        trust_requests: list[TrustRequest] = []
         if resolved.named or not self._is_usual(resolved):
-            demands += [_agent_demand(resolved.spec), _agent_demand(resolved.spec, any_model=True)]
+            trust_requests += [_agent_request(resolved.spec), _agent_request(resolved.spec, any_model=True)]
         if any(name not in self._own_tools(resolved.preset, "") for name in resolved.tools):
-            demands.append(tools_demand(resolved.tools, ""))
-        self._agree(session, demands)
+            trust_requests.append(tools_request(resolved.tools, ""))
+        self._agree(session, trust_requests)
 
     def marks_of(self, session: SessionInfo) -> Marks:
         return self._trust.of(session.store.url, session.id)
 
-    def _agree(self, session: SessionInfo, demands: Sequence[Demand]) -> None:
+    def _agree(self, session: SessionInfo, trust_requests: Sequence[TrustRequest]) -> None:
         try:
-            for one in demands:
-                one.agree(self.marks_of(session))
+            for one in trust_requests:
+                one.grant(self.marks_of(session))
         except StorageError as error:
             self.surface.notify(f"this cannot be remembered, and is asked again: {error}")
 
@@ -255,27 +257,29 @@ class AgentResolver:
             resolved = replace(resolved, note="; ".join(filter(None, [lost, resolved.note])))
         return resolved
 
-    def _demands(self, session: SessionInfo, resolved: ResolvedAgent, agent: str, model: str) -> Iterator[Demand]:
+    def _trust_requests(
+        self, session: SessionInfo, resolved: ResolvedAgent, agent: str, model: str
+    ) -> Iterator[TrustRequest]:
         """What a conversation with whoever was cast takes of what the session says."""
         preset = resolved.preset
         if not agent and not self._is_usual(resolved):
-            yield _agent_demand(resolved.spec, any_model=bool(model))
+            yield _agent_request(resolved.spec, any_model=bool(model))
         if self._toolbox is None or preset is None or not resolved.tools or not _takes_tools(resolved.agent):
             return
         if any(name not in self._own_tools(preset, agent) for name in resolved.tools):
             is_said = "tools" in session.overview.overrides
-            yield tools_demand(resolved.tools, "the session" if is_said else f"the preset in {preset.path}")
-        yield from self._scope_demands(session, preset)
+            yield tools_request(resolved.tools, "the session" if is_said else f"the preset in {preset.path}")
+        yield from self._scope_requests(session, preset)
 
-    def _all_demands(self, session: SessionInfo, resolved: ResolvedAgent) -> list[Demand]:
-        found = list(self._demands(session, resolved, "", ""))
-        others = [] if any(one.part == SCOPE for one in found) else self._scope_demands(session, resolved.preset)
+    def _all_trust_requests(self, session: SessionInfo, resolved: ResolvedAgent) -> list[TrustRequest]:
+        found = list(self._trust_requests(session, resolved, "", ""))
+        others = [] if any(one.part == SCOPE for one in found) else self._scope_requests(session, resolved.preset)
         return [*found, *others]
 
-    def _scope_demands(self, session: SessionInfo, preset: Preset | None) -> Iterator[Demand]:
+    def _scope_requests(self, session: SessionInfo, preset: Preset | None) -> Iterator[TrustRequest]:
         trusted = preset if preset is not None and self._is_own(preset) else None
         if self._toolbox is not None:
-            yield from self._toolbox.scope_demands(session, trusted, marks=self.marks_of(session))
+            yield from self._toolbox.scope_requests(session, trusted, marks=self.marks_of(session))
 
     def _is_usual(self, resolved: ResolvedAgent) -> bool:
         """Whether it starts nothing, and sends nothing anywhere, that this machine would not without the session."""
@@ -340,7 +344,7 @@ class AgentResolver:
         if preset is None or self.presets.find(preset.name) is not preset or not self._is_own(preset):
             return ""
         own = {str(folder) for folder in self._sources.trusted}
-        others = [path for path in self.presets.behind(preset.name) if path.rpartition("/")[0] not in own]
+        others = [path for path in self.presets.shadowed(preset.name) if path.rpartition("/")[0] not in own]
         return (
             f"{preset.name} is the preset in {preset.path}, and not that of the project in {others[0]}"
             if others
@@ -389,10 +393,10 @@ def _model_spec(preset: Preset | None) -> str:
     return preset.model
 
 
-def _agent_demand(spec: AgentSpec, *, any_model: bool = False) -> Demand:
-    """The demand to be answered by this agent; with `any_model`, by this agent with whichever model."""
+def _agent_request(spec: AgentSpec, *, any_model: bool = False) -> TrustRequest:
+    """The request to be answered by this agent; with `any_model`, by this agent with whichever model."""
     part, content = (REACH, str(spec.reach)) if any_model else (AGENT, str(spec))
-    return Demand(part=part, content=content, words=spec.description)
+    return TrustRequest(part=part, content=content, text=spec.description)
 
 
 def _override(about: Overview, name: str) -> str:

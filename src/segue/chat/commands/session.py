@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from segue.chat.commands.table import Command, Leave
 from segue.errors import NotFoundError, UsageError
-from segue.tools.records import text_of
+from segue.tools.recorded_calls import format_turn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -49,7 +49,7 @@ def turn_lines(turns: Iterable[Turn], *, first: int) -> Iterator[str]:
     for number, turn in enumerate(turns, start=first):
         facts = [turn.role, *([turn.model] if turn.model else []), *(["cut off"] if turn.partial else [])]
         yield f"{number} {' · '.join(facts)}"
-        yield text_of(turn)
+        yield format_turn(turn)
         yield ""
 
 

@@ -8,7 +8,7 @@ from segue.dialects.gptel.format.fields import find_fields, text_field
 from segue.dialects.gptel.format.names import BRANCH_METADATA, LEGACY_METADATA, LEGACY_PRESET, METADATA, SCOPE
 from segue.durable.small_file import UnusableFileError, read_small_file
 from segue.errors import SegueError
-from segue.permissions.scope import SECTIONS, InvalidScopeError, Scope, fields_of, read_scope, scope_of
+from segue.permissions.scope import SECTIONS, InvalidScopeError, Scope, fields_of, parse_scope, read_scope
 from segue.presets import Preset, settings_of
 from segue.presets.frontmatter import InvalidFrontMatterError, read_document
 from segue.presets.preset import InvalidFieldError, preset_of
@@ -122,7 +122,7 @@ def find_bytes(path: str) -> bytes | None:
 
 def _scope_in(fields: JsonObject) -> Scope | None:
     found = {key: fields[key] for key in SECTIONS if key in fields}
-    return scope_of(found) if found else None
+    return parse_scope(found) if found else None
 
 
 def _said(preset: Preset) -> JsonObject:

@@ -23,7 +23,7 @@ from segue.durable.kernel import KERNEL, Kernel
 from segue.errors import NotFoundError, SegueError, UsageError
 from segue.ids import is_id
 from segue.model import JsonObject
-from segue.permissions import Resolved, own_scope, read_scope_file, resolve_scope
+from segue.permissions import ResolvedScope, preset_scope, read_scope_file, resolve_scope
 from segue.permissions.scope import fields_of, write_scope
 from segue.presets import SETTINGS, Preset, Presets, applied, settings_of
 
@@ -196,10 +196,10 @@ class _Opening:
             self._warnings.append(f"{error}; the scope holds all the same")
 
 
-def scope_for(preset: Preset | None, profiles: Sequence[Path]) -> Resolved:
+def scope_for(preset: Preset | None, profiles: Sequence[Path]) -> ResolvedScope:
     """What a session of this preset begins with: its profile, or what it says itself, or nothing at all."""
     if preset is None:
         return resolve_scope()
     return resolve_scope(
-        profile=preset.scope_profile, folders=profiles, own=own_scope(preset.extra, preset.path or preset.name)
+        profile=preset.scope_profile, folders=profiles, own=preset_scope(preset.extra, preset.path or preset.name)
     )

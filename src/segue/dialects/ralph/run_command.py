@@ -93,11 +93,11 @@ def _own_command() -> str:
 def _sandbox(project: str, library: Library) -> Confined:
     from platformdirs import user_cache_path, user_config_path, user_state_path
 
-    from segue.permissions import Protected
+    from segue.permissions import ProtectedPaths
 
     own = tuple(str(path("segue")) for path in (user_state_path, user_config_path, user_cache_path))
     home = os.environ.get("HOME") or "/"
-    protected = Protected(secret=own).beside(library.store.url, "", root=project)
+    protected = ProtectedPaths(secret=own).with_store(library.store.url, "", root=project)
     return Confined(project, home=home, environ=os.environ, protected=protected)
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from segue.permissions import Protected
+    from segue.permissions import ProtectedPaths
 
 _PROJECT = Scope(read=("${project_root}/**",), write=("${project_root}/**",), network=True)
 
@@ -47,7 +47,7 @@ class Unconfined:
 class Confined:
     """UsageError where the system has no sandbox, or does not let us put it up: nothing is run without it then."""
 
-    def __init__(self, project: str, *, home: str, environ: Mapping[str, str], protected: Protected) -> None:
+    def __init__(self, project: str, *, home: str, environ: Mapping[str, str], protected: ProtectedPaths) -> None:
         if missing := ground().missing:
             raise UsageError(f"there is no sandbox here: {missing}", hint="leave out --sandbox, or use a container")
         self._project = project

@@ -1,4 +1,4 @@
-"""Calls of tools as a session records them: the intent with the answer, and what came of it as a turn of its own."""
+"""Tool calls as a session records them: the call in the turn of the answer, the result in a turn of its own."""
 
 from __future__ import annotations
 
@@ -9,51 +9,51 @@ from segue.clock import utc_now
 from segue.errors import UsageError
 from segue.formats.terminal import one_line
 from segue.model import Turn, check_event
-from segue.tools import ToolCall
+from segue.tools.call import ToolCall
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from segue.model import JsonObject
     from segue.session import LiveSession
-    from segue.tools import ToolResult
+    from segue.tools.call import ToolResult
 
-_LINE = 100
-_SHOWN = 2_000
-_WHOLE = "command"
-_READ = 32
+_LINE_CHARACTERS = 100
+_VALUE_CHARACTERS = 2_000
+_NEVER_CUT = "command"
+_FIRST_TAIL = 32
 
 
 def recordable(calls: Iterable[ToolCall]) -> tuple[ToolCall, ...]:
-    """The same calls, each with an id that no other has, and with arguments that every store can keep."""
-    known: set[str] = set()
+    """The same calls, each with a unique id and with arguments that every store can record."""
+    ids: set[str] = set()
     found: list[ToolCall] = []
     for call in calls:
-        id = call.id if call.id not in {"", *known} else f"call-{os.urandom(6).hex()}"
-        known.add(id)
+        id = call.id if call.id not in {"", *ids} else f"call-{os.urandom(6).hex()}"
+        ids.add(id)
         arguments = call.arguments
         try:
-            # The rules for what may be recorded are those of any turn.
-            check_event(_turn(part_of(call)), None)
+            # The rules are those of any turn.
+            check_event(_turn(call_part(call)), None)
         except UsageError as error:
             arguments = {"input": f"[left out: {error}]"}
         found.append(ToolCall(id=id, name=call.name, arguments=arguments, signature=call.signature))
     return tuple(found)
 
 
-def part_of(call: ToolCall) -> JsonObject:
+def call_part(call: ToolCall) -> JsonObject:
     part: JsonObject = {"type": "tool_call", "id": call.id, "name": call.name, "arguments": call.arguments}
     return part | ({"signature": call.signature} if call.signature else {})
 
 
-def result_of(call: ToolCall, outcome: ToolResult) -> JsonObject:
-    """Its text is that of the turn. Name and arguments are there for stores that log a call in one piece."""
+def result_part(call: ToolCall, result: ToolResult) -> JsonObject:
+    """The part without the text, which is that of the turn. Name and arguments serve stores that log whole calls."""
     part: JsonObject = {"type": "tool_result", "id": call.id, "name": call.name, "arguments": call.arguments}
-    return part | ({"status": outcome.status, "is_error": True} if outcome.status != "done" else {})
+    return part | ({"status": result.status, "is_error": True} if result.status != "done" else {})
 
 
 def calls_of(turn: Turn) -> tuple[ToolCall, ...]:
-    """What an answer wants done, without what it brings the result of itself, as some records have it."""
+    """The calls in an answer, except those whose result is in the same turn, as some histories have it."""
     answered = {str(part.get("id")) for part in turn.parts if part.get("type") == "tool_result"}
     return tuple(
         ToolCall(id=str(part.get("id")), name=str(part.get("name")), arguments=_object(part.get("arguments")))
@@ -62,8 +62,8 @@ def calls_of(turn: Turn) -> tuple[ToolCall, ...]:
     )
 
 
-def unanswered(session: LiveSession) -> tuple[Turn | None, tuple[ToolCall, ...]]:
-    """The user's turn whose answer is not finished, and the calls at its end of which nobody knows what came."""
+def find_unanswered(session: LiveSession) -> tuple[Turn | None, tuple[ToolCall, ...]]:
+    """Find the user's turn whose answer is unfinished, and the calls at its end without a recorded result."""
     done: set[str] = set()
     for turn in _backwards(session):
         if turn.role == "tool":
@@ -76,32 +76,32 @@ def unanswered(session: LiveSession) -> tuple[Turn | None, tuple[ToolCall, ...]]
     return None, ()
 
 
-def line_of(call: ToolCall) -> str:
-    """A call on a line, for those who watch."""
-    given = ", ".join(f"{name}={_cut(value, _LINE)}" for name, value in call.arguments.items())
-    return one_line(f"{call.name}({given})")
+def format_call(call: ToolCall) -> str:
+    """A call on one line, to show progress."""
+    arguments = ", ".join(f"{name}={_cut(value, _LINE_CHARACTERS)}" for name, value in call.arguments.items())
+    return one_line(f"{call.name}({arguments})")
 
 
-def details_of(call: ToolCall) -> str:
-    """A call as it is judged: a command whole, and of other values what is not shown is said to be there."""
+def format_call_details(call: ToolCall) -> str:
+    """A call for the user to judge: commands in full; a long value is cut, with a note of how much is missing."""
     lines = [
-        f"  {name}: {value if name == _WHOLE and isinstance(value, str) else _cut(value, _SHOWN)}"
+        f"  {name}: {value if name == _NEVER_CUT and isinstance(value, str) else _cut(value, _VALUE_CHARACTERS)}"
         for name, value in call.arguments.items()
     ]
     return "\n".join([call.name, *lines])
 
 
-def line_of_outcome(outcome: ToolResult) -> str:
-    lines = outcome.content.strip().split("\n")
-    left = len(lines) - 1
-    more = f" (and {left:,} more line{'' if left == 1 else 's'})" if left else ""
-    told = "" if outcome.content.startswith(outcome.status) else f"{outcome.status}: "
-    return one_line(f"{told}{_cut(lines[0], _LINE)}{more}")
+def format_result(result: ToolResult) -> str:
+    lines = result.content.strip().split("\n")
+    rest = len(lines) - 1
+    more = f" (and {rest:,} more line{'' if rest == 1 else 's'})" if rest else ""
+    status = "" if result.content.startswith(result.status) else f"{result.status}: "
+    return one_line(f"{status}{_cut(lines[0], _LINE_CHARACTERS)}{more}")
 
 
-def text_of(turn: Turn) -> str:
-    """What a person reads of a turn: its text, and a line for each call in it."""
-    calls = (line_of(call) for call in calls_of(turn))
+def format_turn(turn: Turn) -> str:
+    """The text of a turn, and one line for each call in it."""
+    calls = (format_call(call) for call in calls_of(turn))
     return "\n".join([*([turn.content] if turn.content.strip() else []), *calls])
 
 
@@ -111,8 +111,8 @@ def _cut(value: object, length: int) -> str:
 
 
 def _backwards(session: LiveSession) -> Iterable[Turn]:
-    """The turns from the last one on, read as far as anybody looks."""
-    seen, count = 0, _READ
+    """The turns from the last one backwards, read in growing pieces."""
+    seen, count = 0, _FIRST_TAIL
     while True:
         turns: Sequence[Turn] = session.tail(count)
         yield from reversed(turns[: len(turns) - seen])
