@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from segue.presets import Preset, drift, hash_prompt
+from segue.presets import Preset, describe_drift, hash_prompt
 
 PROMPT = "You review code.\nToday is Monday, January 5, 2026.\nWorking directory: /home/ann/shop\nShip by 2026-03-01."
 
@@ -30,7 +30,7 @@ def preset(prompt: str) -> Preset:
 )
 def test_what_changes_by_itself_is_no_drift(one: str, other: str) -> None:
     assert hash_prompt(f"Be kind.\n{one}") == hash_prompt(f"Be kind.\n{other}")
-    assert drift(hash_prompt(one), one, preset(other)) is None
+    assert describe_drift(hash_prompt(one), one, preset(other)) is None
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_what_changes_by_itself_is_no_drift(one: str, other: str) -> None:
 )
 def test_what_the_author_changed_is_drift(one: str, other: str) -> None:
     assert hash_prompt(one) != hash_prompt(other)
-    assert drift(hash_prompt(one), None, preset(other)) is not None
+    assert describe_drift(hash_prompt(one), None, preset(other)) is not None
 
 
 def test_the_hash_is_a_named_sha256_and_that_of_the_preset() -> None:
@@ -64,11 +64,11 @@ def test_a_prompt_that_no_encoding_takes_has_a_hash() -> None:
 
 
 def test_a_session_that_recorded_no_hash_has_no_drift() -> None:
-    assert drift("", None, preset("new")) is None
+    assert describe_drift("", None, preset("new")) is None
 
 
 def test_drift_shows_the_difference_where_the_old_text_is_known() -> None:
-    told = drift(preset(PROMPT).hash, PROMPT, preset(PROMPT.replace("review", "praise").replace("5", "6")))
+    told = describe_drift(preset(PROMPT).hash, PROMPT, preset(PROMPT.replace("review", "praise").replace("5", "6")))
     assert told is not None
     first, *difference = told.splitlines()
     assert first == "the prompt of reviewer has changed since this session used it:"
@@ -79,14 +79,14 @@ def test_drift_shows_the_difference_where_the_old_text_is_known() -> None:
 
 def test_drift_says_only_that_it_changed_where_the_old_text_is_not_the_one_of_the_hash() -> None:
     for text in (None, "something else"):
-        assert drift(preset("old").hash, text, preset("new")) == (
+        assert describe_drift(preset("old").hash, text, preset("new")) == (
             "the prompt of reviewer has changed since this session used it"
         )
 
 
 def test_a_long_difference_is_cut() -> None:
     old, new = ("\n".join(f"{word} {number}" for number in range(100)) for word in ("old", "new"))
-    told = drift(preset(old).hash, old, preset(new))
+    told = describe_drift(preset(old).hash, old, preset(new))
     assert told is not None
     assert len(told.splitlines()) == 26
     assert told.endswith("… and 177 more lines")

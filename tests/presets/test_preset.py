@@ -9,8 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from segue.formats.yaml import DEPTH, NODES
-from segue.presets.frontmatter import FRONT_BYTES, InvalidFrontMatterError, read_document
-from segue.presets.preset import InvalidFieldError, Preset, preset_of
+from segue.presets.frontmatter import FRONT_BYTES, InvalidFrontMatterError, parse_front_matter
+from segue.presets.preset import InvalidFieldError, Preset, parse_preset
 
 REVIEWER = """\
 ---
@@ -27,8 +27,8 @@ Be short.
 
 
 def read(text: str, *, name: str = "file") -> Preset:
-    document = read_document(text)
-    return preset_of(document.fields, document.body, name=name)
+    document = parse_front_matter(text)
+    return parse_preset(document.fields, document.body, name=name)
 
 
 def test_front_matter_gives_the_settings_and_the_rest_is_the_prompt() -> None:
@@ -109,13 +109,13 @@ def test_an_empty_field_is_one_that_is_not_there() -> None:
 )
 def test_front_matter_that_cannot_be_trusted_is_refused_with_its_place(front: str, reason: str, line: int) -> None:
     with pytest.raises(InvalidFrontMatterError, match=reason) as refused:
-        read_document(f"---\n{front}\n---\nbody")
+        parse_front_matter(f"---\n{front}\n---\nbody")
     assert refused.value.line == line
 
 
 def test_front_matter_without_an_end_is_refused() -> None:
     with pytest.raises(InvalidFrontMatterError, match="no end"):
-        read_document("---\nname: a\nbody")
+        parse_front_matter("---\nname: a\nbody")
 
 
 def test_a_bomb_of_aliases_is_refused_before_it_grows() -> None:
@@ -124,7 +124,7 @@ def test_a_bomb_of_aliases_is_refused_before_it_grows() -> None:
         for before, name in zip("abcdefgh", "bcdefghi", strict=True)
     ]
     with pytest.raises(InvalidFrontMatterError, match="contains a reference"):
-        read_document("\n".join(["---", 'a: &a ["x"]', *layers, "---"]))
+        parse_front_matter("\n".join(["---", 'a: &a ["x"]', *layers, "---"]))
 
 
 @pytest.mark.parametrize(
@@ -159,11 +159,11 @@ def test_a_field_that_cannot_be_meant_is_named_with_the_reason(front: str, reaso
 @example("{a: !!set {b}}")
 def test_whatever_a_file_holds_it_is_read_or_refused(front: str) -> None:
     with suppress(InvalidFrontMatterError, InvalidFieldError):
-        document = read_document(f"---\n{front}\n---\nbody")
-        assert preset_of(document.fields, document.body, name="file").system_prompt.endswith("body")
+        document = parse_front_matter(f"---\n{front}\n---\nbody")
+        assert parse_preset(document.fields, document.body, name="file").system_prompt.endswith("body")
 
 
 @given(st.text(max_size=200))
 def test_whatever_a_file_without_front_matter_holds_is_its_prompt(text: str) -> None:
     if not text.removeprefix("\ufeff").startswith("---"):
-        assert read_document(text).fields == {}
+        assert parse_front_matter(text).fields == {}

@@ -10,7 +10,7 @@ from segue import process
 from segue.chat.repl import Chat
 from segue.chat.summary import summarize
 from segue.errors import DamagedError, NotFoundError
-from segue.presets import drift
+from segue.presets import describe_drift
 from segue.tools.recorded_calls import format_turn
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def find_drift(conversation: Conversation) -> str | None:
         before = session.get_blob(recorded.hash).decode("utf-8", "surrogatepass") if recorded.hash else None
     except (NotFoundError, DamagedError, UnicodeDecodeError):
         before = None
-    return drift(recorded.hash, before, preset)
+    return describe_drift(recorded.hash, before, preset)
 
 
 def show_recap(session: LiveSession, terminal: Terminal, *, when: str, was: str, count: int = LAST_TURNS) -> None:

@@ -1,7 +1,7 @@
-"""Whether a prompt still says what it said: its hash, and what changed.
+"""Detects changes of a prompt: its hash, and a description of what changed.
 
-Lines that say what day it is or in which folder one is differ every day and on every machine; they are normalised, so
-that only what the author wrote counts.
+Lines with the current date or folder differ every day and on every machine. They are normalized, so that only what the
+author wrote counts.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from segue.presets.preset import Preset
 
 _SHOWN_LINES = 24
-"""Of a difference: enough to recognise it, and it fits on a screen."""
+"""The maximum length of a diff: enough to recognize the change, and it fits on a screen."""
 
-# A deadline in a prompt is part of what it says; only a line about the present is normalised.
+# A deadline in a prompt is part of its content; only a line about the present is normalized.
 _ABOUT_NOW = re.compile(
     r"\b(?:today|it is now|(?:current|present|system|local) +(?:date|time|day|year|month)"
     r"|(?:now|date|time|timestamp) *[:=])",
@@ -43,32 +43,32 @@ _MOMENT = re.compile(
 _PATH = re.compile(r"""(?:file://)?(?<![\w.])(?:~|/|[A-Za-z]:[\\/])[^\s"'`<>]*""")
 
 
-def normalise(prompt: str) -> str:
-    """The prompt without what changes by itself: volatile lines, ends of lines, blank lines around."""
-    lines = (_normalised(line.rstrip()) for line in prompt.replace("\r\n", "\n").split("\n"))
+def normalize_prompt(prompt: str) -> str:
+    """The prompt without what changes by itself: volatile values, line endings, surrounding blank lines."""
+    lines = (_normalize_line(line.rstrip()) for line in prompt.replace("\r\n", "\n").split("\n"))
     return "\n".join(lines).strip("\n")
 
 
 def hash_prompt(prompt: str) -> str:
-    """`sha256:…` over the normalised prompt."""
-    return f"sha256:{hashlib.sha256(normalise(prompt).encode('utf-8', 'surrogatepass')).hexdigest()}"
+    """`sha256:…` of the normalized prompt."""
+    return f"sha256:{hashlib.sha256(normalize_prompt(prompt).encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
-def drift(old_hash: str, old_text: str | None, preset: Preset) -> str | None:
-    """What to tell somebody who resumes: None if the prompt is the same, or if nobody knows what it was."""
+def describe_drift(old_hash: str, old_text: str | None, preset: Preset) -> str | None:
+    """The message for a user who resumes; None if the prompt is unchanged, or its old hash is not known."""
     if not old_hash or old_hash == preset.hash:
         return None
-    told = f"the prompt of {preset.name} has changed since this session used it"
+    message = f"the prompt of {preset.name} has changed since this session used it"
     if old_text is None or hash_prompt(old_text) != old_hash:
-        return told
-    old, new = normalise(old_text).split("\n"), normalise(preset.system_prompt).split("\n")
+        return message
+    old, new = normalize_prompt(old_text).split("\n"), normalize_prompt(preset.system_prompt).split("\n")
     changes = list(difflib.unified_diff(old, new, n=1, lineterm=""))[2:]
     more = len(changes) - _SHOWN_LINES
     shown = [*changes[:_SHOWN_LINES], f"… and {more} more lines"] if more > 0 else changes
-    return "\n".join([f"{told}:", *shown])
+    return "\n".join([f"{message}:", *shown])
 
 
-def _normalised(line: str) -> str:
+def _normalize_line(line: str) -> str:
     if _ABOUT_NOW.search(line):
         line = _MOMENT.sub("<moment>", line)
     if _ABOUT_HERE.search(line):

@@ -1,4 +1,4 @@
-"""The value: what a session can refer to by name, and how its fields are read."""
+"""A preset, and the parser of its fields."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 NAME_LENGTH = 100
-HOTTEST = 2.0
-"""No provider takes a higher temperature."""
+MAX_TEMPERATURE = 2.0
+"""No provider accepts a higher temperature."""
 
 _OUTER_COMMA = re.compile(r",(?![^(]*\))")  # `Bash(git log, git diff)` is one tool
 
 
 class Preset(Struct, frozen=True, kw_only=True):
-    """A named bundle: a system prompt and the settings that go with it."""
+    """A named system prompt with settings."""
 
     name: str
     description: str = ""
@@ -30,37 +30,37 @@ class Preset(Struct, frozen=True, kw_only=True):
     backend: str = ""
     temperature: float | None = None
     max_tokens: int | None = None
-    """How long an answer may be at most."""
+    """The maximum length of an answer."""
     num_messages: int | None = None
-    """How many messages of the conversation are sent at most."""
+    """The maximum number of messages that are sent."""
     tools: tuple[str, ...] = ()
-    """Empty where the file does not limit them."""
+    """Empty if the file does not limit them."""
     parents: tuple[str, ...] = ()
-    """Presets that this one builds on, as the file names them."""
+    """The names of the presets that this one inherits from."""
     scope_profile: str = ""
     confirm_tool_calls: bool | str | None = None
-    """Yes, no, or `auto`; None where the file does not say."""
+    """True, False or `auto`; None if it is not set."""
     system_prompt: str = ""
     extra: JsonObject = {}
-    """Fields of the file that are not known here."""
+    """Unknown fields of the file."""
     path: str = ""
 
     @property
     def hash(self) -> str:
-        """`sha256:…` of what the prompt says; the date and the current folder in it do not count."""
+        """`sha256:…` of the prompt; the date and the current folder in it do not count."""
         return hash_prompt(self.system_prompt)
 
 
 class InvalidFieldError(ValueError):
-    """Why the fields of a file make no preset."""
+    """Why a field of a preset is invalid."""
 
     def __init__(self, field: str, reason: str) -> None:
         super().__init__(f"{field} {reason}")
         self.field = field
 
 
-def preset_of(fields: JsonObject, body: str, *, name: str, path: str = "") -> Preset:
-    """The preset that a file says, under the name it gives itself, or else under `name`."""
+def parse_preset(fields: JsonObject, body: str, *, name: str, path: str = "") -> Preset:
+    """Parse the preset of a file. Its name is that in the fields, or else `name`."""
     known: dict[str, object] = {}
     extra: JsonObject = {}
     for key, value in fields.items():
@@ -105,8 +105,8 @@ def _names(field: str, value: object) -> tuple[str, ...]:
 def _temperature(field: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InvalidFieldError(field, f"must be a number, not {_kind(value)}")
-    if not math.isfinite(value) or not 0 <= value <= HOTTEST:
-        raise InvalidFieldError(field, f"must be from 0 to {HOTTEST:g}, not {value}")
+    if not math.isfinite(value) or not 0 <= value <= MAX_TEMPERATURE:
+        raise InvalidFieldError(field, f"must be from 0 to {MAX_TEMPERATURE:g}, not {value}")
     return float(value)
 
 

@@ -28,7 +28,7 @@ _CONFIRM: dict[object, ConfirmPolicy] = {True: "always", False: "never"}
 
 
 class Toolbox:
-    """Makes the tool executors of conversations. `root` is the project root, `servers` are the configured MCP servers."""
+    """Makes the tool executors of conversations. `root` is the project root, `servers` are configured MCP servers."""
 
     def __init__(
         self,

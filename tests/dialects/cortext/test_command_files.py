@@ -13,7 +13,7 @@ from segue.dialects.cortext import command_files as room
 from segue.dialects.cortext.command_files import TOOLS, command_files, install
 from segue.errors import ConflictError, UsageError
 from segue.presets import Preset
-from segue.presets.frontmatter import read_document
+from segue.presets.frontmatter import parse_front_matter
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,7 +31,7 @@ ACTIVE = {
 
 def prompt_in(tool: str, text: str) -> str:
     """What the tool hands to the model."""
-    return str(tomllib.loads(text)["prompt"]) if tool == "gemini" else read_document(text).body
+    return str(tomllib.loads(text)["prompt"]) if tool == "gemini" else parse_front_matter(text).body
 
 
 def path_of(tool: str, name: str) -> str:
@@ -97,16 +97,16 @@ def test_the_words_behind_a_command_arrive_where_each_tool_puts_them() -> None:
 
 
 def test_the_front_matter_says_what_each_tool_reads() -> None:
-    claude = read_document(text_of("claude", "plan")).fields
+    claude = parse_front_matter(text_of("claude", "plan")).fields
     assert claude == {
         "description": "Begin a plan conversation: Turn a goal into steps",
         "argument-hint": "[topic]",
         "allowed-tools": "Bash(cortext:*)",
     }
-    skill = read_document(text_of("codex", "stop-conversation")).fields
+    skill = parse_front_matter(text_of("codex", "stop-conversation")).fields
     assert skill["name"] == "workspace-stop-conversation"
     assert "/workspace.stop-conversation" in str(skill["description"])
-    assert set(read_document(text_of("opencode", "resume")).fields) == {"description"}
+    assert set(parse_front_matter(text_of("opencode", "resume")).fields) == {"description"}
     assert set(tomllib.loads(text_of("gemini", "resume"))) == {"description", "prompt"}
 
 

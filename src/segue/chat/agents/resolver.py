@@ -19,7 +19,7 @@ from segue.chat.conversation import MAX_TOKENS, Conversation
 from segue.chat.drafts import Drafts
 from segue.errors import MissingExtraError, NotFoundError, StorageError, UntrustedError, UsageError
 from segue.presets import Preset, Presets, PresetSources
-from segue.presets.drift import normalise
+from segue.presets.drift import normalize_prompt
 from segue.process import which
 from segue.tools.trust_requests import AGENT, REACH, SCOPE, TrustRequest, format_trust_requests, tools_request
 
@@ -123,7 +123,7 @@ class AgentResolver:
         preset, recorded = resolved.preset, session.overview.preset
         if preset is not None and (recorded is None or recorded.hash != preset.hash):
             # Its name is the hash that the session is going to refer to, so that a later change can be shown.
-            session.put_blob(normalise(preset.system_prompt).encode("utf-8", "surrogatepass"))
+            session.put_blob(normalize_prompt(preset.system_prompt).encode("utf-8", "surrogatepass"))
         conversation = Conversation(
             session,
             resolved.agent,

@@ -26,7 +26,7 @@ from segue.durable.snapshot import Snapshot, read_signature
 from segue.errors import SegueError, UsageError
 from segue.formats.terminal import one_line, printable
 from segue.ids import slug
-from segue.presets import Problem
+from segue.presets import FileProblem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -100,7 +100,7 @@ class Installed(NamedTuple):
 
     written: tuple[str, ...]
     unchanged: tuple[str, ...]
-    kept: tuple[Problem, ...]
+    kept: tuple[FileProblem, ...]
     """Those that are left as they are although they differ, and why."""
 
 
@@ -176,7 +176,7 @@ def install(root: Path, files: Mapping[str, str]) -> Installed:
             written.append(path)
             continue
         except SegueError as error:  # a link or a folder in its place
-            kept.append(Problem(path, str(error).rpartition(": ")[2]))
+            kept.append(FileProblem(path, str(error).rpartition(": ")[2]))
             continue
         old = there.decode("utf-8", "replace").replace("\r\n", "\n")
         if old == text:
@@ -185,7 +185,7 @@ def install(root: Path, files: Mapping[str, str]) -> Installed:
             Snapshot(folder, name, there, signature).put(text.encode())
             written.append(path)
         else:
-            kept.append(Problem(path, "it was changed, or is somebody else's; move it away to get the new one"))
+            kept.append(FileProblem(path, "it was changed, or is somebody else's; move it away to get the new one"))
     return Installed(tuple(written), tuple(unchanged), tuple(kept))
 
 

@@ -24,8 +24,8 @@ from segue.errors import ConflictError, DamagedError, NotFoundError, SegueError,
 from segue.git import CommitResult
 from segue.ids import is_id
 from segue.model import Status, SummaryWritten, Turn, check_transition
-from segue.presets import drift
-from segue.presets.drift import normalise
+from segue.presets import describe_drift
+from segue.presets.drift import normalize_prompt
 from segue.store import WAIT_SECONDS
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ class Conversations:
             raise UsageError("a conversation needs a topic", hint=f'as in: cortext new {type} "API design"')
         session = self._create(type, title)
         try:
-            session.put_blob(normalise(preset.system_prompt).encode("utf-8", "surrogatepass"))
+            session.put_blob(normalize_prompt(preset.system_prompt).encode("utf-8", "surrogatepass"))
             session.use_preset(preset.name, hash=preset.hash)
             self.note_tool(session, tool=tool, agent=agent, model=model, mcp_tools=mcp_tools)
             written = self._write_document(session, add=True)
@@ -225,7 +225,7 @@ class Conversations:
         preset = self.workspace.types().find(type_of(about))
         if preset is None:
             found.append(f"the command {command_of(about)} is not here any more, so its instructions are missing")
-        elif about.preset is not None and (changed := drift(about.preset.hash, _old_prompt(session), preset)):
+        elif about.preset is not None and (changed := describe_drift(about.preset.hash, _old_prompt(session), preset)):
             found.append(changed)
         had = about.overrides.get("mcp_tools")
         now = self._mcp_tools(str(about.overrides.get("tool") or CHAT))

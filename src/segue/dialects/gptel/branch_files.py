@@ -9,9 +9,9 @@ from segue.dialects.gptel.format.names import BRANCH_METADATA, LEGACY_METADATA, 
 from segue.durable.small_file import UnusableFileError, read_small_file
 from segue.errors import SegueError
 from segue.permissions.scope import SECTIONS, InvalidScopeError, Scope, fields_of, parse_scope, read_scope
-from segue.presets import Preset, settings_of
-from segue.presets.frontmatter import InvalidFrontMatterError, read_document
-from segue.presets.preset import InvalidFieldError, preset_of
+from segue.presets import Preset, preset_settings
+from segue.presets.frontmatter import InvalidFrontMatterError, parse_front_matter
+from segue.presets.preset import InvalidFieldError, parse_preset
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,9 +92,9 @@ def find_legacy(branch_dir: str) -> Legacy | None:
     if data is None:
         return None
     try:
-        document = read_document(data.decode("utf-8-sig"))
+        document = parse_front_matter(data.decode("utf-8-sig"))
         name = text_field(document.fields, "preset", "name")
-        preset = preset_of({**document.fields, "name": name or "preset"}, document.body, name="preset", path=path)
+        preset = parse_preset({**document.fields, "name": name or "preset"}, document.body, name="preset", path=path)
     except (InvalidFrontMatterError, InvalidFieldError, UnicodeDecodeError) as error:
         return Legacy(path, "", {}, None, f"{path}: {error}")
     try:
@@ -126,4 +126,4 @@ def _scope_in(fields: JsonObject) -> Scope | None:
 
 
 def _said(preset: Preset) -> JsonObject:
-    return {name: value for name, value in settings_of(preset).items() if value is not None}
+    return {name: value for name, value in preset_settings(preset).items() if value is not None}

@@ -35,7 +35,7 @@ from segue.model import (
     ScopeChanged,
 )
 from segue.permissions.scope import fields_of
-from segue.presets import DEFAULT, SETTINGS, Presets, differences
+from segue.presets import DEFAULT, SETTINGS, Presets, diff_settings
 from segue.store import FORMAT_VERSION
 
 if TYPE_CHECKING:
@@ -251,7 +251,7 @@ class Sessions:
         preset = self._presets.find(wanted) if wanted else None
         told = {**overview.overrides, **changes}.items()
         values: JsonObject = {name: value for name, value in told if value is not None}
-        overrides = differences(preset, values) if preset is not None else values
+        overrides = diff_settings(preset, values) if preset is not None else values
         now = self._clock()
         events: list[Event] = []
         recorded = overview.preset.name if overview.preset is not None else ""

@@ -25,7 +25,7 @@ from segue.ids import is_id
 from segue.model import JsonObject
 from segue.permissions import ResolvedScope, preset_scope, read_scope_file, resolve_scope
 from segue.permissions.scope import fields_of, write_scope
-from segue.presets import SETTINGS, Preset, Presets, applied, settings_of
+from segue.presets import SETTINGS, Preset, Presets, apply_overrides, preset_settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -123,8 +123,8 @@ class _Opening:
             branch_dir=self._place.branch_dir,
             state="legacy" if legacy is not None else "existing" if shown else "new",
             preset=name or None,
-            settings=applied(preset, overrides) if preset is not None else dict.fromkeys(SETTINGS) | overrides,
-            preset_settings=settings_of(preset) if preset is not None else None,
+            settings=apply_overrides(preset, overrides) if preset is not None else dict.fromkeys(SETTINGS) | overrides,
+            preset_settings=preset_settings(preset) if preset is not None else None,
             overrides=overrides,
             bounds=find_bounds(self._place),
             scope=self._scope(preset, legacy),

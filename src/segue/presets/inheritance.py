@@ -1,4 +1,4 @@
-"""What a preset takes over from the presets it builds on: whatever it does not say itself."""
+"""What a preset inherits from its parents: all settings that it does not set itself."""
 
 from __future__ import annotations
 
@@ -22,45 +22,45 @@ INHERITED = (
     "confirm_tool_calls",
     "system_prompt",
 )
-_NOTHING: tuple[object, ...] = (None, "", ())
+_UNSET: tuple[object, ...] = (None, "", ())
 
 
 def inherit(found: Mapping[str, Preset]) -> tuple[dict[str, Preset], list[tuple[Preset, str]]]:
-    """Every preset with what its parents say, and what is wrong with whose parents.
+    """Every preset with its inherited settings, and the presets whose parents are invalid, with the reason.
 
-    A preset wins over its parents and a later parent over an earlier one, as if they were applied in this order.
+    A preset overrides its parents, and a later parent overrides an earlier one.
     """
-    whole: dict[str, Preset] = {}
+    resolved: dict[str, Preset] = {}
     flaws: list[tuple[Preset, str]] = []
     for name, preset in found.items():
         ancestors = list(_ancestors(preset, found))
         missing = [parent for parent in preset.parents if parent not in found]
-        flaws += [(preset, f"there is no preset {parent!r} to build on") for parent in missing]
+        flaws += [(preset, f"its parent {parent!r} does not exist") for parent in missing]
         if preset in ancestors:
-            flaws.append((preset, f"it builds on itself, through {', '.join(preset.parents)}"))
-        whole[name] = _filled(preset, ancestors)
-    return whole, flaws
+            flaws.append((preset, f"it is its own ancestor, through {', '.join(preset.parents)}"))
+        resolved[name] = _fill(preset, ancestors)
+    return resolved, flaws
 
 
 def _ancestors(preset: Preset, found: Mapping[str, Preset]) -> Iterator[Preset]:
-    """The nearest in rank first, each once: what it has said, it need not say again."""
+    """All ancestors, each once, in the order in which their settings apply."""
     seen: set[str] = set()
-    ahead = [*preset.parents]
-    while ahead:
-        name = ahead.pop()  # the last parent is the first to be asked
+    pending = [*preset.parents]
+    while pending:
+        name = pending.pop()  # the last parent overrides the others
         if name in found and name not in seen:
             seen.add(name)
             yield found[name]
-            ahead += found[name].parents
+            pending += found[name].parents
 
 
-def _filled(preset: Preset, ancestors: Sequence[Preset]) -> Preset:
+def _fill(preset: Preset, ancestors: Sequence[Preset]) -> Preset:
     if not ancestors:
         return preset
     ranked = (preset, *ancestors)
-    said = {
-        name: next((value for one in ranked if (value := getattr(one, name)) not in _NOTHING), getattr(preset, name))
+    inherited = {
+        name: next((value for one in ranked if (value := getattr(one, name)) not in _UNSET), getattr(preset, name))
         for name in INHERITED
     }
     extra = {key: value for one in reversed(ranked) for key, value in one.extra.items()}
-    return replace(preset, **said, extra=extra)
+    return replace(preset, **inherited, extra=extra)

@@ -9,7 +9,7 @@ import pytest
 
 from segue.errors import NotFoundError
 from segue.presets import Presets, load_presets
-from segue.presets.folder import FILES, SIZE_BYTES
+from segue.presets.loader import FILES, SIZE_BYTES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,7 +52,7 @@ def test_an_unknown_name_says_what_there_is_and_what_is_near(tmp_path: Path) -> 
     presets = load_presets([lay(tmp_path, reviewer="x", tester="y")])
     with pytest.raises(NotFoundError, match="no agent 'Reviwer'") as missing:
         presets.get("Reviwer")
-    assert missing.value.hint == "did you mean reviewer? there are reviewer, tester"
+    assert missing.value.hint == "did you mean reviewer? available: reviewer, tester"
     assert missing.value.near == ("reviewer",)
     assert presets.find("Reviwer") is None
 
@@ -60,7 +60,7 @@ def test_an_unknown_name_says_what_there_is_and_what_is_near(tmp_path: Path) -> 
 def test_an_unknown_name_is_found_out_where_there_is_nothing_at_all(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError) as missing:
         load_presets([tmp_path]).get("reviewer")
-    assert missing.value.hint == "there is none at all"
+    assert missing.value.hint == "there are none"
 
 
 def test_a_name_whose_file_is_broken_says_so(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_a_bad_file_costs_only_itself(tmp_path: Path) -> None:
         "hollow.md": (0, "it is empty"),
         "large.md": (0, "it is larger than 1024 KB"),
         "latin.md": (2, "it is not UTF-8"),
-        "open.md": (1, "its front matter has no end: a line with nothing but ---"),
+        "open.md": (1, "its front matter has no end: a line with only ---"),
         "wide.md": (1, "it is not UTF-8"),
     }
 

@@ -60,7 +60,7 @@ def test_a_later_parent_wins_over_an_earlier_one_with_all_that_it_builds_on(tmp_
 def test_a_parent_that_is_not_there_costs_only_itself(tmp_path: Path) -> None:
     presets = load(tmp_path, other="model: opus", child="name: child\nparents: [gone, other]")
     assert presets.get("child").model == "opus"
-    assert reasons(presets, tmp_path) == ["child.md line 3: there is no preset 'gone' to build on"]
+    assert reasons(presets, tmp_path) == ["child.md line 3: its parent 'gone' does not exist"]
 
 
 def test_presets_that_build_on_each_other_in_a_circle_are_reported_and_work(tmp_path: Path) -> None:
@@ -69,10 +69,10 @@ def test_presets_that_build_on_each_other_in_a_circle_are_reported_and_work(tmp_
     )
     assert (presets.get("c").model, presets.get("c").backend, presets.get("a").temperature) == ("a", "b", 1.0)
     assert reasons(presets, tmp_path) == [
-        "a.md line 2: it builds on itself, through b",
-        "b.md line 2: it builds on itself, through c",
-        "c.md line 2: it builds on itself, through a",
-        "d.md line 2: it builds on itself, through d",
+        "a.md line 2: it is its own ancestor, through b",
+        "b.md line 2: it is its own ancestor, through c",
+        "c.md line 2: it is its own ancestor, through a",
+        "d.md line 2: it is its own ancestor, through d",
     ]
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue.presets import SETTINGS, Preset, applied, differences, settings_of
+from segue.presets import SETTINGS, Preset, apply_overrides, diff_settings, preset_settings
 
 if TYPE_CHECKING:
     from segue.model import JsonObject
@@ -50,12 +50,12 @@ PRESETS = st.builds(
 
 
 def test_a_preset_says_something_about_every_setting() -> None:
-    assert tuple(settings_of(EXECUTOR)) == SETTINGS
-    assert None not in settings_of(EXECUTOR).values()
+    assert tuple(preset_settings(EXECUTOR)) == SETTINGS
+    assert None not in preset_settings(EXECUTOR).values()
 
 
 def test_settings_that_match_the_preset_are_not_kept() -> None:
-    assert differences(EXECUTOR, settings_of(EXECUTOR)) == {}
+    assert diff_settings(EXECUTOR, preset_settings(EXECUTOR)) == {}
 
 
 @pytest.mark.parametrize(
@@ -73,19 +73,19 @@ def test_settings_that_match_the_preset_are_not_kept() -> None:
     ],
 )
 def test_only_what_differs_is_kept_and_it_disappears_when_it_matches_again(name: str, value: object) -> None:
-    changed = {**settings_of(EXECUTOR), name: value}
-    kept = differences(EXECUTOR, changed)
+    changed = {**preset_settings(EXECUTOR), name: value}
+    kept = diff_settings(EXECUTOR, changed)
     assert kept == {name: value}
-    assert applied(EXECUTOR, kept) == changed
-    assert differences(EXECUTOR, {**applied(EXECUTOR, kept), name: settings_of(EXECUTOR)[name]}) == {}
+    assert apply_overrides(EXECUTOR, kept) == changed
+    assert diff_settings(EXECUTOR, {**apply_overrides(EXECUTOR, kept), name: preset_settings(EXECUTOR)[name]}) == {}
 
 
 def test_settings_that_no_preset_knows_of_are_kept() -> None:
-    assert differences(EXECUTOR, {"tool": "claude", "tools": ("read_file", "run_shell")}) == {"tool": "claude"}
+    assert diff_settings(EXECUTOR, {"tool": "claude", "tools": ("read_file", "run_shell")}) == {"tool": "claude"}
 
 
 @given(PRESETS, WHOLE)
 def test_what_is_kept_gives_the_same_settings_again(preset: Preset, settings: JsonObject) -> None:
-    kept = differences(preset, settings)
-    assert applied(preset, kept) == settings
-    assert differences(preset, applied(preset, kept)) == kept
+    kept = diff_settings(preset, settings)
+    assert apply_overrides(preset, kept) == settings
+    assert diff_settings(preset, apply_overrides(preset, kept)) == kept
