@@ -148,7 +148,7 @@ def test_a_folder_of_too_many_files_is_read_up_to_a_limit_and_said_so(tmp_path: 
         (tmp_path / f"{number:05}.md").write_text("x")
     presets = load_presets([tmp_path])
     assert len(presets) == FILES
-    assert reasons(presets) == [f"{tmp_path}: it holds {FILES + 2} files, of which the first {FILES} are read"]
+    assert reasons(presets) == [f"{tmp_path}: it has {FILES + 2} files; only the first {FILES} are read"]
 
 
 def test_a_name_with_a_broken_encoding_is_no_obstacle(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from threading import Event
 from typing import TYPE_CHECKING
 
-from segue.dialects.aurora.expiry import Expiry
+from segue.dialects.aurora.expiry import BackgroundExpiry
 from segue.errors import StorageError
 from segue.library import Cleaned
 
@@ -25,7 +25,7 @@ def test_whoever_talks_does_not_wait_for_it(capsys: pytest.CaptureFixture[str]) 
         has_ended.set()
         return Cleaned(removed=(), kept=())
 
-    with Expiry("memory:", 30, clean=clean):
+    with BackgroundExpiry("memory:", 30, clean=clean):
         assert not has_ended.is_set()  # the conversation is held here
         may_end.set()
     assert has_ended.is_set()
@@ -36,7 +36,7 @@ def test_without_a_number_of_days_nothing_is_cleaned() -> None:
     def clean(_url: str, _older_than: timedelta) -> Cleaned:
         raise AssertionError
 
-    with Expiry("memory:", None, clean=clean):
+    with BackgroundExpiry("memory:", None, clean=clean):
         pass
 
 
@@ -44,7 +44,7 @@ def test_a_failure_is_told_and_stops_nobody(capsys: pytest.CaptureFixture[str]) 
     def clean(_url: str, _older_than: timedelta) -> Cleaned:
         raise StorageError("the disk is gone")
 
-    with Expiry("memory:", 30, clean=clean):
+    with BackgroundExpiry("memory:", 30, clean=clean):
         pass
     assert "expired sessions could not be cleaned: the disk is gone" in capsys.readouterr().err
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from segue.dialects.soleur.ledger import Ledger, LedgerEntry
-from segue.dialects.soleur.paths import file_name, project_of
+from segue.dialects.soleur.paths import file_name, project_name
 from segue.errors import SegueError
 
 MOMENT = datetime(2026, 11, 15, 9, 30, tzinfo=UTC)
@@ -120,7 +120,7 @@ def test_projects_in_other_scripts_have_files_of_their_own() -> None:
 def test_a_project_is_the_repository_or_else_the_folder(tmp_path: Path) -> None:
     inner = tmp_path / "shop" / "src" / "deep"
     inner.mkdir(parents=True)
-    assert project_of(inner) == "deep"
+    assert project_name(inner) == "deep"
     (tmp_path / "shop" / ".git").mkdir()
-    assert project_of(inner) == "shop"
-    assert project_of(Path("/")) == "root"
+    assert project_name(inner) == "shop"
+    assert project_name(Path("/")) == "root"

@@ -20,7 +20,7 @@ class Desk:
 
     def library(self, project: str = "login") -> LedgerLibrary:
         store = open_library(f"soleur:{self.root / 'sessions'}").store
-        return LedgerLibrary(store, self.ledger, project=project, complain=self.complaints.append)
+        return LedgerLibrary(store, self.ledger, project=project, report=self.complaints.append)
 
     def decided(self, project: str = "login") -> list[str]:
         return [one["content"] for one in self.ledger.entries(project)]

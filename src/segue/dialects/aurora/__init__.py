@@ -1,7 +1,6 @@
 """Aurora's dialect: the command `aur spawn`, over the journals in `~/.aurora/spawn/sessions`.
 
-Read `spawn` (the command), then `talk` (a conversation), `sessions` (listing, deleting, cleaning), `expiry` and
-`settings`.
+Read `cli` (the command), then `chat` (a conversation), `sessions` (listing, deleting, cleaning), `expiry` and `config`.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from segue.console.entry import enter
 
 
 def main() -> NoReturn:
-    """The entry point of the command."""
+    """The entry point of `aur`."""
     enter("aur", _run)
 
 

@@ -1,4 +1,4 @@
-"""`aur spawn`: what is asked for, and nothing else."""
+"""The command `aur spawn`."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _EXAMPLES = (
 )
 
 
-class Spawn(click.Command):
-    """With examples under its options."""
+class SpawnCommand(click.Command):
+    """Shows examples below its options."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
         with formatter.section("Examples"):
@@ -38,7 +38,7 @@ class Spawn(click.Command):
                 formatter.write(f"  {example}\n")
 
 
-class Asked(Struct, frozen=True, kw_only=True):
+class SpawnOptions(Struct, frozen=True, kw_only=True):
     """The options of one call."""
 
     interactive: bool
@@ -54,7 +54,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     as_json: bool
 
     def action(self) -> str:
-        """The one thing that is asked for; UsageError if it is none, or several, or options do not go with it."""
+        """The option that names the action. UsageError if there is none, or several, or other options do not fit."""
         given = {
             "--interactive": self.interactive or (self.session is not None and self.resume is None),
             "--resume": self.resume is not None,
@@ -66,17 +66,18 @@ class Asked(Struct, frozen=True, kw_only=True):
         if actions == ["--interactive", "--resume"]:
             actions = ["--resume"]
         if not actions:
-            hint = "aur spawn -i begins a conversation; aur spawn --help shows all"
-            raise UsageError("there is nothing to do", hint=hint)
+            hint = "start a conversation with aur spawn -i; see aur spawn --help"
+            raise UsageError("nothing to do", hint=hint)
         if len(actions) > 1:
-            raise UsageError(f"{' and '.join(actions)} do not go together", hint="say one of them")
-        for name, (is_given, homes) in self._belongings().items():
-            if is_given and actions[0] not in homes:
-                raise UsageError(f"{name} does not go with {actions[0]}", hint=f"it goes with {' or '.join(homes)}")
+            raise UsageError(f"{' and '.join(actions)} cannot be combined", hint="use one of them")
+        for name, (is_given, fitting) in self._other_options().items():
+            if is_given and actions[0] not in fitting:
+                hint = f"use it with {' or '.join(fitting)}"
+                raise UsageError(f"{name} cannot be combined with {actions[0]}", hint=hint)
         return actions[0]
 
-    def _belongings(self) -> dict[str, tuple[bool, tuple[str, ...]]]:
-        """Every other option: whether it is given, and what it goes with."""
+    def _other_options(self) -> dict[str, tuple[bool, tuple[str, ...]]]:
+        """Every other option: whether it is given, and the actions that it fits."""
         return {
             "--agent": (self.agent is not None, ("--interactive", "--resume", "--list-sessions")),
             "--session": (self.session is not None, ("--interactive",)),
@@ -91,7 +92,7 @@ class Asked(Struct, frozen=True, kw_only=True):
 @click.option("-V", "--version", is_flag=True, help="Print the version.")
 @click.pass_context
 def app(ctx: click.Context, *, version: bool) -> int:
-    """Aurora's conversations with agents, kept by Segue."""
+    """Aurora's conversations with agents, saved by Segue."""
     if version:
         from segue._version import __version__
 
@@ -101,62 +102,62 @@ def app(ctx: click.Context, *, version: bool) -> int:
     return exit_codes.Exit.DONE
 
 
-@app.command("spawn", cls=Spawn, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("-i", "--interactive", is_flag=True, help="Begin a conversation of many turns.")
-@click.option("--agent", metavar="NAME", help="Who answers: a preset of the project or of yours, or an agent.")
-@click.option("--session", metavar="ID", help="The id of the session that begins.")
-@click.option("--resume", metavar="ID", help="Come back to a session; its beginning is enough if only one begins so.")
-@click.option("--list-sessions", is_flag=True, help="Show the sessions, the last active first.")
-@click.option("--status", type=click.Choice(STATUSES), help="With --list-sessions: only those.")
-@click.option("--delete-session", metavar="ID", help="Delete a session; at a terminal you are asked first.")
-@click.option("-y", "--yes", is_flag=True, help="With --delete-session: do not ask.")
+@app.command("spawn", cls=SpawnCommand, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("-i", "--interactive", is_flag=True, help="Start an interactive conversation.")
+@click.option("--agent", metavar="NAME", help="Preset or agent that answers.")
+@click.option("--session", metavar="ID", help="Id of the new session.")
+@click.option("--resume", metavar="ID", help="Resume a session, by its id or a unique beginning of it.")
+@click.option("--list-sessions", is_flag=True, help="List the sessions, the last active first.")
+@click.option("--status", type=click.Choice(STATUSES), help="With --list-sessions: only sessions with this status.")
+@click.option("--delete-session", metavar="ID", help="Delete a session; asks first at a terminal.")
+@click.option("-y", "--yes", is_flag=True, help="With --delete-session: delete without asking.")
 @click.option(
     "--clean-sessions",
     metavar="DAYS",
     type=click.IntRange(1, _LONGEST_DAYS),
-    help="Delete sessions without activity for so many days.",
+    help="Delete sessions without activity for DAYS days.",
 )
-@click.option("--dry-run", is_flag=True, help="With --clean-sessions: only say what would be deleted.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, also for errors; not for conversations.")
+@click.option("--dry-run", is_flag=True, help="With --clean-sessions: only show what would be deleted.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, also for errors; not in conversations.")
 def spawn(**options: object) -> int | None:
-    """Hold a conversation with an agent, come back to it, and look after the sessions.
+    """Chat with an agent, resume a session, manage sessions.
 
-    They are in ~/.aurora/spawn/sessions, one journal each. ~/.aurora/config.json is read for spawner.interactive:
-    session_expiry_days, max_tokens, trim_strategy, auto_save_turns.
+    Sessions are stored in ~/.aurora/spawn/sessions, one journal per session. ~/.aurora/config.json has the settings
+    under spawner.interactive: session_expiry_days, max_tokens, trim_strategy, auto_save_turns.
     """
-    asked = msgspec.convert(options, Asked)
-    action = asked.action()
+    chosen = msgspec.convert(options, SpawnOptions)
+    action = chosen.action()
     from segue.console.traces import forget
     from segue.library import Library
     from segue.library import open as open_library
 
-    places = AuroraPaths(Path.home())
-    settings, warnings = load_config(places.config)
+    paths = AuroraPaths(Path.home())
+    config, warnings = load_config(paths.config)
     for warning in warnings:
         output.warn(warning)
-    store = open_library(f"journal:{places.sessions}").store
+    store = open_library(f"journal:{paths.sessions}").store
     with Library(store, forget=forget) as library:
         if action in {"--interactive", "--resume"}:
             from segue.dialects.aurora.chat import AuroraChat
 
-            talk = AuroraChat(library, places, settings)
-            if asked.resume is not None:
-                return talk.come_back(asked.resume, asked.agent or "")
-            return talk.begin(asked.agent or "", asked.session)
-        return _look_after(library, asked, settings)
+            chat = AuroraChat(library, paths, config)
+            if chosen.resume is not None:
+                return chat.resume(chosen.resume, chosen.agent or "")
+            return chat.start(chosen.agent or "", chosen.session)
+        return _manage(library, chosen, config)
 
 
-def _look_after(library: Library, asked: Asked, settings: AuroraConfig) -> int | None:
+def _manage(library: Library, options: SpawnOptions, config: AuroraConfig) -> int | None:
     from segue.dialects.aurora import sessions
-    from segue.dialects.aurora.expiry import Expiry
+    from segue.dialects.aurora.expiry import BackgroundExpiry
 
-    if asked.clean_sessions is not None:  # how old is too old is said here, and not in the settings
-        sessions.clean(library, asked.clean_sessions, dry_run=asked.dry_run, as_json=asked.as_json)
+    if options.clean_sessions is not None:  # the age is given here, not in the configuration
+        sessions.clean(library, options.clean_sessions, dry_run=options.dry_run, as_json=options.as_json)
         return None
     code = None
-    if asked.delete_session is not None:
-        code = sessions.delete(library, asked.delete_session, yes=asked.yes, as_json=asked.as_json)
+    if options.delete_session is not None:
+        code = sessions.delete(library, options.delete_session, yes=options.yes, as_json=options.as_json)
     else:
-        sessions.show_list(library, agent=asked.agent, status=asked.status, as_json=asked.as_json)
-    with Expiry(library.store.url, settings.session_expiry_days):
+        sessions.show_list(library, agent=options.agent, status=options.status, as_json=options.as_json)
+    with BackgroundExpiry(library.store.url, config.session_expiry_days):
         return code

@@ -1,4 +1,4 @@
-"""Sessions that have expired, cleaned in the background: nobody waits for it at the prompt."""
+"""Cleans expired sessions in the background, so that the prompt does not wait for it."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 
     from segue.library import Cleaned
 
-PATIENCE_SECONDS = 5.0
-"""How long a command stays for it when all else is done. What is left then is cleaned at the next start."""
+WAIT_SECONDS = 5.0
+"""How long a command waits for it at its end. The rest is cleaned at the next start."""
 
 
-class Expiry:
-    """Cleans as long as the block lasts, and says at its end what it did."""
+class BackgroundExpiry:
+    """Cleans while the `with` block runs, and reports at its end what was deleted."""
 
     def __init__(self, url: str, days: int | None, *, clean: Callable[[str, timedelta], Cleaned] | None = None) -> None:
         self._url = url
         self._days = days
-        self._do = clean or clean_store
+        self._clean_store = clean or clean_store
         self._cleaned: Cleaned | None = None
         self._failure = ""
-        # A daemon: however large the store, it never keeps a process alive. A deletion that is cut short leaves nothing
-        # that a listing shows.
+        # A daemon thread never keeps the process alive, however large the store is. An interrupted deletion leaves
+        # nothing that a listing shows.
         self._thread = Thread(target=self._clean, name="expiry", daemon=True)
 
     def __enter__(self) -> Self:
@@ -46,25 +46,25 @@ class Expiry:
     ) -> None:
         if self._days is None:
             return
-        self._thread.join(PATIENCE_SECONDS)
+        self._thread.join(WAIT_SECONDS)
         if self._failure:
             output.warn(f"expired sessions could not be cleaned: {self._failure}")
         if self._cleaned is not None and self._cleaned.removed:
             count = len(self._cleaned.removed)
             which = "1 session" if count == 1 else f"{count} sessions"
-            output.warn(f"deleted {which} without activity for {self._days} days, as session_expiry_days says")
+            output.warn(f"deleted {which} without activity for {self._days} days (session_expiry_days)")
 
     def _clean(self) -> None:
         try:
-            self._cleaned = self._do(self._url, timedelta(days=self._days or 0))
+            self._cleaned = self._clean_store(self._url, timedelta(days=self._days or 0))
         except SegueError as error:
             self._failure = str(error)
 
 
 def clean_store(url: str, older_than: timedelta) -> Cleaned:
-    """With a library of its own: what a listing remembers is not shared between threads.
+    """Clean with a separate library, because its cache is not shared between threads.
 
-    Nobody asks for it at that moment, so it goes to the trash; what was there as long once more is deleted for good.
+    Sessions go to the trash, because the user did not ask for it; after the same time there they are erased.
     """
     with open_library(url) as library:
         cleaned = library.clean(older_than)

@@ -1,4 +1,4 @@
-"""Where Aurora keeps things."""
+"""The files and folders of Aurora."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from msgspec import Struct
 
 
 class AuroraPaths(Struct, frozen=True):
+    """The files and folders of Aurora in a home folder."""
+
     home: Path
 
     @property
@@ -20,10 +22,10 @@ class AuroraPaths(Struct, frozen=True):
 
     @property
     def history(self) -> Path:
-        """Of what was typed."""
+        """The input history."""
         return self.home / ".aurora" / "spawn" / "history.jsonl"
 
     @property
     def agents(self) -> Path:
-        """The user's own presets."""
+        """The folder of the user's own presets."""
         return self.home / ".aurora" / "agents"

@@ -1,4 +1,4 @@
-"""The sessions there are: listed, deleted, cleaned."""
+"""Lists, deletes and cleans sessions."""
 
 from __future__ import annotations
 
@@ -25,46 +25,44 @@ COLUMNS = ("session_id", "agent", "turn_count", "created_at", "status")
 
 _STYLES = {"active": "green", "completed": "dim", "interrupted": "yellow", "damaged": "red"}
 _AGENT, _CREATED = 1, 3
-_ENDLESS = 1 << 20
+_UNLIMITED = 1 << 20
 
 
 def show_list(library: Library, *, agent: str | None, status: Status | None, as_json: bool) -> None:
-    """The last active first."""
+    """Print the sessions, the last active first."""
     heads = library.list(agent=agent, status=status)
     if as_json:
-        output.data([_plain(head) for head in heads])
+        output.data([_head_json(head) for head in heads])
     elif heads:
         show_table(heads)
     else:
         filtered = agent is not None or status is not None
         what, hint = (
-            ("no session matches", "aur spawn --list-sessions shows all")
+            ("no matching sessions", "list all with aur spawn --list-sessions")
             if filtered
-            else ("no sessions found", "aur spawn -i begins one")
+            else ("no sessions found", "start one with aur spawn -i")
         )
         output.warn(f"{what}; {hint}")
 
 
 def show_table(heads: Sequence[Head]) -> None:
-    """With its titles also in a pipe, where nothing is cut off."""
-    to_person = output.stdout_is_tty()
-    rows = [_row(head, to_person=to_person) for head in heads]
-    width = output.terminal_width() if to_person else _ENDLESS
+    """Print the table with its header, also in a pipe, where no value is cut."""
+    to_terminal = output.stdout_is_tty()
+    rows = [_row(head, to_terminal=to_terminal) for head in heads]
+    width = output.terminal_width() if to_terminal else _UNLIMITED
     output.lines(fit(COLUMNS, rows, stretch=_AGENT, optional=(_CREATED,), width=width))
     for head in heads:
         if head.damage:
-            output.warn(f"{head.id} is damaged ({head.damage}); aur spawn --resume {head.id} asks what to do with it")
+            output.warn(f"{head.id} is damaged ({head.damage}); recover or delete it with aur spawn --resume {head.id}")
 
 
 def delete(library: Library, id: str, *, yes: bool, as_json: bool) -> int | None:
-    """Delete one session: at a terminal after asking, elsewhere at once, and then the id must be whole."""
-    asks = not yes and output.is_terminal(sys.stdin)
-    name = find(library, id)
-    if name != id and not asks:
-        raise UsageError(
-            f"{id} is only the beginning of {name}; nothing was deleted", hint="say the whole id where nobody is asked"
-        )
-    if asks and not output.confirm(f"Delete session '{name}'?", yes=False):
+    """Delete one session. At a terminal the user is asked; elsewhere the id must be complete."""
+    must_ask = not yes and output.is_terminal(sys.stdin)
+    name = find_session(library, id)
+    if name != id and not must_ask:
+        raise UsageError(f"{id} is only the beginning of {name}; nothing was deleted", hint="use the complete id")
+    if must_ask and not output.confirm(f"Delete session '{name}'?", yes=False):
         output.warn("nothing was deleted")
         return Exit.DECLINED
     library.delete(name)
@@ -76,11 +74,11 @@ def delete(library: Library, id: str, *, yes: bool, as_json: bool) -> int | None
 
 
 def clean(library: Library, days: int, *, dry_run: bool, as_json: bool) -> None:
-    """Delete what has seen no activity for so many days for good, and say how many those were."""
+    """Permanently delete sessions without activity for this many days, and print their number."""
     cleaned = library.clean(timedelta(days=days), for_good=True, dry_run=dry_run)
     if as_json:
-        kept = [{"session_id": head.id, "reason": reason} for head, reason in cleaned.kept]
-        output.data({"dry_run": dry_run, "deleted": [head.id for head in cleaned.removed], "kept": kept})
+        skipped = [{"session_id": head.id, "reason": reason} for head, reason in cleaned.kept]
+        output.data({"dry_run": dry_run, "deleted": [head.id for head in cleaned.removed], "kept": skipped})
         return
     word = "Would delete" if dry_run else "Deleted"
     for head in cleaned.removed:
@@ -88,21 +86,21 @@ def clean(library: Library, days: int, *, dry_run: bool, as_json: bool) -> None:
     count = len(cleaned.removed)
     output.line(f"{word} {count} session{'' if count == 1 else 's'} older than {days} day{'' if days == 1 else 's'}")
     for head, reason in cleaned.kept:
-        output.warn(f"kept {head.id}: {reason}")
+        output.warn(f"skipped {head.id}: {reason}")
 
 
-def find(library: Library, id: str) -> str:
-    """The one session that the id, or its beginning, names."""
+def find_session(library: Library, id: str) -> str:
+    """Find the session with this id, or with a unique beginning of it."""
     try:
         return library.resolve(id)
     except AmbiguousIdError:
-        raise  # several begin so, and it says which
+        raise  # it lists the sessions that match
     except NotFoundError as error:
         message = f"Session not found: {id}"
         raise SessionNotFoundError(id, library.store.url, near=error.near, message=message) from None
 
 
-def _plain(head: Head) -> dict[str, object]:
+def _head_json(head: Head) -> dict[str, object]:
     return {
         "session_id": head.id,
         "agent": head.agent,
@@ -115,19 +113,19 @@ def _plain(head: Head) -> dict[str, object]:
     }
 
 
-def _row(head: Head, *, to_person: bool) -> list[Span]:
+def _row(head: Head, *, to_terminal: bool) -> list[Span]:
     status = _status(head)
     style = _STYLES.get(status, "")
     return [
         head.id,
         head.agent or "-",
         str(head.turn_count),
-        _moment(head.created_at) if to_person else iso(head.created_at),
+        _local_minute(head.created_at) if to_terminal else iso(head.created_at),
         (style, status) if style else status,
     ]
 
 
-def _moment(moment: datetime) -> str:
+def _local_minute(moment: datetime) -> str:
     return f"{local(moment):%Y-%m-%d %H:%M}"
 
 

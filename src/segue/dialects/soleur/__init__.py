@@ -1,6 +1,6 @@
 """Soleur's dialect: the command `soleur`, over the files in `~/.soleur/sessions`.
 
-Read `app` (the commands), then `spar` (a conversation), `sessions` (the list), `sparring` and `ledger` (decisions).
+Read `cli` (the commands), then `chat` (a conversation), `sessions` (the list), `ledger_session` and `ledger`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from segue.console.entry import enter
 
 
 def main() -> NoReturn:
-    """The entry point of the command."""
+    """The entry point of `soleur`."""
     enter("soleur", _run)
 
 

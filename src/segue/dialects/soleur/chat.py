@@ -1,4 +1,4 @@
-"""A conversation as `soleur` holds it: the last one again, another one, or a new one."""
+"""The conversations of `soleur`: started or resumed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from segue.dialects.resuming import offer_recovery, resume_conversation
 from segue.dialects.soleur.hints import HINTS
 from segue.dialects.soleur.ledger import Ledger
 from segue.dialects.soleur.ledger_session import LedgerLibrary
-from segue.dialects.soleur.paths import SHIPPED, project_of
+from segue.dialects.soleur.paths import SHIPPED, project_name
 from segue.dialects.soleur.sessions import preview
 from segue.library import open as open_library
 from segue.presets import preset_sources
@@ -28,25 +28,25 @@ if TYPE_CHECKING:
     from segue.model import Head
 
 PARTNER = "sparring-partner"
-"""The preset that answers unless another is named; a file of this name in a folder of yours takes its place."""
+"""The default preset. A file of this name in a folder of the user replaces it."""
 
 
 class SoleurChat:
-    """All that a conversation needs, found in the places that Soleur has."""
+    """Starts and resumes conversations with Soleur's files and settings."""
 
-    def __init__(self, places: SoleurPaths) -> None:
-        self._places = places
-        surface = open_surface(history=places.history)
+    def __init__(self, paths: SoleurPaths) -> None:
+        self._paths = paths
+        surface = open_surface(history=paths.history)
         self._terminal = surface.terminal
         self._library = LedgerLibrary(
-            open_library(f"soleur:{places.sessions}").store,
-            Ledger(places.decisions),
-            project=project_of(surface.cwd),
-            complain=self._terminal.error,
+            open_library(f"soleur:{paths.sessions}").store,
+            Ledger(paths.decisions),
+            project=project_name(surface.cwd),
+            report=self._terminal.error,
         )
         self._resolver = AgentResolver(
             surface,
-            sources=preset_sources("soleur", user=places.agents, home=surface.home, cwd=surface.cwd, shipped=SHIPPED),
+            sources=preset_sources("soleur", user=paths.agents, home=surface.home, cwd=surface.cwd, shipped=SHIPPED),
             settings=ChatSettings(agent=PARTNER),
         )
 
@@ -59,44 +59,43 @@ class SoleurChat:
         self._library.close()
 
     def start(self, agent: str, *, fresh: bool) -> int:
-        """Ask whether to go on with the last session, if there is one; else begin one."""
+        """Offer to resume the last session, if there is one; otherwise start a new one."""
         is_partner = not agent or self._resolver.presets.find(agent) is not None
         resolved = self._resolver.choose(agent, preset="" if is_partner else PARTNER)
         last = None if fresh else self._last()
         if last is not None:
-            self._terminal.note(f"{last.id[:8]} · {ago(last.updated_at, datetime.now(UTC))} · {self._preview(last)}")
+            self._terminal.note(
+                f"{last.id[:8]} · {ago(last.updated_at, datetime.now(UTC))} · {preview(self._library, last)}"
+            )
             if self._terminal.ask("Resume last session?", default=True):
-                return self.load(last.id, agent)
-        return self._hold(start(self._library, self._resolver, resolved))
+                return self.resume(last.id, agent)
+        return self._run(start(self._library, self._resolver, resolved))
 
-    def load(self, id: str, agent: str) -> int:
+    def resume(self, id: str, agent: str) -> int:
         name = self._library.resolve(id)
         damages = self._library.verify(name).damages
         if damages:
-            left = offer_recovery(self._library, name, damages, self._terminal, again=f"soleur load {name}")
-            if left is not None:
-                return left
-        return self._hold(resume_conversation(self._library, self._resolver, name, self._terminal, agent=agent))
+            code = offer_recovery(self._library, name, damages, self._terminal, again=f"soleur load {name}")
+            if code is not None:
+                return code
+        return self._run(resume_conversation(self._library, self._resolver, name, self._terminal, agent=agent))
 
     def _last(self) -> Head | None:
-        """The session that was active last and can be gone on with: readable, and in nobody else's hands."""
+        """The last active session that can be resumed: readable, and not open in another process."""
         for head in self._library.list():
             if head.damage:
-                self._terminal.note(f"session {head.id} is damaged; soleur load {head.id} asks what to do with it")
+                self._terminal.note(f"session {head.id} is damaged; recover or delete it with soleur load {head.id}")
             elif head.status != "active":
                 return head
         return None
 
-    def _preview(self, head: Head) -> str:
-        return preview(self._library, head)
-
-    def _hold(self, conversation: Conversation) -> int:
+    def _run(self, conversation: Conversation) -> int:
         conversation.autorecord = True
         return run(self._library, conversation, self._resolver, dialect=self._dialect())
 
     def _dialect(self) -> Dialect:
         folder, project = (
-            str(text).replace("{", "{{").replace("}", "}}") for text in (self._places.sessions, self._library.project)
+            str(text).replace("{", "{{").replace("}", "}}") for text in (self._paths.sessions, self._library.project)
         )
         return Dialect(
             name="soleur",
@@ -105,7 +104,7 @@ class SoleurChat:
             keeps_blank=True,
             resume=HINTS.resume,
             hint_for=HINTS.hint_for,
-            farewell=f"Session saved: {folder}/{{id}}.json\nCome back with: {{resume}}",
+            farewell=f"Session saved: {folder}/{{id}}.json\nResume with: {{resume}}",
             autorecord=True,
             offers=("README.md",),
         )

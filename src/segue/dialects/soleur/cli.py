@@ -1,4 +1,4 @@
-"""The commands of `soleur`; without one, it is `spar`."""
+"""The commands of `soleur`; `spar` is the default."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OWN = {"-h", "--help", "-V", "--version"}
 
 
 class SoleurCommands(click.Group):
-    """Words that name no command are those of `spar`."""
+    """Runs `spar` if no command is named."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not args or (args[0].startswith("-") and args[0] not in _OWN):
@@ -32,7 +32,7 @@ class SoleurCommands(click.Group):
             from difflib import get_close_matches
 
             near = get_close_matches(args[0], self.commands, n=2)
-            hint = f"did you mean {' or '.join(near)}?" if near else "soleur --help shows all"
+            hint = f"did you mean {' or '.join(near)}?" if near else "see soleur --help"
             raise UsageError(f"there is no command {args[0]!r}", hint=hint)
         return super().resolve_command(ctx, args)
 
@@ -40,9 +40,9 @@ class SoleurCommands(click.Group):
 @click.group("soleur", cls=SoleurCommands, invoke_without_command=True, context_settings=_HELP)
 @click.option("-V", "--version", is_flag=True, help="Print the version.")
 def app(*, version: bool) -> int:
-    """Think decisions through with a sparring partner, and keep what you decide.
+    """Think decisions through with a sparring partner.
 
-    Without a command it is soleur spar. An ID may be shortened to any beginning that only one session has.
+    The default command is spar. An ID may be shortened to any unique beginning.
     """
     if version:
         from segue._version import __version__
@@ -52,58 +52,63 @@ def app(*, version: bool) -> int:
 
 
 @app.command(context_settings=_HELP)
-@click.option("--session", metavar="ID", help="Go on with this session.")
-@click.option("--fresh", is_flag=True, help="Begin a new session without asking.")
-@click.option("--agent", metavar="NAME", default="", help="Who answers: a preset, or an agent such as offline.")
+@click.option("--session", metavar="ID", help="Resume this session.")
+@click.option("--fresh", is_flag=True, help="Start a new session without asking.")
+@click.option("--agent", metavar="NAME", default="", help="Preset or agent that answers, e.g. offline.")
 def spar(*, session: str | None, fresh: bool, agent: str) -> int:
-    """Talk: go on with the last session, or begin one.
+    """Resume the last session, or start a new one.
 
-    Every answer is saved as it comes, to ~/.soleur/sessions. A README.md in the current folder is offered as context.
+    Every answer is saved in ~/.soleur/sessions at once. A README.md in the current folder is offered as context.
     """
     from segue.dialects.soleur.chat import SoleurChat
 
     if session is not None and fresh:
-        raise UsageError("--session and --fresh do not go together", hint="leave one of them out")
-    with SoleurChat(_places()) as door:
-        return door.load(session, agent) if session is not None else door.start(agent, fresh=fresh)
+        raise UsageError("--session and --fresh cannot be combined", hint="use one of them")
+    with SoleurChat(_paths()) as chat:
+        return chat.resume(session, agent) if session is not None else chat.start(agent, fresh=fresh)
 
 
 @app.command(context_settings=_HELP)
 @click.argument("id", metavar="ID")
-@click.option("--agent", metavar="NAME", default="", help="Let another answer from now on.")
+@click.option("--agent", metavar="NAME", default="", help="Preset or agent to use from now on.")
 def load(*, id: str, agent: str) -> int:
-    """Restore a session and go on with it."""
+    """Resume a session."""
     from segue.dialects.soleur.chat import SoleurChat
 
-    with SoleurChat(_places()) as door:
-        return door.load(id, agent)
+    with SoleurChat(_paths()) as chat:
+        return chat.resume(id, agent)
 
 
 @app.command(context_settings=_HELP)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, also for errors.")
 def sessions(*, as_json: bool) -> None:
-    """Show the saved sessions, the last active first."""
-    from segue.dialects.soleur.sessions import show
+    """List the saved sessions, the last active first."""
+    from segue.dialects.soleur.sessions import show_list
 
-    show(_places(), as_json=as_json)
+    show_list(_paths(), as_json=as_json)
 
 
 @app.command(context_settings=_HELP)
 @click.option(
-    "--project", metavar="[NAME]", is_flag=False, flag_value="", default="", help="Of another project than this one."
+    "--project",
+    metavar="[NAME]",
+    is_flag=False,
+    flag_value="",
+    default="",
+    help="Project to show instead of the current one.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, also for errors.")
 def decisions(*, project: str, as_json: bool) -> None:
-    """Show what was decided in the project one is in, in all its sessions.
+    """Show the decisions of the current project.
 
-    It is in ~/.soleur/decisions, one Markdown file a project, which you may edit.
+    They are stored in ~/.soleur/decisions, one Markdown file per project, which you may edit.
     """
     from segue.dialects.resuming import here
     from segue.dialects.soleur.ledger import Ledger
-    from segue.dialects.soleur.paths import project_of
+    from segue.dialects.soleur.paths import project_name
 
-    name = project or project_of(here())
-    ledger = Ledger(_places().decisions)
+    name = project or project_name(here())
+    ledger = Ledger(_paths().decisions)
     if as_json:
         output.data(list(ledger.entries(name)))
     elif text := ledger.text(name):
@@ -112,5 +117,5 @@ def decisions(*, project: str, as_json: bool) -> None:
         output.line(f"No decisions recorded in project {name}")
 
 
-def _places() -> SoleurPaths:
+def _paths() -> SoleurPaths:
     return SoleurPaths(Path.home())

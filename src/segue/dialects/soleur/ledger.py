@@ -1,7 +1,7 @@
-"""The ledger: what was decided in a project, in every session, as a list that people read and edit.
+"""The ledger: the decisions of all sessions of a project, as a Markdown list that users read and edit.
 
-A line is `- 2026-11-15 09:30 UTC: Refresh the token early <!-- session/event -->`. The mark at its end, which no
-renderer shows, says which decision it is, so that none is written twice, however often it is tried.
+A line is `- 2026-11-15 09:30 UTC: Refresh the token early <!-- session/event -->`. The mark at its end is not
+rendered. It identifies the decision, so that none is written twice.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class LedgerEntry(Struct, frozen=True, kw_only=True):
 
     session_id: str
     id: str
-    """Of the event."""
+    """The id of the event."""
     content: str
     decided_at: datetime
 
@@ -43,12 +43,12 @@ class LedgerEntry(Struct, frozen=True, kw_only=True):
         return f"{self.session_id}/{re.sub(r'[^A-Za-z0-9_.-]', '-', self.id)}"
 
     def line(self) -> str:
-        content = " ".join(self.content.split()).replace("<!--", "&lt;!--")  # which would hide all that follows
+        content = " ".join(self.content.split()).replace("<!--", "&lt;!--")  # it would hide everything after it
         return f"- {self.decided_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC: {content} <!-- {self.mark} -->\n"
 
 
 class Ledger:
-    """One file a project. Many sessions may write to it at once; a person may edit it at any time."""
+    """One file per project. Several sessions may write to it at once, and the user may edit it at any time."""
 
     def __init__(self, folder: Path, *, clock: Callable[[], datetime] = utc_now) -> None:
         self._folder = Folder(os.path.realpath(folder))
@@ -59,7 +59,7 @@ class Ledger:
         return self._folder.path_of(f"{file_name(project)}.md")
 
     def add(self, project: str, entries: Sequence[LedgerEntry]) -> None:
-        """Append those that are not there yet; when it returns, they survive power loss."""
+        """Append the entries that are not in the file yet. On return, they survive power loss."""
         name = f"{file_name(project)}.md"
         self._folder.make()
         lock = WriterLock.acquire(self._locks, f"{name}.lock", timeout_seconds=WAIT_SECONDS, since=self._clock())
@@ -71,11 +71,11 @@ class Ledger:
             lock.release()
 
     def text(self, project: str) -> str:
-        """The file as people read it, without the marks; empty if there is none."""
+        """The file without the marks; empty if there is none."""
         return _MARK.sub("", self._read(project) or "")
 
     def entries(self, project: str) -> Iterator[dict[str, str]]:
-        """The lines that are entries, for programs."""
+        """The entries, as JSON objects."""
         for line in (self._read(project) or "").split("\n"):
             mark = _MARK.search(line)
             found = _LINE.fullmatch(_MARK.sub("", line))
@@ -96,7 +96,7 @@ class Ledger:
             title = f"# Decisions: {' '.join(project.split())}\n\n"
             self._folder.create(name, (title + lines).encode("utf-8", "backslashreplace"))
         elif lines:
-            # The last line may lack its end: an editor left it so, or a crash.
+            # The last line may lack its newline, after an edit or a crash.
             gap = "" if before.endswith("\n") or not before else "\n"
             log = Log(self._folder, name, self._folder.open(name, os.O_RDWR | os.O_APPEND))
             try:

@@ -1,4 +1,4 @@
-"""Soleur's sessions: each belongs to a project, and what is decided in one also goes to the project's ledger."""
+"""Soleur's sessions: each belongs to a project, and its decisions are also written to the ledger of the project."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 class LedgerSession(LiveSession):
-    """Decides in the session first: that is the record, and the ledger is made of it."""
+    """Records a decision in the session first, then in the ledger."""
 
     def __init__(self, library: LedgerLibrary, writer: Writer, *, created: bool = False) -> None:
         super().__init__(library.store, writer, library.clock, created=created)
         self._library = library
         project = self.overview.extra.get("project_name")
         self._project = project if isinstance(project, str) and project else library.project
-        # A crash may have come between the two. Otherwise what is not in the ledger was taken out by a person.
+        # After a crash, a decision may be missing in the ledger. Otherwise the user has removed it there.
         self._published = set() if self.status == "interrupted" else {one.id for one in self.overview.decisions}
 
     def decide(self, content: str, *, tags: Iterable[str] = (), source: str = "") -> Receipt:
@@ -37,7 +37,7 @@ class LedgerSession(LiveSession):
         return receipt
 
     def publish(self) -> None:
-        """Bring the ledger up to date. That it fails is told, and tried again with the next decision."""
+        """Bring the ledger up to date. A failure is reported, and tried again with the next decision."""
         new = [
             LedgerEntry(session_id=self.id, id=one.id, content=one.content, decided_at=one.timestamp)
             for one in self.overview.decisions
@@ -48,13 +48,13 @@ class LedgerSession(LiveSession):
         try:
             self._library.ledger.add(self._project, new)
         except SegueError as error:
-            self._library.complain(f"the decision is in the session, and not in the ledger: {error}")
+            self._library.report(f"the decision is saved in the session, but not in the ledger: {error}")
         else:
             self._published.update(entry.id for entry in new)
 
 
 class LedgerLibrary(Library):
-    """A library whose sessions are of this kind."""
+    """A library of LedgerSessions."""
 
     def __init__(
         self,
@@ -62,14 +62,14 @@ class LedgerLibrary(Library):
         ledger: Ledger,
         *,
         project: str,
-        complain: Callable[[str], None],
+        report: Callable[[str], None],
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
         super().__init__(store, clock=clock, forget=forget)
         self.clock = clock
         self.ledger = ledger
         self.project = project
-        self.complain = complain
+        self.report = report
 
     def create(
         self,
@@ -80,8 +80,8 @@ class LedgerLibrary(Library):
         id: str | None = None,
         extra: JsonObject | None = None,
     ) -> LiveSession:
-        of_the_project = {"project_name": self.project, **(extra or {})}
-        return super().create(agent=agent, title=title, tags=tags, id=id, extra=of_the_project)
+        project_fields = {"project_name": self.project, **(extra or {})}
+        return super().create(agent=agent, title=title, tags=tags, id=id, extra=project_fields)
 
     def _live(self, writer: Writer, *, created: bool = False) -> LiveSession:
         session = LedgerSession(self, writer, created=created)

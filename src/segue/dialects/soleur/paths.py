@@ -1,4 +1,4 @@
-"""Where Soleur keeps things, and what it calls a project."""
+"""The files and folders of Soleur, and the names of projects."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ SHIPPED = Path(__file__).parent / "agents"
 
 
 class SoleurPaths(Struct, frozen=True):
+    """The files and folders of Soleur in a home folder."""
+
     home: Path
 
     @property
@@ -26,22 +28,22 @@ class SoleurPaths(Struct, frozen=True):
 
     @property
     def history(self) -> Path:
-        """Of what was typed."""
+        """The input history."""
         return self.home / ".soleur" / "history.jsonl"
 
     @property
     def agents(self) -> Path:
-        """The user's own presets."""
+        """The folder of the user's own presets."""
         return self.home / ".soleur" / "agents"
 
 
-def project_of(folder: Path) -> str:
-    """The name of the project one is in: of the repository, or else of the folder."""
+def project_name(folder: Path) -> str:
+    """The name of the project of a folder: that of the repository, or else of the folder."""
     root = next((above for above in (folder, *folder.parents) if (above / ".git").exists()), folder)
     return root.name or "root"
 
 
 def file_name(project: str) -> str:
-    """A name that any file system takes: a project whose name has no letters for it gets a name of its own."""
+    """A name that is valid on any file system; a hash if the name of the project has no usable letters."""
     digest = hashlib.sha256(project.encode("utf-8", "surrogateescape")).hexdigest()
     return slug(project, limit=80) or f"project-{digest[:8]}"

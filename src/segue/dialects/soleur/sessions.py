@@ -1,4 +1,4 @@
-"""The saved sessions, as a list."""
+"""Lists the saved sessions."""
 
 from __future__ import annotations
 
@@ -22,37 +22,38 @@ if TYPE_CHECKING:
     from segue.model import Head
 
 COLUMNS = ("id", "created", "last message")
-NONE = "No saved sessions found"
+NO_SESSIONS = "No saved sessions found"
 
 _SHORT_ID, _PREVIEW = 8, 60
 _LAST_MESSAGE = 2
-_ENDLESS = 1 << 20
+_UNLIMITED = 1 << 20
 
 
-def show(places: SoleurPaths, *, as_json: bool) -> None:
-    with open_library(f"soleur:{places.sessions}") as library:
+def show_list(paths: SoleurPaths, *, as_json: bool) -> None:
+    """Print the sessions, the last active first."""
+    with open_library(f"soleur:{paths.sessions}") as library:
         heads = library.list()
         if as_json:
-            output.data([_plain(library, head) for head in heads])
+            output.data([_head_json(library, head) for head in heads])
         elif heads:
             _show_table(library, heads)
         else:
-            output.line(NONE)
+            output.line(NO_SESSIONS)
 
 
 def preview(library: Library, head: Head) -> str:
-    """The beginning of what was said last."""
+    """The beginning of the last message."""
     if head.damage:
         return f"(damaged: {head.damage})"
     try:
         turns = library.store.tail(head.id, 1)
-    except SegueError as error:  # damaged, or gone meanwhile
+    except SegueError as error:  # damaged, or deleted meanwhile
         return f"({error})"
-    return shortened(turns[0].content, _PREVIEW) if turns else "(nothing was said)"
+    return shortened(turns[0].content, _PREVIEW) if turns else "(no messages)"
 
 
 def short_ids(heads: Sequence[Head]) -> dict[str, str]:
-    """Each id cut to eight characters, or to as many as tell it from all others."""
+    """Each id cut to eight characters, or to as many as make it unique."""
     names = [head.id for head in heads]
     for length in count(_SHORT_ID):
         short = {name: name[:length] for name in names}
@@ -62,7 +63,7 @@ def short_ids(heads: Sequence[Head]) -> dict[str, str]:
 
 
 def _show_table(library: Library, heads: Sequence[Head]) -> None:
-    """With short ids where a person types them, with whole ones in a pipe."""
+    """Print short ids at a terminal, complete ids in a pipe."""
     if output.stdout_is_tty():
         ids = short_ids(heads)
         rows: list[list[Span]] = [
@@ -71,11 +72,11 @@ def _show_table(library: Library, heads: Sequence[Head]) -> None:
         width = output.terminal_width()
     else:
         rows = [[head.id, iso(head.created_at), preview(library, head)] for head in heads]
-        width = _ENDLESS
+        width = _UNLIMITED
     output.lines(fit(COLUMNS, rows, stretch=_LAST_MESSAGE, optional=(), width=width))
 
 
-def _plain(library: Library, head: Head) -> dict[str, object]:
+def _head_json(library: Library, head: Head) -> dict[str, object]:
     return {
         "id": head.id,
         "created_at": iso(head.created_at),
