@@ -89,7 +89,7 @@ def test_a_bad_file_costs_only_itself(tmp_path: Path) -> None:
     assert told == {
         "blank.md": (0, "it is empty"),
         "empty.md": (0, "it is empty"),
-        "field.md": (3, "model must be text, not 5: put it in quotes"),
+        "field.md": (3, "model must be a text, not 5: put it in quotes"),
         "hollow.md": (0, "it is empty"),
         "large.md": (0, "it is larger than 1024 KB"),
         "latin.md": (2, "it is not UTF-8"),

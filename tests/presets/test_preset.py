@@ -130,20 +130,20 @@ def test_a_bomb_of_aliases_is_refused_before_it_grows() -> None:
 @pytest.mark.parametrize(
     ("front", "reason"),
     [
-        ("name: 7", "name must be text, not 7: put it in quotes"),
+        ("name: 7", "name must be a text, not 7: put it in quotes"),
         ("name: ' '", "name is empty"),
         ('name: "two\\nlines"', "one line"),
         ('name: "\\u202egnp"', "visible characters"),
-        ("model: [a]", "model must be text, not a list"),
+        ("model: [a]", "model must be a text, not a list"),
         ("model: 4.10", "put it in quotes"),
-        ("temperature: hot", "temperature must be a number, not a text"),
-        ("temperature: true", "must be a number, not true"),
+        ("temperature: hot", "temperature must be a number from 0 to 2, not 'hot'"),
+        ("temperature: true", "must be a number from 0 to 2, not true"),
         ("temperature: 3", "from 0 to 2, not 3"),
         ("temperature: .nan", "must be a number"),
-        ("tools: {a: b}", "tools must be a list or a text with commas, not a mapping"),
-        ("tools: [[a]]", "tools must be text, not a list"),
+        ("tools: {a: b}", "tools must be a list, or one text with commas, not a table"),
+        ("tools: [[a]]", "tools must contain texts, not a list"),
         ("confirm-tool-calls: maybe", "must be true, false or auto"),
-        ("scope-profile: a\nscope_profile: b", "is there twice"),
+        ("scope-profile: a\nscope_profile: b", "is set twice"),
     ],
 )
 def test_a_field_that_cannot_be_meant_is_named_with_the_reason(front: str, reason: str) -> None:

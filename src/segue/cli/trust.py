@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from segue.store import Store
 
 
-class _Read(NamedTuple):
-    """A session that is only looked at."""
+class _ReadSession(NamedTuple):
+    """A session that is only read."""
 
     store: Store
     id: str
@@ -26,8 +26,8 @@ class _Read(NamedTuple):
 def command(*, library: Library, id: str, yes: bool) -> int:
     """Show what a session asks for, and agree to it.
 
-    Who answers, with which tools and in which scope: what you set on this machine holds, and all else that a session
-    says holds only when you have agreed to it. It is asked for again if it changes, or if the session lies elsewhere.
+    A session names an agent, tools and a scope. What you set on this machine applies; everything else applies only
+    after you have agreed to it. You are asked again if it changes, or if the session is copied to another place.
     """
     from segue.console.surface import here, open_agents, open_surface
     from segue.dialects.cortext.slash_commands import preset_by_type
@@ -35,13 +35,13 @@ def command(*, library: Library, id: str, yes: bool) -> int:
 
     resolver = open_agents(open_surface(notify=output.warn), preset_for=preset_by_type(here()))
     name = library.resolve(id)
-    session = _Read(library.store, name, library.overview(name))
+    session = _ReadSession(library.store, name, library.overview(name))
     missing = resolver.trust_requests(session)
     if missing:
         output.write_stderr(format_trust_requests(missing))
-        if not output.confirm("Is that what you want?", yes=yes):
-            output.warn("nothing is agreed to")
+        if not output.confirm("Allow this?", yes=yes):
+            output.warn("not trusted; nothing was changed")
             return Exit.DECLINED
     resolver.agree(session)
-    output.note(f"{name} may go on as it says" if missing else f"{name} asks for nothing that is not yours")
+    output.note(f"{name} is trusted as shown" if missing else f"{name} asks for nothing that needs trust")
     return Exit.DONE

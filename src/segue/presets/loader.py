@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from segue.durable.small_file import UnusableFileError, read_small_file
 from segue.errors import NotFoundError, SegueError
+from segue.formats.config import line_of
 from segue.presets.frontmatter import InvalidFrontMatterError, parse_front_matter
 from segue.presets.inheritance import inherit
 from segue.presets.preset import InvalidFieldError, Preset, parse_preset
@@ -201,21 +202,16 @@ def _read_preset(
         document = parse_front_matter(text)
         if not document.fields and not document.body:
             return FileProblem(path, "it is empty")
-        lines[path] = _line_of(text, "parents")
+        lines[path] = line_of(text, "parents")
         return parse_preset(document.fields, document.body, name=name.removesuffix(SUFFIX), path=path)
     except InvalidFrontMatterError as error:
         return FileProblem(path, str(error), error.line)
     except InvalidFieldError as error:
-        return FileProblem(path, str(error), _line_of(text, error.field))
+        return FileProblem(path, str(error), line_of(text, error.field))
 
 
 def _is_preset_file(name: str) -> bool:
     return name.endswith(SUFFIX) and not name.startswith(".") and name != "README.md"
-
-
-def _line_of(text: str, field: str) -> int:
-    lines = text.replace("\r\n", "\n").split("\n")
-    return next((number for number, line in enumerate(lines, 1) if line.startswith(f"{field}:")), 0)
 
 
 def _reason(error: OSError) -> str:

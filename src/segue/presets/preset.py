@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import math
 import re
-from typing import TYPE_CHECKING
+from typing import Annotated, Literal
 
-from msgspec import Struct
+import msgspec
+from msgspec import Meta, Struct
 
+from segue.formats.config import find_problems
 from segue.model import JsonObject
 from segue.presets.drift import hash_prompt
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 NAME_LENGTH = 100
 MAX_TEMPERATURE = 2.0
 """No provider accepts a higher temperature."""
 
+_Text = Annotated[str, Meta(description="a text")]
+_Count = Annotated[Annotated[int, Meta(ge=1)] | None, Meta(description="a whole number of at least 1")]
+_Names = Annotated[tuple[str, ...], Meta(description="a list, or one text with commas")]
+_TEXTS = ("name", "description", "model", "backend", "scope_profile")
+_LISTS = ("tools", "parents")
 _OUTER_COMMA = re.compile(r",(?![^(]*\))")  # `Bash(git log, git diff)` is one tool
 
 
@@ -59,93 +62,65 @@ class InvalidFieldError(ValueError):
         self.field = field
 
 
+class _PresetFields(Struct, kw_only=True):
+    """The fields of a file that Segue knows, with what they accept."""
+
+    name: _Text = ""
+    description: _Text = ""
+    model: _Text = ""
+    backend: _Text = ""
+    temperature: Annotated[
+        Annotated[float, Meta(ge=0, le=MAX_TEMPERATURE)] | None,
+        Meta(description=f"a number from 0 to {MAX_TEMPERATURE:g}"),
+    ] = None
+    max_tokens: _Count = None
+    num_messages: _Count = None
+    tools: _Names = ()
+    parents: _Names = ()
+    scope_profile: _Text = ""
+    confirm_tool_calls: Annotated[bool | Literal["auto"] | None, Meta(description="true, false or auto")] = None
+
+
 def parse_preset(fields: JsonObject, body: str, *, name: str, path: str = "") -> Preset:
     """Parse the preset of a file. Its name is that in the fields, or else `name`."""
     known: dict[str, object] = {}
+    keys: dict[str, str] = {}
     extra: JsonObject = {}
     for key, value in fields.items():
         field = key.strip().lower().replace("-", "_")
-        read = _READERS.get(field)
-        if read is None:
+        if field not in _PresetFields.__struct_fields__:
             extra[key] = value
         elif field in known:
-            raise InvalidFieldError(key, "is there twice")
+            raise InvalidFieldError(key, "is set twice")
         elif value is not None:
-            known[field] = read(key, value)
-    values = {"name": _name("name", name), **known}
-    return Preset(**values, system_prompt=body, extra=extra, path=path)  # type: ignore[arg-type]  # each was read by its reader
+            known[field] = _stripped(key, value, is_list=field in _LISTS)
+            keys[field] = key
+    for problem in find_problems(known, _PresetFields):
+        is_unquoted = isinstance(known[problem.key], bool | int | float) and problem.key in _TEXTS
+        reason = problem.reason.removeprefix(f"{problem.key} ")
+        raise InvalidFieldError(keys[problem.key], f"{reason}: put it in quotes" if is_unquoted else reason)
+    known.setdefault("name", name.strip())
+    _check_name(keys.get("name", "name"), str(known["name"]))
+    values = msgspec.structs.asdict(msgspec.convert(known, _PresetFields))
+    return Preset(**values, system_prompt=body, extra=extra, path=path)
 
 
-def _text(field: str, value: object) -> str:
-    if isinstance(value, str):
-        return value.strip()
-    if isinstance(value, bool | int | float):
-        raise InvalidFieldError(field, f"must be text, not {value}: put it in quotes")
-    raise InvalidFieldError(field, f"must be text, not {_kind(value)}")
-
-
-def _name(field: str, value: object) -> str:
-    text = _text(field, value)
-    if not text:
-        raise InvalidFieldError(field, "is empty")
-    if len(text) > NAME_LENGTH or not text.isprintable():
-        raise InvalidFieldError(field, f"must be one line of at most {NAME_LENGTH} visible characters")
-    return text
-
-
-def _names(field: str, value: object) -> tuple[str, ...]:
-    """A list, or the same with commas in one text."""
-    if isinstance(value, str):
-        value = _OUTER_COMMA.split(value)
-    if not isinstance(value, list):
-        raise InvalidFieldError(field, f"must be a list or a text with commas, not {_kind(value)}")
-    return tuple(text for item in value if (text := _text(field, item)))
-
-
-def _temperature(field: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InvalidFieldError(field, f"must be a number, not {_kind(value)}")
-    if not math.isfinite(value) or not 0 <= value <= MAX_TEMPERATURE:
-        raise InvalidFieldError(field, f"must be from 0 to {MAX_TEMPERATURE:g}, not {value}")
-    return float(value)
-
-
-def _count(field: str, value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise InvalidFieldError(field, f"must be a whole number from 1 on, not {value!r:.40}")
-    return value
-
-
-def _confirmation(field: str, value: object) -> bool | str:
-    if isinstance(value, bool) or value == "auto":
+def _stripped(key: str, value: object, *, is_list: bool) -> object:
+    """The text without surrounding blanks; of a list, or of one text with commas, the texts that are not empty."""
+    if not is_list:
+        return value.strip() if isinstance(value, str) else value
+    items = _OUTER_COMMA.split(value) if isinstance(value, str) else value
+    if not isinstance(items, list):
         return value
-    raise InvalidFieldError(field, "must be true, false or auto")
+    for item in items:
+        if not isinstance(item, str):
+            kind = "a list" if isinstance(item, list) else "a mapping" if isinstance(item, dict) else f"{item}"
+            raise InvalidFieldError(key, f"must contain texts, not {kind}")
+    return [text for item in items if (text := item.strip())]
 
 
-def _kind(value: object) -> str:
-    match value:
-        case list():
-            return "a list"
-        case dict():
-            return "a mapping"
-        case bool():
-            return "true" if value else "false"
-        case int() | float():
-            return "a number"
-        case _:
-            return "a text"
-
-
-_READERS: dict[str, Callable[[str, object], object]] = {
-    "name": _name,
-    "description": _text,
-    "model": _text,
-    "backend": _text,
-    "temperature": _temperature,
-    "max_tokens": _count,
-    "num_messages": _count,
-    "tools": _names,
-    "parents": _names,
-    "scope_profile": _text,
-    "confirm_tool_calls": _confirmation,
-}
+def _check_name(key: str, name: str) -> None:
+    if not name:
+        raise InvalidFieldError(key, "is empty")
+    if len(name) > NAME_LENGTH or not name.isprintable():
+        raise InvalidFieldError(key, f"must be one line of at most {NAME_LENGTH} visible characters")

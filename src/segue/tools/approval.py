@@ -9,6 +9,7 @@ from segue.tools.recorded_calls import format_call_details
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from segue.surface import Terminal
     from segue.tools import ToolCall
 
 
@@ -40,14 +41,8 @@ class QuestionTerminal(Protocol):
     def note(self, text: str) -> None: ...
 
 
-class ConfirmTerminal(QuestionTerminal, Protocol):
-    """The part of a terminal that is needed for a yes-or-no question."""
-
-    def ask(self, question: str, *, default: bool) -> bool: ...
-
-
-def trust_prompt(terminal: ConfirmTerminal) -> Callable[[str], bool]:
-    """Return the `confirm` callback of an AgentResolver: it asks at an interactive terminal, and else answers no."""
+def trust_prompt(terminal: Terminal) -> Callable[[str], bool]:
+    """Return the `confirm` callback of a Surface: it asks at an interactive terminal, and else answers no."""
 
     def confirm(requests: str) -> bool:
         if not terminal.is_interactive:

@@ -121,11 +121,9 @@ class Toolbox:
         return self._approver.grant(_CHANGED_ELSEWHERE, write_scope(found.scope))
 
     def _preset_scope(self, preset: Preset) -> ResolvedScope:
-        """The scope that the preset brings."""
-        from segue.permissions import preset_scope, resolve_scope
+        from segue.tools.preset_scopes import scope_for_preset
 
-        own = preset_scope(preset.extra, preset.path)
-        return resolve_scope(profile=preset.scope_profile, folders=[self._surface.paths.scope_profiles], own=own)
+        return scope_for_preset(preset, [self._surface.paths.scope_profiles])
 
     def close(self) -> None:
         if self._servers is not None:

@@ -42,7 +42,7 @@ def test_nested_objects_and_dotted_keys_say_the_same(config: Path, said: dict[st
         (b"{", "is not JSON"),
         (b"\xff\xfe{}", "is not JSON"),
         (b"[" * 100_000, "is not JSON (it is nested too deeply)"),
-        (b"[1]", "holds no JSON object"),
+        (b"[1]", "is not a JSON object"),
         (b"", "is not JSON"),
         (b" " * (2 << 20), "is larger than 1024 KB"),
     ],
@@ -52,7 +52,7 @@ def test_a_file_that_cannot_be_read_costs_a_warning_and_nothing_else(config: Pat
     settings, (warning,) = load_config(config)
     assert settings == AuroraConfig()
     assert reason in warning
-    assert "defaults are used" in warning
+    assert "the defaults are used" in warning
 
 
 def test_a_pipe_in_its_place_is_not_waited_for(config: Path) -> None:
@@ -80,7 +80,8 @@ def test_a_value_that_cannot_be_meant_is_named_and_the_others_count(config: Path
     good = {"session_expiry_days": 7, "max_tokens": 7000, "trim_strategy": "sliding", "auto_save_turns": 3}
     config.write_text(json.dumps({"spawner": {"interactive": {**good, name: value}}}), encoding="utf-8")
     settings, (warning,) = load_config(config)
-    assert f"spawner.interactive.{name} is {json.dumps(value)}" in warning
+    assert f"{config}: spawner.interactive.{name} must be " in warning
+    assert f", not {value!r}; the default is used".replace("True", "true") in warning
     assert {one: getattr(settings, one) for one in good} == {**good, name: getattr(AuroraConfig(), name)}
 
 
