@@ -95,7 +95,7 @@ def test_a_profile_can_be_named_and_the_user_can_write_one(cli: Segue, session: 
 @pytest.mark.parametrize(
     ("args", "code", "words"),
     [
-        (("check", "login"), 2, "this needs one of --read, --write and --shell"),
+        (("check", "login"), 2, "exactly one of --read, --write and --shell is needed"),
         (("check", "login", "--read", "a", "--write", "b"), 2, "this needs one of"),
         (("check", "nobody", "--read", "a"), 3, "there is no session nobody"),
         (("allow", "login", "--read", "a/../b"), 2, "'a/../b' cannot be added"),

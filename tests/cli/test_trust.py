@@ -47,7 +47,7 @@ def test_trust_shows_all_that_a_session_asks_for_and_agrees_to_it(cli: Segue, ev
 
 def test_a_no_agrees_to_nothing(cli: Segue, evil: str) -> None:
     with Seat(cli, "trust", evil) as seat:
-        seat.wait_for("Is that what you want? [y/N]")
+        seat.wait_for("Allow this? [y/N]")
         seat.type("\r")
         assert seat.end() == 1
     assert cli.run("ask", "--session", evil, "Well?").code == 2

@@ -82,7 +82,7 @@ def test_broken_settings_are_told_and_the_conversation_begins(machine: Machine) 
 def test_how_it_was_left_is_its_status(machine: Machine, last: str, status: str) -> None:
     left = machine.run("aur spawn -i --session talk", last)
     assert f"Session saved: {machine.journals}/talk.jsonl" in left.complaint
-    assert "Come back with: aur spawn --resume talk" in left.complaint
+    assert "Resume with: aur spawn --resume talk" in left.complaint
     _, row = machine.run(f"aur spawn --list-sessions --status {status}").text.splitlines()
     assert row.split()[0] == "talk"
 
@@ -124,9 +124,9 @@ def test_where_there_is_no_session_at_all_it_says_how_to_begin_one(machine: Mach
     result = machine.run("aur spawn --resume unknown-123", code=1)
     assert (result.text, result.complaint.splitlines()) == (
         "",
-        ["aur: Session not found: unknown-123", "aur: no sessions found; aur spawn -i begins one"],
+        ["aur: Session not found: unknown-123", "aur: no sessions found; start one with aur spawn -i"],
     )
-    assert machine.run("aur spawn --list-sessions").complaint == "aur: no sessions found; aur spawn -i begins one\n"
+    assert machine.run("aur spawn --list-sessions").complaint == "aur: no sessions found; start one with aur spawn -i\n"
     assert not machine.journals.exists()
 
 
@@ -185,7 +185,7 @@ def test_a_damaged_session_is_listed_as_such(machine: Machine) -> None:
     machine.journal("broken", *TURNS).write_bytes(b"{\n{\n")
     result = machine.run("aur spawn --list-sessions")
     assert result.text.splitlines()[1].split()[-1] == "damaged"
-    assert "aur spawn --resume broken asks what to do with it" in result.complaint
+    assert "recover or delete it with aur spawn --resume broken" in result.complaint
 
 
 def test_nothing_in_a_listing_reaches_the_terminal(machine: Machine) -> None:
@@ -222,14 +222,14 @@ def test_cleaning_for_programs_says_what_went_and_what_stayed(machine: Machine) 
 @pytest.mark.parametrize(
     ("call", "reason"),
     [
-        ("aur spawn", "there is nothing to do"),
-        ("aur spawn --agent qa-test", "there is nothing to do"),
+        ("aur spawn", "nothing to do"),
+        ("aur spawn --agent qa-test", "nothing to do"),
         ("aur spawn tasks.md", "unexpected extra argument"),
-        ("aur spawn -i --list-sessions", "--interactive and --list-sessions do not go together"),
-        ("aur spawn -i --status active", "--status does not go with --interactive"),
-        ("aur spawn --resume a --session b", "--session does not go with --resume"),
-        ("aur spawn --list-sessions --yes", "--yes does not go with --list-sessions"),
-        ("aur spawn -i --json", "--json does not go with --interactive"),
+        ("aur spawn -i --list-sessions", "--interactive and --list-sessions cannot be combined"),
+        ("aur spawn -i --status active", "--status cannot be combined with --interactive"),
+        ("aur spawn --resume a --session b", "--session cannot be combined with --resume"),
+        ("aur spawn --list-sessions --yes", "--yes cannot be combined with --list-sessions"),
+        ("aur spawn -i --json", "--json cannot be combined with --interactive"),
         ("aur spawn --list-sessions --status asleep", "asleep"),
         ("aur spawn --clean-sessions 0", "0"),
         ("aur spawn --clean-sessions soon", "soon"),

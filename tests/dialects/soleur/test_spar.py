@@ -53,7 +53,7 @@ def test_a_damaged_session_is_not_offered_and_can_be_recovered(machine: Machine)
     broken.write_bytes(broken.read_bytes().replace(b'"Broken"', b'"Brok\nn"'))
     before = broken.read_bytes()
     told = machine.run("soleur", "y", "Going on", "/quit").complaint
-    assert f"session {broken.stem} is damaged; soleur load {broken.stem} asks what to do with it" in told
+    assert f"session {broken.stem} is damaged; recover or delete it with soleur load {broken.stem}" in told
     assert "damaged" in machine.run("soleur sessions").text
     assert "Recover what can be read?" in machine.run(f"soleur load {broken.stem}", code=5).complaint
     assert broken.read_bytes() == before
@@ -82,7 +82,7 @@ def test_an_unknown_session_is_refused_in_soleurs_words(machine: Machine) -> Non
     ("call", "reason"),
     [
         ("soleur sprr", "did you mean spar?"),
-        ("soleur spar --session a --fresh", "--session and --fresh do not go together"),
+        ("soleur spar --session a --fresh", "--session and --fresh cannot be combined"),
         ("soleur load", "ID"),
         ("soleur load ../escape", "invalid session id"),
         ("soleur --bogus", "--bogus"),
@@ -167,7 +167,7 @@ def test_nothing_in_the_list_reaches_the_terminal(machine: Machine) -> None:
 
 def test_a_session_in_which_nothing_was_said_is_listed(machine: Machine) -> None:
     machine.run("soleur")
-    assert machine.run("soleur sessions").text.splitlines()[1].endswith("(nothing was said)")
+    assert machine.run("soleur sessions").text.splitlines()[1].endswith("(no messages)")
     (row,) = json.loads(machine.run("soleur sessions --json").text)
     assert (row["message_count"], row["status"], row["agent_type"]) == (0, "paused", "sparring-partner")
 

@@ -75,7 +75,7 @@ def test_a_ledger_that_cannot_be_written_costs_no_decision(desk: Desk) -> None:
     in_the_way.write_text("", encoding="utf-8")
     with desk.library().create() as session:
         session.decide("Refresh early")
-        assert "the decision is in the session, and not in the ledger" in desk.complaints[0]
+        assert "the decision is saved in the session, but not in the ledger" in desk.complaints[0]
         in_the_way.unlink()
         session.decide("No cookies")
         assert [one.content for one in session.overview.decisions] == ["Refresh early", "No cookies"]
