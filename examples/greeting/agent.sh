@@ -6,7 +6,7 @@ prompt=$(cat)
 case $RALPH_STORY in
 1)
     word=Helo
-    case $prompt in *'What failed the last time'*) word=Hello ;; esac
+    case $prompt in *'What failed last time'*) word=Hello ;; esac
     printf 'echo "%s, ${1:-world}!"\n' "$word" >greet.sh
     echo "I wrote greet.sh."
     $RALPHTOOL agent task done 1.1 >/dev/null

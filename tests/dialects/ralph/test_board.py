@@ -45,7 +45,7 @@ def test_sessions_of_other_projects_and_damaged_ones_are_told(demo: Demo) -> Non
 def test_a_claim_whose_session_is_gone_is_told(demo: Demo) -> None:
     demo.run("agent", "session", "init", "--change", "add-greeting", "--session", "s1")
     (demo.temporary / "ralph" / "sessions" / "s1.json").unlink()
-    assert "  session s1 is gone; its claim is taken over by the next\n" in demo.run().text
+    assert "  session s1 is gone; the next session takes its claim over\n" in demo.run().text
 
 
 def test_titles_reach_the_terminal_as_text(demo: Demo) -> None:

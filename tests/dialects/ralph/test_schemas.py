@@ -9,7 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from segue.dialects.ralph.arguments import VERBS
-from segue.dialects.ralph.json_output import codes
+from segue.dialects.ralph.json_output import error_codes
 from tests.support.ralph_project import SCHEMAS
 
 if TYPE_CHECKING:
@@ -28,4 +28,8 @@ def test_every_command_has_its_schema_and_so_have_errors() -> None:
 def test_the_schema_of_errors_names_every_code() -> None:
     schema = json.loads((SCHEMAS / "error.json").read_bytes())
     named = set(schema["properties"]["error"]["properties"]["code"]["enum"])
-    assert named == {code for _, code, _ in codes()} | {"SESSION_REQUIRED", "STORY_REQUIRED", "TASK_OUTSIDE_STORY"}
+    assert named == {code for _, code, _ in error_codes()} | {
+        "SESSION_REQUIRED",
+        "STORY_REQUIRED",
+        "TASK_OUTSIDE_STORY",
+    }

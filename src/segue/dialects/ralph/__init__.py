@@ -1,8 +1,8 @@
-"""Ralph's dialect: the command `ralphtool`, by which orchestrators and agents work through a change story by story.
+"""Ralph's dialect: the command `ralphtool`, with which orchestrators and agents work through a change story by story.
 
-Read `arguments` and `cli` (the commands), then `session_commands`, `agent_commands` and `json_output` (what programs
-call and get); then `human_commands`, `run_command`, `run_display` and `board`. `runner/` runs agents over the stories,
-`openspec/` reads the plan. A command of an agent is a short process, so little is imported for it.
+Read `cli` and `arguments` (the commands), then `agent_commands`, `session_commands` and `json_output` (for programs),
+`run`, `run_display` and `board` (for users), `step_context` and `lifecycle` (what they share). `runner/` runs agents
+over the stories, `openspec/` reads the plan. A command of an agent is a short process, so it imports little.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ def main() -> NoReturn:
 def _run(args: list[str]) -> int:
     is_short = args[:1] == ["agent"]
     if is_short:
-        gc.disable()  # nothing that it leaves behind is worth looking for
+        gc.disable()  # a short process frees its memory by ending
     from segue.dialects.ralph.cli import perform
 
     code = perform(args)
     if is_short:
-        # All is on the disk, and said. To tidy up the interpreter as well would take as long again as the work did.
+        # Everything is written and flushed. Shutting the interpreter down would take as long as the command did.
         os._exit(code)
     return code

@@ -1,4 +1,4 @@
-"""What an agent does: `ralphtool agent …`."""
+"""The commands of an agent: `ralphtool agent …`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,15 @@ from zlib import crc32
 
 import msgspec
 
-from segue.dialects.ralph.json_output import learnings_of, patterns_of, progress_of, session_of, story_json, story_of
-from segue.dialects.ralph.step_context import NeedsError
+from segue.dialects.ralph.json_output import (
+    learnings_json,
+    patterns_json,
+    progress_json,
+    session_json,
+    story_json,
+    story_summary_json,
+)
+from segue.dialects.ralph.step_context import StepError
 from segue.errors import UsageError
 from segue.model import Learning, Pattern, TaskDone
 
@@ -18,82 +25,82 @@ if TYPE_CHECKING:
     from segue.model import JsonObject
 
 
-def context(desk: StepContext) -> JsonObject:
-    """All that an agent needs to know for its story."""
+def context(step: StepContext) -> JsonObject:
+    """Everything that an agent needs for its story."""
     from segue.dialects.ralph.openspec import find_next, get_story
 
-    stories = desk.spec.stories()
-    story = get_story(stories, desk.story_id) if desk.story_id else find_next(stories)
+    stories = step.plan.stories()
+    story = get_story(stories, step.story_id) if step.story_id else find_next(stories)
     return {
-        **session_of(desk.overview),
+        **session_json(step.overview),
         "story": None if story is None else story_json(story),
-        "scenarios": [] if story is None else [msgspec.to_builtins(one) for one in desk.spec.scenarios(story)],
-        "documents": dict(desk.spec.context()),
-        "learnings": learnings_of(desk.overview),
-        "patterns": patterns_of(desk.overview),
+        "scenarios": [] if story is None else [msgspec.to_builtins(one) for one in step.plan.scenarios(story)],
+        "documents": dict(step.plan.context()),
+        "learnings": learnings_json(step.overview),
+        "patterns": patterns_json(step.overview),
     }
 
 
-def task_done(desk: StepContext, task_id: str) -> JsonObject:
-    """Tick a task of the story; once, however often it is said."""
+def task_done(step: StepContext, task_id: str) -> JsonObject:
+    """Tick a task of the story; a second call changes nothing."""
     from segue.dialects.ralph.openspec import get_story, get_task
 
-    desk.check_claim()
-    stories = desk.spec.stories()
-    story = desk.story_in(stories)
+    step.check_claim()
+    stories = step.plan.stories()
+    story = step.require_story(stories)
     owner, task = get_task(stories, task_id)
     if owner.id != story.id:
-        raise NeedsError(
+        raise StepError(
             "TASK_OUTSIDE_STORY",
-            f"task {task_id} belongs to story {owner.id}, and this is story {story.id}",
+            f"task {task_id} belongs to story {owner.id}, and the current story is {story.id}",
             hint="finish this story first; the orchestrator asks for the next one",
         )
-    is_new = desk.spec.tick(task.id)
-    name = f"task-{crc32(f'{story.id} {task.id}'.encode('utf-8', 'surrogatepass')):08x}-{task.id[:100]}"
-    desk.record(TaskDone(task_id=task.id, story_id=story.id, timestamp=desk.clock(), id=name))
-    now = desk.spec.stories()
+    was_open = step.plan.tick(task.id)
+    event_id = f"task-{crc32(f'{story.id} {task.id}'.encode('utf-8', 'surrogatepass')):08x}-{task.id[:100]}"
+    step.record(TaskDone(task_id=task.id, story_id=story.id, timestamp=step.clock(), id=event_id))
+    stories = step.plan.stories()
     return {
         "task_id": task.id,
-        "already_done": not is_new,
-        "story": story_of(get_story(now, story.id)),
-        "complete": all(one.complete for one in now),
+        "already_done": not was_open,
+        "story": story_summary_json(get_story(stories, story.id)),
+        "complete": all(story.complete for story in stories),
     }
 
 
-def status(desk: StepContext) -> JsonObject:
-    stories = desk.spec.stories()
-    current = next((story for story in stories if story.id == desk.story_id), None)
+def status(step: StepContext) -> JsonObject:
+    stories = step.plan.stories()
+    current = next((story for story in stories if story.id == step.story_id), None)
     return {
-        **session_of(desk.overview),
+        **session_json(step.overview),
         "story": None if current is None else story_json(current),
-        **progress_of(stories),
+        **progress_json(stories),
     }
 
 
-def learn(desk: StepContext, description: str, *, task_id: str | None) -> JsonObject:
+def learn(step: StepContext, description: str, *, task_id: str | None) -> JsonObject:
     learning = Learning(
-        description=_said(description, "a learning"),
+        description=_require_text(description, "a learning"),
         task_id=task_id,
-        story_id=desk.story_id,
-        timestamp=desk.clock(),
+        story_id=step.story_id,
+        timestamp=step.clock(),
         id=f"learning-{os.urandom(8).hex()}",
     )
-    known = desk.record(learning)
-    return {"learning": learnings_of(known)[-1], "learnings": len(known.learnings)}
+    overview = step.record(learning)
+    return {"learning": learnings_json(overview)[-1], "learnings": len(overview.learnings)}
 
 
-def pattern(desk: StepContext, name: str, description: str) -> JsonObject:
-    found = Pattern(
-        name=_said(name, "the name of a pattern"),
-        description=_said(description, "a pattern"),
-        timestamp=desk.clock(),
+def pattern(step: StepContext, name: str, description: str) -> JsonObject:
+    recorded = Pattern(
+        name=_require_text(name, "the name of a pattern"),
+        description=_require_text(description, "a pattern"),
+        timestamp=step.clock(),
         id=f"pattern-{os.urandom(8).hex()}",
     )
-    known = desk.record(found)
-    return {"pattern": patterns_of(known)[-1], "patterns": len(known.patterns)}
+    overview = step.record(recorded)
+    return {"pattern": patterns_json(overview)[-1], "patterns": len(overview.patterns)}
 
 
-def _said(text: str, what: str) -> str:
+def _require_text(text: str, what: str) -> str:
     if not text.strip():
-        raise UsageError(f"{what} is a text, and this one is empty", hint="say it in a sentence")
+        raise UsageError(f"{what} must not be empty", hint="write it as a sentence")
     return text

@@ -1,4 +1,7 @@
-"""The words of the command line: what there is to say, and what was said. By hand, since every millisecond counts."""
+"""The command line of `ralphtool`: its commands and options, its help, and the parser.
+
+It is not click: an agent calls `ralphtool` for every task, and importing click alone takes a seventh of such a call.
+"""
 
 from __future__ import annotations
 
@@ -11,130 +14,133 @@ _STORY = {**_SESSION, "--story": "ID  instead of RALPH_STORY, or of what next-st
 
 
 class CommandSpec(NamedTuple):
-    about: str
-    takes: tuple[str, ...] = ()
-    """Words in their order."""
+    summary: str
+    positional: tuple[str, ...] = ()
+    """Names of the arguments, in their order."""
     options: dict[str, str] = _SESSION
-    """What each means; those with a value begin with the name of it."""
-    needs: tuple[str, ...] = ()
-    """Options that cannot be left out."""
+    """Their help. Options with a value begin with its name in capitals; all others are flags."""
+    required: tuple[str, ...] = ()
+    """Options that must be given."""
 
 
 VERBS = {
     "session init": CommandSpec(
-        "begin a session for a change, and claim the change",
-        options={"--change": "NAME", "--takeover": "also if another session has the change", **_SESSION},
-        needs=("--change",),
+        "start a session for a change, and claim the change",
+        options={"--change": "NAME", "--takeover": "even if another session has the change", **_SESSION},
+        required=("--change",),
     ),
-    "session next-story": CommandSpec("the next story that is not complete"),
+    "session next-story": CommandSpec("select the next incomplete story"),
     "session flush": CommandSpec(
         "write learnings and patterns to the change, then end the session",
-        options={"--keep": "STORE  keep the session in a lasting store, as journal:PATH", **_SESSION},
+        options={"--keep": "STORE  also save the session in this store, e.g. journal:PATH", **_SESSION},
     ),
-    "session status": CommandSpec("the session, its claim and its change"),
-    "session list": CommandSpec("all sessions of this machine and all claims in this project"),
+    "session status": CommandSpec("show the session, its claim and its change"),
+    "session list": CommandSpec("list all sessions of this machine and all claims in this project"),
     "session release": CommandSpec(
         "end a claim without flushing; the session stays",
-        options={"--change": "NAME  whoever has it; else the session's own", **_SESSION},
+        options={"--change": "NAME  of any session  [default: the change of this session]", **_SESSION},
     ),
-    "context": CommandSpec("what the story is about: tasks, scenarios, documents, learnings, patterns", options=_STORY),
+    "context": CommandSpec(
+        "show what the story needs: tasks, scenarios, documents, learnings, patterns", options=_STORY
+    ),
     "task done": CommandSpec("tick a task of the story", ("ID",), _STORY),
-    "status": CommandSpec("how far the change is", options=_STORY),
-    "learn": CommandSpec(
-        "record something learned", ("TEXT",), {"--task": "ID  the task it was learned from", **_STORY}
-    ),
-    "pattern": CommandSpec("record a pattern worth following", ("NAME", "TEXT")),
+    "status": CommandSpec("show the progress of the change", options=_STORY),
+    "learn": CommandSpec("record a learning", ("TEXT",), {"--task": "ID  the task that taught it", **_STORY}),
+    "pattern": CommandSpec("record a pattern to follow", ("NAME", "TEXT")),
 }
 """What follows `ralphtool agent`."""
 
 RUN = CommandSpec(
-    "work through a change: an agent for every story, verified, retried, committed",
+    "work through a change: one agent per story, verified, retried, committed",
     options={
         "--change": "NAME",
-        "--with": 'AGENT  claude, codex, gemini or opencode (with options of its own), or "any command"',
-        "--verify": "COMMAND  decides whether a story is done, as in 'pytest -q'",
-        "--max-retries": "N  how often a story is tried again (3)",
-        "--max-stories": "N  stop after so many; the same command goes on",
-        "--commit": "commit what the agent changed after every story",
-        "--sandbox": "let the kernel hold the agent: it writes the project, and reads no secrets of yours",
-        "--dry-run": "show what is left to do and what the agent would be told; change nothing",
-        "--takeover": "also if another session has the change",
-        "--store": "STORE  where the conversations are kept (SEGUE_STORE, else the one of segue)",
+        "--with": 'AGENT  claude, codex, gemini or opencode (with its own options), or "any command"',
+        "--verify": "COMMAND  decides whether a story is done, e.g. 'pytest -q'",
+        "--max-retries": "N  retries per story  [default: 3]",
+        "--max-stories": "N  stop after N stories; the same command resumes",
+        "--commit": "commit the changes of the agent after every story",
+        "--sandbox": "confine the agent: it can write the project, and cannot read your secrets",
+        "--dry-run": "show the remaining stories and the next prompt; change nothing",
+        "--takeover": "even if another session has the change",
+        "--store": "STORE  where the conversations are saved  [env: SEGUE_STORE]",
     },
-    needs=("--change",),
+    required=("--change",),
 )
 
 
 class ParsedArguments(NamedTuple):
     verb: str
-    words: tuple[str, ...]
+    positional: tuple[str, ...]
     options: dict[str, str]
-    """By name; those without a value are empty."""
+    """By name; the value of a flag is empty."""
 
 
-def read(args: list[str]) -> ParsedArguments:
-    """UsageError where it is nothing that can be done."""
-    called, verb, rest = _verb_of(args)
-    words, options = list[str](), dict[str, str]()
-    hint = f"ralphtool {called} --help shows how; text that begins with -- stands behind a --"
-    ahead = iter(rest)
-    for word in ahead:
-        option, has_value, value = word.partition("=")
-        if word == "--":
-            words += ahead
-        elif not word.startswith("--"):
-            words.append(word)
-        elif option not in verb.options:
+def parse_arguments(args: list[str]) -> ParsedArguments:
+    """UsageError for an unknown command or option, or for wrong arguments."""
+    called, spec, rest = _find_command(args)
+    positional, options = list[str](), dict[str, str]()
+    hint = f"ralphtool {called} --help shows the usage; put -- before text that begins with --"
+    remaining = iter(rest)
+    for argument in remaining:
+        option, has_value, value = argument.partition("=")
+        if argument == "--":
+            positional += remaining
+        elif not argument.startswith("--"):
+            positional.append(argument)
+        elif option not in spec.options:
             raise UsageError(f"there is no option {option}", hint=hint)
-        elif verb.options[option][:1].islower():
+        elif spec.options[option][:1].islower():
             options[option] = ""
-        elif has_value or (value := next(ahead, "")):
+        elif has_value or (value := next(remaining, "")):
             options[option] = value
         else:
             raise UsageError(f"{option} needs a value", hint=hint)
-    if missing := [option for option in verb.needs if option not in options]:
+    if missing := [option for option in spec.required if option not in options]:
         raise UsageError(f"{missing[0]} is missing", hint=hint)
     name = called.removeprefix("agent ")
-    if len(words) != len(verb.takes):
-        raise UsageError(f"{name} takes {' '.join(verb.takes) or 'no words'}; {len(words)} were given", hint=hint)
-    return ParsedArguments(name, tuple(words), options)
+    if len(positional) != len(spec.positional):
+        expected = " ".join(spec.positional) or "no arguments"
+        raise UsageError(f"{name} takes {expected}; {len(positional)} were given", hint=hint)
+    return ParsedArguments(name, tuple(positional), options)
 
 
-def help_of(args: list[str]) -> str | None:
-    """The help that is asked for, if it is."""
+def find_help(args: list[str]) -> str | None:
+    """The help text, if these arguments ask for it."""
     if not args or args[-1] not in {"-h", "--help"}:
         return None
     try:
-        called, verb, _ = _verb_of(args[:-1])
+        called, spec, _ = _find_command(args[:-1])
     except UsageError:
         return _overview()
-    width = max(map(len, verb.options))
-    lines = [f"  {option:{width}}  {meaning}" for option, meaning in verb.options.items()]
-    return "\n".join([" ".join(["usage: ralphtool", called, *verb.takes, "…"]), "", verb.about, "", *lines, ""])
+    width = max(map(len, spec.options))
+    lines = [f"  {option:{width}}  {meaning}" for option, meaning in spec.options.items()]
+    return "\n".join([" ".join(["usage: ralphtool", called, *spec.positional, "…"]), "", spec.summary, "", *lines, ""])
 
 
 def _overview() -> str:
     width = max(map(len, VERBS)) + len("agent ")
-    known = {"run": RUN, **{f"agent {name}": verb for name, verb in VERBS.items()}}
-    lines = [f"  ralphtool {called:{width}}  {verb.about}" for called, verb in known.items()]
-    about = [
+    commands = {"run": RUN, **{f"agent {name}": spec for name, spec in VERBS.items()}}
+    lines = [f"  ralphtool {called:{width}}  {spec.summary}" for called, spec in commands.items()]
+    text = [
         "Work through a change story by story.",
         "",
-        f"  ralphtool {'':{width}}  a board of changes, sessions and stories",
+        f"  ralphtool {'':{width}}  show a board of changes, sessions and stories",
         *lines,
         "",
-        "'ralphtool COMMAND --help' shows more. Answers to agents are JSON on stdout, errors JSON on stderr;",
-        "RALPH_SESSION and RALPH_STORY name session and story.",
+        "'ralphtool COMMAND --help' shows more. Agents get JSON on stdout, and errors as JSON on stderr;",
+        "RALPH_SESSION and RALPH_STORY name the session and the story.",
     ]
-    return "\n".join(["usage: ralphtool [COMMAND …]", "", *about, ""])
+    return "\n".join(["usage: ralphtool [COMMAND …]", "", *text, ""])
 
 
-def _verb_of(args: list[str]) -> tuple[str, CommandSpec, list[str]]:
-    """What was called, what it is, and the words behind it."""
+def _find_command(args: list[str]) -> tuple[str, CommandSpec, list[str]]:
+    """The name of the command, its specification, and the arguments after it."""
     if args[:1] == ["run"]:
         return "run", RUN, args[1:]
     if args[:1] == ["agent"]:
         for size in (3, 2):
             if (name := " ".join(args[1:size])) in VERBS:
                 return f"agent {name}", VERBS[name], args[size:]
-    raise UsageError(f"there is no command 'ralphtool {' '.join(args[:3])}'", hint="ralphtool --help shows all")
+    raise UsageError(
+        f"there is no command 'ralphtool {' '.join(args[:3])}'", hint="ralphtool --help lists all commands"
+    )

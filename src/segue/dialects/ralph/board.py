@@ -1,4 +1,4 @@
-"""`ralphtool` alone: a board of changes, sessions and stories. It moves on a terminal; elsewhere it is printed once."""
+"""The board of `ralphtool`: changes, sessions and stories. Updated on a terminal, elsewhere printed once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from segue.clock import local, utc_now
 from segue.console import output
 from segue.console.durations import ago
 from segue.console.exit_codes import Exit
-from segue.dialects.ralph.cli import here
+from segue.dialects.ralph.cli import current_folder
 from segue.dialects.ralph.openspec import find_changes
 from segue.dialects.ralph.step_context import StepContext
 from segue.errors import SegueError
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from segue.model import Head
 
 _BAR = 20
-_LOOK_SECONDS = 1.0
+_REFRESH_SECONDS = 1.0
 
 
 def show() -> int:
-    """Until Ctrl-C, where somebody looks."""
+    """Show the board; on a terminal until Ctrl-C."""
     if not output.stdout_is_tty() or os.environ.get("TERM") == "dumb":
         output.lines(board())
         return Exit.DONE
@@ -39,25 +39,25 @@ def show() -> int:
     from rich.live import Live
 
     console = Console(file=sys.stdout, highlight=False)
-    with suppress(KeyboardInterrupt), Live(_drawn(), console=console, screen=True, auto_refresh=False) as live:
+    with suppress(KeyboardInterrupt), Live(_drawing(), console=console, screen=True, auto_refresh=False) as live:
         while True:
-            live.update(_drawn(), refresh=True)
-            time.sleep(_LOOK_SECONDS)
+            live.update(_drawing(), refresh=True)
+            time.sleep(_REFRESH_SECONDS)
     output.lines(board())
     return Exit.DONE
 
 
 def board() -> list[Line]:
-    """As it is now."""
-    desk = StepContext(environ=os.environ, cwd=here())
-    claims = {claim.change: claim for claim in desk.claims(desk.project_here).list()}
-    changes = sorted({*find_changes(desk.project_here), *claims})
-    heads = {head.id: head for head in desk.store.heads()}
-    lines: list[Line] = [(("bold", desk.project_here),)]
+    """The lines of the board as of now."""
+    step = StepContext(environ=os.environ, cwd=current_folder())
+    claims = {claim.change: claim for claim in step.claims(step.current_project).list()}
+    changes = sorted({*find_changes(step.current_project), *claims})
+    heads = {head.id: head for head in step.store.heads()}
+    lines: list[Line] = [(("bold", step.current_project),)]
     for change in changes:
-        lines += _change(desk, change, claims.get(change), heads)
+        lines += _change(step, change, claims.get(change), heads)
     if not changes:
-        lines.append(("no changes here; a plan in NAME.md can be run as well: ralphtool run --change NAME",))
+        lines.append(("no changes here; to run a plan in NAME.md: ralphtool run --change NAME",))
     elsewhere = [head for head in heads.values() if head.id not in {claim.session for claim in claims.values()}]
     if elsewhere:
         lines += [(), (("bold", "other sessions of this machine"),)]
@@ -65,10 +65,10 @@ def board() -> list[Line]:
     return lines
 
 
-def _change(desk: StepContext, change: str, claim: Claim | None, heads: dict[str, Head]) -> Iterator[Line]:
+def _change(step: StepContext, change: str, claim: Claim | None, heads: dict[str, Head]) -> Iterator[Line]:
     yield ()
     try:
-        stories = desk.spec_of(desk.project_here, change).stories()
+        stories = step.plan_of(step.current_project, change).stories()
     except SegueError as error:
         yield ("bold", change), f"  {error}"
         return
@@ -84,25 +84,25 @@ def _change(desk: StepContext, change: str, claim: Claim | None, heads: dict[str
     )
     current = None
     if claim is not None:
-        yield _claim(desk, claim, heads)
-        current = _story_of(desk, claim)
+        yield _claim(step, claim, heads)
+        current = _current_story(step, claim)
     for story in stories if claim is not None else ():
         mark = ("green", "✓") if story.complete else ("cyan", "▶") if story.id == current else ("dim", "○")
         yield "  ", mark, f" {story.id} {story.title}  {story.done}/{len(story.tasks)}"
 
 
-def _claim(desk: StepContext, claim: Claim, heads: dict[str, Head]) -> Line:
+def _claim(step: StepContext, claim: Claim, heads: dict[str, Head]) -> Line:
     since = f" since {local(claim.since):%Y-%m-%d %H:%M}" if claim.since is not None else ""
-    if desk.claims(desk.project_here).is_stale(claim):
-        return ("  session ", ("yellow", claim.session), " is gone; its claim is taken over by the next")
+    if step.claims(step.current_project).is_stale(claim):
+        return ("  session ", ("yellow", claim.session), " is gone; the next session takes its claim over")
     head = heads.get(claim.session)
-    active = f", last heard of {ago(head.updated_at, utc_now())}" if head is not None and not head.damage else ""
-    return ("  session ", ("cyan", claim.session or "of nobody"), f"{since}{active}")
+    active = f", last active {ago(head.updated_at, utc_now())}" if head is not None and not head.damage else ""
+    return ("  session ", ("cyan", claim.session or "(unnamed)"), f"{since}{active}")
 
 
-def _story_of(desk: StepContext, claim: Claim) -> object:
+def _current_story(step: StepContext, claim: Claim) -> object:
     try:
-        return desk.store.overview(claim.session).overrides.get("story")
+        return step.store.overview(claim.session).overrides.get("story")
     except SegueError:
         return None
 
@@ -113,9 +113,9 @@ def _session(head: Head) -> Line:
     return (f"  {head.id}  change {head.title}", ("dim", f"  {ago(head.updated_at, utc_now())}"))
 
 
-def _drawn() -> RenderableType:
+def _drawing() -> RenderableType:
     from rich.console import Group
 
-    from segue.dialects.ralph.run_display import text_of
+    from segue.dialects.ralph.run_display import rich_text
 
-    return Group(*[text_of(line) for line in [*board(), (), (("dim", "Ctrl-C ends"),)]])
+    return Group(*[rich_text(line) for line in [*board(), (), (("dim", "Ctrl-C to quit"),)]])

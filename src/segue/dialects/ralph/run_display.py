@@ -1,4 +1,4 @@
-"""How a run is shown: lines, or on a terminal, bars below them that move."""
+"""Shows the progress of a run: as lines, and on a terminal with progress bars below them."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from segue.dialects.ralph.runner.progress import Progress
 
 _SHOWN_LINES = 6
-_FRAMES_A_SECOND = 4
-_LOOK_SECONDS = 0.5
-"""How long what was read of the plan is good enough for the bars."""
+_FRAMES_PER_SECOND = 4
+_REFRESH_SECONDS = 0.5
+"""How often the plan is read again for the bars."""
 
 
 @contextmanager
-def showing(stories: Callable[[], tuple[Story, ...]]) -> Iterator[Callable[[Progress], None]]:
-    """Where news go while a run lasts."""
+def show_run(stories: Callable[[], tuple[Story, ...]]) -> Iterator[Callable[[Progress], None]]:
+    """Yields the function that shows the progress of a run."""
     if not output.stdout_is_tty() or os.environ.get("TERM") == "dumb":
         yield _Lines().show
         return
@@ -49,78 +49,82 @@ def showing(stories: Callable[[], tuple[Story, ...]]) -> Iterator[Callable[[Prog
     bars = _Bars(stories)
     console = Console(file=sys.stdout, highlight=False)
     with Live(
-        bars, console=console, refresh_per_second=_FRAMES_A_SECOND, transient=True, redirect_stderr=False
+        bars, console=console, refresh_per_second=_FRAMES_PER_SECOND, transient=True, redirect_stderr=False
     ) as live:
 
-        def show(news: Progress) -> None:
-            bars.note(news)
-            for line in () if isinstance(news, OutputReceived) else lines_of(news):
-                live.console.print(text_of(line))
+        def show(progress: Progress) -> None:
+            bars.note(progress)
+            for line in () if isinstance(progress, OutputReceived) else progress_lines(progress):
+                live.console.print(rich_text(line))
 
         yield show
 
 
-def lines_of(news: Progress) -> list[Line]:
-    """News as people read them."""
-    match news:
+def progress_lines(progress: Progress) -> list[Line]:
+    """Progress as lines for the user."""
+    match progress:
         case RunStarted():
-            how = "begins" if news.is_new else "goes on"
-            return [(("bold", f"session {news.session_id} {how}"), f" in {news.project}, with {news.agent}")]
+            how = "started" if progress.is_new else "resumed"
+            return [
+                (("bold", f"session {progress.session_id} {how}"), f" in {progress.project}, with {progress.agent}")
+            ]
         case StoryStarted(story=story):
-            again = f", attempt {news.attempt} of {news.attempts}" if news.attempt > 1 else ""
+            again = f", attempt {progress.attempt} of {progress.attempts}" if progress.attempt > 1 else ""
             return [(("cyan", f"story {story.id}: {story.title}"), f" ({story.done}/{len(story.tasks)} tasks){again}")]
         case Verifying():
-            return [(("dim", f"  $ {news.command}"),)]
+            return [(("dim", f"  $ {progress.command}"),)]
         case StoryFailed():
-            reason = news.reason.strip().split("\n")
-            after = "gives up" if news.is_last else "tries again"
-            return [(("yellow", f"  not done, {after}: "), reason[0]), *[(f"    {line}",) for line in reason[1:]]]
+            reason = progress.reason.strip().split("\n")
+            after = "no retries left" if progress.is_last else "retrying"
+            return [(("yellow", f"  not completed, {after}: "), reason[0]), *[(f"    {line}",) for line in reason[1:]]]
         case StoryFinished(story=story):
             lines: list[Line] = [(("green", f"  done: story {story.id}"), f" ({story.done}/{len(story.tasks)} tasks)")]
-            return [*lines, (f"  {news.commit}",)] if news.commit else lines
+            return [*lines, (f"  {progress.commit}",)] if progress.commit else lines
         case Notice():
-            return [(("yellow", "note: "), news.words)]
+            return [(("yellow", "note: "), progress.text)]
         case OutputReceived():
-            return [(("dim", f"  | {line}"),) for line in news.text.split("\n")]
+            return [(("dim", f"  | {line}"),) for line in progress.text.split("\n")]
 
 
 class _Lines:
-    """One line after the other; what commands say comes in pieces, and is shown by the line."""
+    """Prints line by line; the output of commands comes in pieces, and is printed when a line is complete."""
 
     def __init__(self) -> None:
         self._rest = ""
 
-    def show(self, news: Progress) -> None:
-        if isinstance(news, OutputReceived):
-            *whole, self._rest = (self._rest + news.text).split("\n")
-            output.lines(line for text in whole for line in lines_of(OutputReceived(text=text.removesuffix("\r"))))
+    def show(self, progress: Progress) -> None:
+        if isinstance(progress, OutputReceived):
+            *whole, self._rest = (self._rest + progress.text).split("\n")
+            output.lines(
+                line for text in whole for line in progress_lines(OutputReceived(text=text.removesuffix("\r")))
+            )
             return
         if self._rest:
             self.show(OutputReceived(text="\n"))
-        output.lines(lines_of(news))
+        output.lines(progress_lines(progress))
 
 
 class _Bars:
-    """What moves: how far stories and tasks are, since when, and the last lines that the agent said."""
+    """The live part: completed stories and tasks, the elapsed time, and the last lines of the agent's output."""
 
     def __init__(self, stories: Callable[[], tuple[Story, ...]]) -> None:
         self._read = stories
         self._stories = stories()
-        self._read_at = self._began = time.monotonic()
+        self._read_at = self._started = time.monotonic()
         self._doing = ""
-        self._said: deque[str] = deque([""], maxlen=_SHOWN_LINES)
+        self._output: deque[str] = deque([""], maxlen=_SHOWN_LINES)
 
-    def note(self, news: Progress) -> None:
-        match news:
+    def note(self, progress: Progress) -> None:
+        match progress:
             case OutputReceived():
-                first, *more = news.text.split("\n")
-                self._said[-1] = (self._said[-1] + first)[-1000:]
-                self._said.extend(more)
+                first, *more = progress.text.split("\n")
+                self._output[-1] = (self._output[-1] + first)[-1000:]
+                self._output.extend(more)
             case StoryStarted(story=story):
                 self._doing = f"story {story.id}: {story.title}"
-                self._said.append("")
+                self._output.append("")
             case Verifying():
-                self._doing = f"verifying: {news.command}"
+                self._doing = f"verifying: {progress.command}"
             case _:
                 pass
 
@@ -131,7 +135,7 @@ class _Bars:
         from rich.text import Text
 
         now = time.monotonic()
-        self._look(now)
+        self._refresh(now)
         grid = Table.grid(padding=(0, 1))
         tasks = [task for story in self._stories for task in story.tasks]
         for name, done, total in (
@@ -139,23 +143,23 @@ class _Bars:
             ("tasks", sum(task.done for task in tasks), len(tasks)),
         ):
             grid.add_row(name, ProgressBar(total=max(total, 1), completed=done, width=40), f"{done}/{total}")
-        minutes, seconds = divmod(int(now - self._began), 60)
+        minutes, seconds = divmod(int(now - self._started), 60)
         heading = Text(
             one_line(f"{minutes}:{seconds:02} {self._doing}"), style="bold", no_wrap=True, overflow="ellipsis"
         )
-        said = [Text(one_line(line), style="dim", no_wrap=True, overflow="ellipsis") for line in self._said if line]
-        return Group(heading, grid, *said)
+        lines = [Text(one_line(line), style="dim", no_wrap=True, overflow="ellipsis") for line in self._output if line]
+        return Group(heading, grid, *lines)
 
-    def _look(self, now: float) -> None:
-        if now - self._read_at >= _LOOK_SECONDS:
+    def _refresh(self, now: float) -> None:
+        if now - self._read_at >= _REFRESH_SECONDS:
             self._read_at = now
             try:
                 self._stories = self._read()
             except SegueError:
-                return  # somebody edits the plan; whoever works will say so
+                return  # the plan is being edited; the orchestrator reports an error that stays
 
 
-def text_of(line: Line) -> RenderableType:
+def rich_text(line: Line) -> RenderableType:
     from rich.text import Text
 
     return Text.assemble(*[one_line(span) if isinstance(span, str) else (one_line(span[1]), span[0]) for span in line])

@@ -1,19 +1,19 @@
-"""What an orchestrator does: `ralphtool agent session …`."""
+"""The commands of an orchestrator: `ralphtool agent session …`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from segue.dialects.ralph.json_output import (
-    claim_of,
-    learnings_of,
-    patterns_of,
-    progress_of,
-    session_of,
+    claim_json,
+    completed_task_ids,
+    learnings_json,
+    patterns_json,
+    progress_json,
+    session_json,
     story_json,
-    tasks_of,
 )
-from segue.dialects.ralph.lifecycle import advance, begin, end
+from segue.dialects.ralph.lifecycle import end_session, select_next_story, start_session
 from segue.errors import SegueError
 
 if TYPE_CHECKING:
@@ -21,71 +21,71 @@ if TYPE_CHECKING:
     from segue.model import JsonObject
 
 
-def init(desk: StepContext, change: str, *, takeover: bool) -> JsonObject:
-    begun = begin(desk, change, takeover=takeover)
+def init(step: StepContext, change: str, *, takeover: bool) -> JsonObject:
+    started = start_session(step, change, takeover=takeover)
     return {
-        **session_of(desk.overview),
-        "session_file": f"{desk.store.folder.path}/{desk.session_id}.json",
-        "resumed": not begun.is_new,
-        **progress_of(begun.stories),
-        "warnings": list(begun.warnings),
+        **session_json(step.overview),
+        "session_file": f"{step.store.folder.path}/{step.session_id}.json",
+        "resumed": not started.is_new,
+        **progress_json(started.stories),
+        "warnings": list(started.warnings),
     }
 
 
-def next_story(desk: StepContext) -> JsonObject:
-    story = advance(desk)
+def next_story(step: StepContext) -> JsonObject:
+    story = select_next_story(step)
     if story is None:
         return {"complete": True}
     return {"complete": False, "story_id": story.id, "story": story_json(story)}
 
 
-def flush(desk: StepContext, *, keep: str | None) -> JsonObject:
-    known = end(desk, keep=keep)
+def flush(step: StepContext, *, keep: str | None) -> JsonObject:
+    overview = end_session(step, keep=keep)
     return {
-        "session_id": known.id,
-        "change_name": session_of(known)["change_name"],
-        "learnings": len(known.learnings),
-        "patterns": len(known.patterns),
+        "session_id": overview.id,
+        "change_name": session_json(overview)["change_name"],
+        "learnings": len(overview.learnings),
+        "patterns": len(overview.patterns),
         "kept": keep,
     }
 
 
-def status(desk: StepContext) -> JsonObject:
-    known = desk.overview
-    claim = desk.claims(desk.project).find(desk.change)
+def status(step: StepContext) -> JsonObject:
+    overview = step.overview
+    claim = step.claims(step.project).find(step.change)
     return {
-        **session_of(known),
-        "learnings": learnings_of(known),
-        "patterns": patterns_of(known),
-        "completed_tasks": tasks_of(known),
-        "claim": None if claim is None else claim_of(claim),
-        **progress_of(desk.spec.stories()),
+        **session_json(overview),
+        "learnings": learnings_json(overview),
+        "patterns": patterns_json(overview),
+        "completed_tasks": completed_task_ids(overview),
+        "claim": None if claim is None else claim_json(claim),
+        **progress_json(step.plan.stories()),
     }
 
 
-def list_sessions(desk: StepContext) -> JsonObject:
-    """Every session of this machine, and every claim in this project."""
+def list_sessions(step: StepContext) -> JsonObject:
+    """All sessions of this machine, and all claims in this project."""
     sessions: list[JsonObject] = []
-    for head in sorted(desk.store.heads(), key=lambda head: (head.created_at, head.id)):
+    for head in sorted(step.store.heads(), key=lambda head: (head.created_at, head.id)):
         try:
-            known = session_of(desk.store.overview(head.id))
+            found = session_json(step.store.overview(head.id))
         except SegueError as error:
-            known = {"session_id": head.id, "damage": str(error)}
-        sessions.append(known)
-    claims = desk.claims(desk.project_here)
+            found = {"session_id": head.id, "damage": str(error)}
+        sessions.append(found)
+    claims = step.claims(step.current_project)
     return {
         "sessions": sessions,
-        "claims": [{**claim_of(claim), "stale": claims.is_stale(claim)} for claim in claims.list()],
+        "claims": [{**claim_json(claim), "stale": claims.is_stale(claim)} for claim in claims.list()],
     }
 
 
-def release(desk: StepContext, change: str | None) -> JsonObject:
-    """End a claim without flushing; the session stays, and can be taken up again by init."""
-    project = desk.project_here if change else desk.project
-    change = change or desk.change
-    claims = desk.claims(project)
+def release(step: StepContext, change: str | None) -> JsonObject:
+    """End a claim without flushing; the session stays, and init can resume it."""
+    project = step.current_project if change else step.project
+    change = change or step.change
+    claims = step.claims(project)
     claim = claims.find(change)
     if claim is None:
         return {"change_name": change, "released": False, "claim": None}
-    released = claims.release(change, claim.session, now=desk.clock())
-    return {"change_name": change, "released": released, "claim": claim_of(claim)}
+    released = claims.release(change, claim.session, now=step.clock())
+    return {"change_name": change, "released": released, "claim": claim_json(claim)}

@@ -1,4 +1,4 @@
-"""What every step works with: the session, its change, and the claim on it."""
+"""The context of one step: the session, its change, and the claim on the change."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from segue.dialects.ralph.store.claims import Claims
     from segue.model import Event, Overview
 
-PATIENCE_SECONDS = 60.0
-"""How long a command waits for others that write the same session: each of them takes milliseconds."""
+WRITER_TIMEOUT_SECONDS = 60.0
+"""How long a command waits for other writers of the session: each of them takes milliseconds."""
 LASTING = "lasting"
-"""The extra field of a session whose file has a copy in the project."""
-_SIGNS = ("openspec", ".ralph", ".git")
+"""The extra field of a session that has a backup in the project."""
+_PROJECT_MARKERS = ("openspec", ".ralph", ".git")
 _FOLDER = "/ralph/sessions"
-"""Of the sessions, in the temporary folder."""
+"""The folder of the sessions, inside the temporary folder."""
 
 
-class NeedsError(UsageError):
-    """Something that a step cannot do without."""
+class StepError(UsageError):
+    """A step lacks something that it needs; `code` is the error code in the JSON."""
 
     def __init__(self, code: str, message: str, *, hint: str) -> None:
         super().__init__(message, hint=hint)
@@ -41,13 +41,13 @@ class SessionElsewhereError(ConflictError):
 
     def __init__(self, session_id: str, change: str, project: str, here: str) -> None:
         super().__init__(
-            f"session {session_id} works on change {change} in {project}, and {here} has a change of that name too",
-            hint=f"go to {project}, or begin a session of its own here: another RALPH_SESSION, then session init",
+            f"session {session_id} belongs to change {change} in {project}, and {here} has a change of that name too",
+            hint=f"change to {project}, or start another session here: set another RALPH_SESSION, then session init",
         )
 
 
 class StepContext:
-    """One step. Whoever takes several sits down anew for each, since others work on the same session."""
+    """One step. Each step needs a new context, since other processes work on the same session."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class StepContext:
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
         self.clock = clock
-        self._usual_folder = f"{environ.get('TMPDIR') or '/tmp'}{_FOLDER}"  # noqa: S108 - as specified; the store refuses what is not ours
+        self._default_folder = f"{environ.get('TMPDIR') or '/tmp'}{_FOLDER}"  # noqa: S108 - as specified; the store refuses what is not ours
         self._session = session or environ.get("RALPH_SESSION", "")
         self._story = story or environ.get("RALPH_STORY", "")
         self._cwd = cwd
@@ -67,7 +67,7 @@ class StepContext:
     @property
     def session_id(self) -> str:
         if not self._session:
-            raise NeedsError(
+            raise StepError(
                 "SESSION_REQUIRED",
                 "RALPH_SESSION is not set: every agent command belongs to a session",
                 hint="let an orchestrator manage sessions: it sets RALPH_SESSION and calls "
@@ -80,23 +80,23 @@ class StepContext:
         return RalphStore(self._folder_of_session(), clock=self.clock)
 
     def _folder_of_session(self) -> str:
-        """The usual folder, or the one that the claim of this session names: tools set TMPDIR for their shells.
+        """The default folder, or the one that the claim of this session names: AI tools set TMPDIR for their shells.
 
-        Claims travel with a project. So no other kind of folder counts, and none inside of the project; that it
-        belongs to this user alone is for the store to check.
+        Claims travel with a project. So no other kind of folder is accepted, and none inside the project. The store
+        checks that it belongs to this user alone.
         """
-        usual, name = self._usual_folder, f"{self._session}.json"
-        if not is_id(self._session) or os.path.lexists(f"{usual}/{name}"):
-            return usual
-        for folder in self.claims(self.project_here, sessions=usual).folders_of(self._session):
-            is_inside = f"{os.path.realpath(folder)}/".startswith(f"{os.path.realpath(self.project_here)}/")
+        default, name = self._default_folder, f"{self._session}.json"
+        if not is_id(self._session) or os.path.lexists(f"{default}/{name}"):
+            return default
+        for folder in self.claims(self.current_project, sessions=default).folders_of(self._session):
+            is_inside = f"{os.path.realpath(folder)}/".startswith(f"{os.path.realpath(self.current_project)}/")
             if folder.endswith(_FOLDER) and not is_inside and os.path.lexists(f"{folder}/{name}"):
                 return folder
-        return usual
+        return default
 
     @cached_property
     def overview(self) -> Overview:
-        """The session as it was when the step began."""
+        """The session as of the start of the step."""
         return self.store.overview(self.session_id)
 
     @property
@@ -105,56 +105,56 @@ class StepContext:
 
     @cached_property
     def project(self) -> str:
-        """Where the session was begun, wherever the agent is now; where it is now, if that folder has moved.
+        """The project in which the session started; the current one if that folder has moved.
 
         SessionElsewhereError in another project, such as a second worktree, that has a change of the same name: the
         plan that is ticked must be the one that the agent sees.
         """
-        known, here = self.overview.extra.get("project"), self.project_here
-        if not isinstance(known, str) or not known.startswith("/") or known == here:
+        recorded, here = self.overview.extra.get("project"), self.current_project
+        if not isinstance(recorded, str) or not recorded.startswith("/") or recorded == here:
             return here
-        if os.path.realpath(known) == os.path.realpath(here) or not self._has_change(here):
-            return known
-        if not os.path.isdir(known):  # noqa: PTH112 - a text, as the rooms below take it
+        if os.path.realpath(recorded) == os.path.realpath(here) or not self._has_change(here):
+            return recorded
+        if not os.path.isdir(recorded):  # noqa: PTH112 - a text, as everything below takes it
             return here
-        raise SessionElsewhereError(self.session_id, self.change, known, here)
+        raise SessionElsewhereError(self.session_id, self.change, recorded, here)
 
     def _has_change(self, project: str) -> bool:
         from segue.dialects.ralph.openspec import ChangeNotFoundError
 
         try:
-            self.spec_of(project, self.change)
-        except (ChangeNotFoundError, UsageError):  # a session that came from elsewhere has no change
+            self.plan_of(project, self.change)
+        except (ChangeNotFoundError, UsageError):  # an imported session has no change
             return False
         return True
 
     @cached_property
-    def project_here(self) -> str:
+    def current_project(self) -> str:
         folder = self._cwd
         while True:
-            if any(os.path.lexists(f"{folder}/{sign}") for sign in _SIGNS):
+            if any(os.path.lexists(f"{folder}/{name}") for name in _PROJECT_MARKERS):
                 return folder
-            above = os.path.dirname(folder)  # noqa: PTH120 - a text, as the rooms below take it
-            if above == folder:
+            parent = os.path.dirname(folder)  # noqa: PTH120 - a text, as everything below takes it
+            if parent == folder:
                 return self._cwd
-            folder = above
+            folder = parent
 
     def claims(self, project: str, *, sessions: str = "") -> Claims:
         from segue.dialects.ralph.store.claims import Claims
 
         return Claims(project, sessions=sessions or self.store.folder.path)
 
-    def spec_of(self, project: str, change: str) -> Plan:
-        from segue.dialects.ralph.openspec import open_spec
+    def plan_of(self, project: str, change: str) -> Plan:
+        from segue.dialects.ralph.openspec import open_plan
 
-        return open_spec(project, change, locks=self.claims(project).locks, clock=self.clock)
+        return open_plan(project, change, locks=self.claims(project).locks, clock=self.clock)
 
     @cached_property
-    def spec(self) -> Plan:
-        return self.spec_of(self.project, self.change)
+    def plan(self) -> Plan:
+        return self.plan_of(self.project, self.change)
 
     def check_claim(self) -> None:
-        """ChangeLockedError if another session has taken the change over."""
+        """Raise ChangeLockedError if another session has taken the change over."""
         from segue.dialects.ralph.store.claims import ChangeLockedError
 
         claim = self.claims(self.project).find(self.change)
@@ -163,25 +163,25 @@ class StepContext:
 
     @property
     def story_id(self) -> str | None:
-        """The one the agent works on, by name or as next-story set it."""
+        """The story that the agent works on: as given, else as next-story set it."""
         current = self._story or self.overview.overrides.get("story")
         return current if isinstance(current, str) else None
 
-    def story_in(self, stories: Sequence[Story]) -> Story:
+    def require_story(self, stories: Sequence[Story]) -> Story:
         from segue.dialects.ralph.openspec import get_story
 
         if not self.story_id:
-            raise NeedsError(
+            raise StepError(
                 "STORY_REQUIRED",
-                "no story is set in this session",
+                "this session has no current story",
                 hint="the orchestrator calls 'ralphtool agent session next-story' first; "
                 "or name the story with RALPH_STORY or --story ID",
             )
         return get_story(stories, self.story_id)
 
     def record(self, *events: Event) -> Overview:
-        """Durably; what comes of it. Many processes may do this to one session at once."""
-        with self.store.open(self.session_id, timeout_seconds=PATIENCE_SECONDS) as writer:
+        """Record events durably; the session afterwards. Many processes may do this at the same time."""
+        with self.store.open(self.session_id, timeout_seconds=WRITER_TIMEOUT_SECONDS) as writer:
             writer.append(*events)
             if writer.overview.extra.get(LASTING):
                 from segue.dialects.ralph.store.backups import keep_backup

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from segue.dialects.ralph.openspec import find_next
-from segue.dialects.ralph.openspec.checklist import read_checklist, ticked
+from segue.dialects.ralph.openspec.checklist import parse_checklist, tick_task
 from segue.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ PLAN = """# Tasks
 
 
 def ids(text: str, *, deepest: int = 2) -> dict[str, list[str]]:
-    stories = read_checklist(text, deepest=deepest).stories
+    stories = parse_checklist(text, deepest_heading=deepest).stories
     return {story.id: [task.id for task in story.tasks] for story in stories}
 
 
@@ -43,7 +43,7 @@ def changed(before: str, after: str) -> list[int]:
 
 def test_stories_are_numbered_headings_and_tasks_are_boxes() -> None:
     assert ids(PLAN) == {"1": ["1.1", "1.2", "1.2.1", "1.10"], "2": [], "3": ["3.1"]}
-    first = read_checklist(PLAN, deepest=2).stories[0]
+    first = parse_checklist(PLAN, deepest_heading=2).stories[0]
     assert (first.title, first.done, first.complete) == ("Log in", 2, False)
     assert [(task.text, task.done) for task in first.tasks] == [
         ("Refresh the token", False),
@@ -54,40 +54,40 @@ def test_stories_are_numbered_headings_and_tasks_are_boxes() -> None:
 
 
 def test_a_story_without_tasks_is_complete() -> None:
-    stories = read_checklist(PLAN, deepest=2).stories
+    stories = parse_checklist(PLAN, deepest_heading=2).stories
     assert stories[1].complete
     done = PLAN.replace("[ ]", "[x]", 2)
-    following = find_next(read_checklist(done, deepest=2).stories)
+    following = find_next(parse_checklist(done, deepest_heading=2).stories)
     assert following is not None
     assert following.id == "3"
 
 
 def test_ticking_1_1_never_ticks_1_10() -> None:
     text = PLAN.replace("[X]", "[ ]")
-    (at,) = changed(text, ticked(text, "1.1", deepest=2))
+    (at,) = changed(text, tick_task(text, "1.1", deepest_heading=2))
     assert text[at - 3 : at + 6] == "- [ ] 1.1"
-    (at,) = changed(text, ticked(text, "1.10", deepest=2))
+    (at,) = changed(text, tick_task(text, "1.10", deepest_heading=2))
     assert text[at - 3 : at + 7] == "* [ ] 1.10"
 
 
 def test_a_nested_task_is_ticked_alone() -> None:
-    (at,) = changed(PLAN, ticked(PLAN, "1.2.1", deepest=2))
+    (at,) = changed(PLAN, tick_task(PLAN, "1.2.1", deepest_heading=2))
     assert PLAN[at:].startswith(" ] 1.2.1")
 
 
 def test_ticking_what_is_done_changes_nothing() -> None:
-    assert ticked(PLAN, "1.2", deepest=2) == PLAN
-    assert ticked(PLAN, "1.10", deepest=2) == PLAN
+    assert tick_task(PLAN, "1.2", deepest_heading=2) == PLAN
+    assert tick_task(PLAN, "1.10", deepest_heading=2) == PLAN
 
 
 def test_a_task_that_is_not_there_is_not_found() -> None:
     with pytest.raises(NotFoundError, match=r"there is no task '1\.3'"):
-        ticked(PLAN, "1.3", deepest=2)
+        tick_task(PLAN, "1.3", deepest_heading=2)
 
 
 def test_two_tasks_of_one_number_are_not_guessed() -> None:
-    with pytest.raises(UsageError, match=r"2 tasks are called 1\.1"):
-        ticked("## 1. A\n- [ ] 1.1 a\n- [ ] 1.1 b\n", "1.1", deepest=2)
+    with pytest.raises(UsageError, match=r"2 tasks have the id 1\.1"):
+        tick_task("## 1. A\n- [ ] 1.1 a\n- [ ] 1.1 b\n", "1.1", deepest_heading=2)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_headings_without_numbers_are_stories_where_they_have_tasks() -> None:
 def test_the_name_of_a_task_stays_when_another_comes_before_it() -> None:
     text = "## Set up\n- [ ] Install it\n"
     later = text.replace("- [ ]", "- [ ] Buy it\n- [ ]")
-    assert ticked(later, "install-it", deepest=6) == later.replace("[ ] Install", "[x] Install")
+    assert tick_task(later, "install-it", deepest_heading=6) == later.replace("[ ] Install", "[x] Install")
 
 
 def test_headings_below_a_story_belong_to_it() -> None:
@@ -155,7 +155,7 @@ def test_headings_below_a_story_belong_to_it() -> None:
 def test_carriage_returns_and_odd_characters_stay() -> None:
     text = "## 1. A\r\n- [ ] 1.1 a\u2028b\x85\x0c\r\n- [ ] 1.2 c\r\n"
     assert ids(text) == {"1": ["1.1", "1.2"]}
-    assert ticked(text, "1.2", deepest=2) == text.replace("[ ] 1.2", "[x] 1.2")
+    assert tick_task(text, "1.2", deepest_heading=2) == text.replace("[ ] 1.2", "[x] 1.2")
 
 
 def test_every_task_of_thousands_is_ticked_by_itself(rng: random.Random) -> None:
@@ -163,7 +163,7 @@ def test_every_task_of_thousands_is_ticked_by_itself(rng: random.Random) -> None
     text = "".join(lines)
     for _ in range(20):
         task = f"{rng.randrange(1, 51)}.{rng.randrange(1, 101)}"
-        (at,) = changed(text, ticked(text, task, deepest=2))
+        (at,) = changed(text, tick_task(text, task, deepest_heading=2))
         assert text[at:].startswith(f" ] {task} t\n")
 
 
@@ -172,11 +172,11 @@ def test_every_task_of_thousands_is_ticked_by_itself(rng: random.Random) -> None
 )
 def test_whatever_the_text_is_a_tick_changes_one_character(pieces: list[str]) -> None:
     text = "".join(pieces)
-    found = read_checklist(text, deepest=6)
+    found = parse_checklist(text, deepest_heading=6)
     for story in found.stories:
         for task in story.tasks:
             try:
-                after = ticked(text, task.id, deepest=6)
+                after = tick_task(text, task.id, deepest_heading=6)
             except UsageError:
                 continue
             assert len(changed(text, after)) == (0 if task.done else 1)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from segue.dialects.ralph.openspec import open_spec
+from segue.dialects.ralph.openspec import open_plan
 from segue.durable.folder import Folder
 from segue.model import Learning, Pattern
 
@@ -57,7 +57,7 @@ def test_openspec_counts_what_we_tick_and_finds_the_change_valid(
     request: pytest.FixtureRequest, tmp_path: Path, change: Path
 ) -> None:
     locks = Folder(str(tmp_path)).sub(".ralph").sub("locks")
-    spec = open_spec(str(tmp_path), change.name, locks=locks, clock=lambda: NOW)
+    spec = open_plan(str(tmp_path), change.name, locks=locks, clock=lambda: NOW)
     spec.tick("1.1")
     spec.tick("2.1")
     spec.write_learnings([Learning(description="[ ] Tokens <!-- last\n## an hour", timestamp=NOW, id="l")])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from segue.dialects.ralph.openspec import Scenario, Story, Task
-from segue.dialects.ralph.runner.prompt import Assignment, prompt_of
+from segue.dialects.ralph.runner.prompt import Assignment, render_prompt
 from segue.model import EPOCH, Learning, Pattern
 
 STORY = Story(
@@ -26,7 +26,7 @@ PLAIN = Assignment(
 
 
 def test_it_names_the_story_its_tasks_and_how_to_tick_them() -> None:
-    told = prompt_of(PLAIN)
+    told = render_prompt(PLAIN)
     assert "# Story write the docs: Docs\n\n- [x] 1.1 Begin\n- [ ] 1.2 End\n" in told
     assert "`ralphtool agent task done ID --session s1 --story 'write the docs'`" in told
     assert 'ralphtool agent learn "TEXT" --task ID --session s1' in told
@@ -35,7 +35,7 @@ def test_it_names_the_story_its_tasks_and_how_to_tick_them() -> None:
 
 
 def test_everything_that_is_known_is_told() -> None:
-    told = prompt_of(
+    told = render_prompt(
         replace(
             PLAIN,
             scenarios=(Scenario(capability="auth", requirement="Tokens", title="Expired", text="- **WHEN** late"),),

@@ -38,8 +38,8 @@ def test_a_command_is_found_on_the_path_or_from_here(words: str, environ: dict[s
     found = find_worker(words, environ, str(tmp_path))
     assert isinstance(found, CommandWorker)
     assert (found.argv, found.name) == ((f"{tmp_path}/mine", "-x"), "mine -x")
-    errand = found.prepare("Do it", title="", cwd=str(tmp_path), environ=environ)
-    assert (errand.argv, errand.stdin, errand.native_id) == (found.argv, "Do it", "")
+    agent_run = found.prepare("Do it", title="", cwd=str(tmp_path), environ=environ)
+    assert (agent_run.argv, agent_run.stdin, agent_run.native_id) == (found.argv, "Do it", "")
 
 
 @pytest.mark.parametrize("words", ["claude", "missing", "./missing", "/etc/passwd"])
@@ -49,7 +49,7 @@ def test_who_is_not_there_is_told(words: str, environ: dict[str, str], tmp_path:
 
 
 def test_what_is_no_command_is_told(environ: dict[str, str], tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="is no command"):
+    with pytest.raises(UsageError, match="is not a valid command"):
         find_worker("a 'b", environ, str(tmp_path))
 
 

@@ -1,10 +1,9 @@
-"""Changes that are written down as a plan: stories with tasks, what explains them, and what was learned on the way.
+"""Reads and edits the plan of a change: its stories and tasks, the documents about it, and what was learned.
 
-Read `plan` (the values, and what an adapter does), then `prose` and `checklist` (how Markdown is read), then `section`
-and `edit` (how it is changed), then `openspec` and `markdown`, the two adapters.
+Read `plan` (the values, and the protocol of a plan), then `plan_files` (the two kinds of plans, and how one is found),
+`markdown` and `checklist` (how stories and tasks are parsed) and `notes_section` (how learnings are added).
 """
 
-from segue.dialects.ralph.openspec.find import find_changes, open_spec, plan_of
 from segue.dialects.ralph.openspec.plan import (
     ChangeNotFoundError,
     Plan,
@@ -17,6 +16,7 @@ from segue.dialects.ralph.openspec.plan import (
     get_story,
     get_task,
 )
+from segue.dialects.ralph.openspec.plan_files import find_changes, open_plan, plan_paths
 
 __all__ = [
     "ChangeNotFoundError",
@@ -30,6 +30,6 @@ __all__ = [
     "find_next",
     "get_story",
     "get_task",
-    "open_spec",
-    "plan_of",
+    "open_plan",
+    "plan_paths",
 ]

@@ -1,4 +1,4 @@
-"""Stories and tasks of a Markdown text, and where the box of each task is."""
+"""Parses the stories and tasks of a Markdown text, and finds the checkbox of each task."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections import Counter
 from typing import NamedTuple
 from zlib import crc32
 
+from segue.dialects.ralph.openspec.markdown import parse_heading, prose_lines
 from segue.dialects.ralph.openspec.plan import Story, Task, get_task
-from segue.dialects.ralph.openspec.prose import heading_of, prose_of
 from segue.ids import slug
 
 _TASK = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[([ xX])\][ \t]+(\S.*?)[ \t]*$")
@@ -19,36 +19,36 @@ _STORY_NUMBER = re.compile(r"(\d+(?:\.\d+)*)[.):]?(?:[ \t]+|$)")
 class Checklist(NamedTuple):
     stories: tuple[Story, ...]
     boxes: tuple[tuple[int, ...], ...]
-    """Where the mark in the box of each task is, by story."""
+    """The offset of the mark in each task's checkbox, by story."""
     first: int
-    """Where the first story begins."""
+    """The offset of the first story."""
 
 
-def read_checklist(text: str, *, deepest: int) -> Checklist:
-    """Each heading is a story if it has a number or tasks; those deeper than `deepest` belong to the one above."""
+def parse_checklist(text: str, *, deepest_heading: int) -> Checklist:
+    """Each heading with a number or with tasks is a story; headings below this level belong to the story above them."""
     sections = [_Section()]
-    words: Counter[str] = Counter()
-    for line in prose_of(text):
-        if (found := heading_of(line)) is not None:
-            if found.level <= deepest:
+    task_ids: Counter[str] = Counter()
+    for line in prose_lines(text):
+        if (found := parse_heading(line)) is not None:
+            if found.level <= deepest_heading:
                 sections.append(_Section(line.offset, found.title))
         elif (box := _TASK.match(line.text)) is not None:
             number = _NUMBER.match(box[2])
-            name = number[1] if number else _free(_name_of(box[2], "task"), words)
-            task = Task(id=name, text=box[2][number.end() :] if number else box[2], done=box[1] != " ")
+            task_id = number[1] if number else _unique(_id_from_text(box[2], "task"), task_ids)
+            task = Task(id=task_id, text=box[2][number.end() :] if number else box[2], done=box[1] != " ")
             sections[-1].tasks.append(task)
             sections[-1].boxes.append(line.offset + box.start(1))
     sections = [section for section in sections if section.tasks or _STORY_NUMBER.match(section.title)]
-    taken: Counter[str] = Counter()
+    story_ids: Counter[str] = Counter()
     return Checklist(
-        tuple(section.story(taken) for section in sections),
+        tuple(section.story(story_ids) for section in sections),
         tuple(tuple(section.boxes) for section in sections),
         sections[0].offset if sections else len(text),
     )
 
 
 class _Section:
-    """A heading, and what was found below it so far."""
+    """A heading, and the tasks found below it so far."""
 
     def __init__(self, offset: int = 0, title: str = "") -> None:
         self.offset = offset
@@ -56,15 +56,15 @@ class _Section:
         self.tasks: list[Task] = []
         self.boxes: list[int] = []
 
-    def story(self, taken: Counter[str]) -> Story:
+    def story(self, story_ids: Counter[str]) -> Story:
         number = _STORY_NUMBER.match(self.title)
-        name = _free(number[1] if number else _name_of(self.title, "story"), taken)
-        return Story(id=name, title=self.title[number.end() :] if number else self.title, tasks=tuple(self.tasks))
+        story_id = _unique(number[1] if number else _id_from_text(self.title, "story"), story_ids)
+        return Story(id=story_id, title=self.title[number.end() :] if number else self.title, tasks=tuple(self.tasks))
 
 
-def ticked(text: str, task_id: str, *, deepest: int) -> str:
-    """The text with this one box marked; the text itself if it was."""
-    found = read_checklist(text, deepest=deepest)
+def tick_task(text: str, task_id: str, *, deepest_heading: int) -> str:
+    """The text with this checkbox ticked; unchanged if it was."""
+    found = parse_checklist(text, deepest_heading=deepest_heading)
     story, task = get_task(found.stories, task_id)
     if task.done:
         return text
@@ -72,10 +72,10 @@ def ticked(text: str, task_id: str, *, deepest: int) -> str:
     return f"{text[:at]}x{text[at + 1 :]}"
 
 
-def _name_of(words: str, what: str) -> str:
-    return slug(words) or f"{what}-{crc32(words.encode('utf-8', 'surrogatepass')):08x}"
+def _id_from_text(text: str, what: str) -> str:
+    return slug(text) or f"{what}-{crc32(text.encode('utf-8', 'surrogatepass')):08x}"
 
 
-def _free(name: str, taken: Counter[str]) -> str:
-    taken[name] += 1
-    return name if taken[name] == 1 else f"{name}-{taken[name]}"
+def _unique(name: str, used: Counter[str]) -> str:
+    used[name] += 1
+    return name if used[name] == 1 else f"{name}-{used[name]}"

@@ -1,4 +1,4 @@
-"""A plan as values, and the protocol of whatever keeps one."""
+"""The values of a plan (stories, tasks, scenarios), and the protocol of a plan in files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from segue.model import Learning, Pattern
 
 NEAR = 5
-"""How many names an error proposes."""
+"""How many names an error suggests."""
 
 
 class ChangeNotFoundError(NotFoundError):
@@ -30,16 +30,16 @@ class TaskNotFoundError(NotFoundError):
 
 
 class Task(Struct, frozen=True, kw_only=True):
-    """One box."""
+    """One checkbox."""
 
     id: str
-    """The number it begins with, or its words where it has none: stable when others come before it."""
+    """The number that it begins with, else a slug of its text: stable when tasks are inserted before it."""
     text: str
     done: bool
 
 
 class Story(Struct, frozen=True, kw_only=True):
-    """A heading, and the boxes below it."""
+    """A heading, and the checkboxes below it."""
 
     id: str
     title: str
@@ -47,17 +47,17 @@ class Story(Struct, frozen=True, kw_only=True):
 
     @property
     def done(self) -> int:
-        """How many of its tasks."""
+        """How many of its tasks are done."""
         return sum(task.done for task in self.tasks)
 
     @property
     def complete(self) -> bool:
-        """A story without tasks is."""
+        """Whether all its tasks are done; true for a story without tasks."""
         return all(task.done for task in self.tasks)
 
 
 class Scenario(Struct, frozen=True, kw_only=True):
-    """What must hold when the change is made."""
+    """A condition that the finished change must fulfil."""
 
     capability: str
     requirement: str
@@ -66,36 +66,36 @@ class Scenario(Struct, frozen=True, kw_only=True):
 
 
 class Plan(Protocol):
-    """One change. Everything is read when it is asked for, since people edit it meanwhile.
+    """The plan of one change. Every call reads the files again, since users edit them meanwhile.
 
-    What writes is exact and atomic: nothing else in a file changes by a byte, and a change that a person makes at the
-    same time is never overwritten. NotFoundError where there is no such story or task.
+    Writes are exact and atomic: no other byte of a file changes, and an edit that a user makes at the same time is
+    never overwritten. NotFoundError if there is no such story or task.
     """
 
     @property
     def change(self) -> str: ...
 
     def stories(self) -> tuple[Story, ...]:
-        """In their order."""
+        """All stories, in their order."""
 
     def context(self) -> Mapping[str, str]:
-        """What explains the change: texts by name, those that are there."""
+        """The documents that explain the change: texts by name."""
 
     def scenarios(self, story: Story) -> tuple[Scenario, ...]:
-        """What a story has to fulfil: what is about it by name, or everything where nothing is."""
+        """The scenarios that a story names, or all if it names none."""
 
     def tick(self, task_id: str) -> bool:
-        """Mark a task as done; False if it was already."""
+        """Mark a task as done; False if it was done already."""
 
     def write_learnings(self, learnings: Sequence[Learning]) -> None:
-        """Add them to what was learned; what is there already is not added again."""
+        """Add learnings to the plan; those that are there already are not added again."""
 
     def write_patterns(self, patterns: Sequence[Pattern]) -> None:
-        """Add them to the patterns; what is there already is not added again."""
+        """Add patterns to the plan; those that are there already are not added again."""
 
 
 def find_next(stories: Sequence[Story]) -> Story | None:
-    """The first that is not complete."""
+    """The first incomplete story."""
     return next((story for story in stories if not story.complete), None)
 
 
@@ -107,11 +107,11 @@ def get_story(stories: Sequence[Story], story_id: str) -> Story:
 
 
 def get_task(stories: Sequence[Story], task_id: str) -> tuple[Story, Task]:
-    """The one task of this id, and its story."""
+    """The task with this id, and its story."""
     found = [(story, task) for story in stories for task in story.tasks if task.id == task_id]
     if not found:
         open_ones = [task.id for story in stories for task in story.tasks if not task.done]
         raise TaskNotFoundError(f"there is no task {task_id!r}", near=open_ones[:NEAR])
     if len(found) > 1:
-        raise UsageError(f"{len(found)} tasks are called {task_id}", hint="give each a number of its own")
+        raise UsageError(f"{len(found)} tasks have the id {task_id}", hint="give each its own number")
     return found[0]

@@ -1,6 +1,5 @@
-"""A change, worked through story by story: what orchestrators and agents do, free of terminals.
+"""Works through a change story by story, without a terminal.
 
-Read `desk` (what every step works with), `copies` (how a session outlives the temporary folder), `sessions` (begin,
-go on, end), then `prompt`, `workers` and `process` (how an agent is told, chosen and run), and `orchestrator`, which
-puts them together and tells its `news`.
+Read `orchestrator` (the loop), then `workers`, `prompt`, `command` and `sandbox` (which agent runs, with which prompt,
+and how), `recording` and `commits` (what is saved of its work), and `progress` (what the loop reports).
 """

@@ -1,7 +1,7 @@
-"""The commit of a story: what its agent changed, and nothing that the user had not committed before.
+"""The commit of a story: what its agent changed, without the changes that the user had not committed before.
 
-What a file looked like when the run began says whose it is. What a run leaves uncommitted is recorded in its session,
-so that the next one knows it again as the agent's.
+A fingerprint of each uncommitted file at the start of a run tells the user's changes from the agent's. What a run
+leaves uncommitted is recorded in its session, so that the next run still knows it as the agent's.
 """
 
 from __future__ import annotations
@@ -21,58 +21,64 @@ if TYPE_CHECKING:
     from segue.git import Repository
 
 MOST_FILES = 5000
-"""That may be uncommitted when a run begins: each of them is read."""
+"""How many files may be uncommitted when a run starts: each of them is read."""
 _SHOWN = 5
 
 
 class StoryCommits:
-    """`plan` are the files and folders of the change, which are always committed: the agent ticks its tasks there."""
+    """`plan` names the files and folders of the change. They are always committed: the agent ticks its tasks there."""
 
     def __init__(self, repository: Repository, *, project: str, plan: Collection[str]) -> None:
         self._repository = repository
         self._project = project
         self._plan = plan
-        self._theirs: dict[str, str] = {}
+        self._users_files: dict[str, str] = {}
 
     def begin(self, left: object) -> str:
-        """Remember what is the user's: all that is uncommitted now, but what an earlier run `left`; in words."""
-        known = left if isinstance(left, dict) else {}
+        """Remember the user's files: all that is uncommitted now, except what an earlier run `left`; a notice."""
+        agents_files = left if isinstance(left, dict) else {}
         try:
             found = self._uncommitted()
         except RefusedError as refused:
             raise UsageError(f"nothing can be committed: {refused}", hint=refused.hint) from None
         if len(found) > MOST_FILES:
             raise UsageError(
-                f"{len(found)} files are not committed, and nobody could tell them from those of the agent",
-                hint="commit them, or let .gitignore name them; or leave out --commit",
+                f"{len(found)} files are not committed: too many to tell them from the files of the agent",
+                hint="commit them, add them to .gitignore, or omit --commit",
             )
-        marks = _marks([path for path in found if not self._is_plan(path)])
-        self._theirs = {path: mark for path, mark in marks.items() if known.get(path) != mark}
-        return f"not committed before, and left alone: {_listed(self._theirs)}" if self._theirs else ""
+        fingerprints = _fingerprints([path for path in found if not self._is_plan(path)])
+        self._users_files = {
+            path: fingerprint for path, fingerprint in fingerprints.items() if agents_files.get(path) != fingerprint
+        }
+        return (
+            f"uncommitted changes of yours stay uncommitted: {_format_names(self._users_files)}"
+            if self._users_files
+            else ""
+        )
 
     def commit(self, message: str) -> str:
-        """What became of it, in words; nothing if there was nothing to do."""
+        """Commit the agent's files; the result for the user, empty if there was nothing to commit."""
         try:
             found = self._uncommitted()
         except RefusedError as refused:
             return one_line(f"saved, but not committed: {refused}; {refused.hint}")
-        wanted = [path for path in found if path not in self._theirs]
-        mixed = [path for path in found if path in self._theirs and _mark(path) != self._theirs[path]]
+        wanted = [path for path in found if path not in self._users_files]
+        mixed = [path for path in found if path in self._users_files and _fingerprint(path) != self._users_files[path]]
         outcome = self._repository.commit(wanted, message) if wanted else None
-        words: list[str] = []
+        parts: list[str] = []
         if outcome is not None and outcome.status != "nothing":
-            words = [outcome.message, *([outcome.hint] if outcome.status == "failed" and outcome.hint else [])]
+            parts = [outcome.message, *([outcome.hint] if outcome.status == "failed" and outcome.hint else [])]
         if mixed:
-            words.append(f"left out, since they had changes of yours: {_listed(mixed)}")
-        return "; ".join(words)
+            parts.append(f"not committed, since they also have changes of yours: {_format_names(mixed)}")
+        return "; ".join(parts)
 
     def left(self) -> Mapping[str, str]:
-        """What the agent has changed and nobody has committed yet."""
+        """The files that the agent changed and that are not committed yet, with their fingerprints."""
         try:
             found = self._uncommitted()
         except RefusedError:
             return {}
-        return _marks([path for path in found if path not in self._theirs])
+        return _fingerprints([path for path in found if path not in self._users_files])
 
     def _uncommitted(self) -> list[str]:
         return [os.fspath(path) for path in self._repository.uncommitted(self._project)]
@@ -81,12 +87,12 @@ class StoryCommits:
         return any(path == place or path.startswith(f"{place}/") for place in self._plan)
 
 
-def _marks(paths: Collection[str]) -> dict[str, str]:
-    return {path: _mark(path) for path in paths}
+def _fingerprints(paths: Collection[str]) -> dict[str, str]:
+    return {path: _fingerprint(path) for path in paths}
 
 
-def _mark(path: str) -> str:
-    """What a file is now: its kind, whether it can be run, and its content."""
+def _fingerprint(path: str) -> str:
+    """The kind of a file, whether it is executable, and its content."""
     try:
         found = os.lstat(path)
         kind = f"{stat.S_IFMT(found.st_mode):o} {found.st_mode & stat.S_IXUSR:o}"
@@ -102,7 +108,7 @@ def _mark(path: str) -> str:
         return f"unreadable: {error.strerror}"
 
 
-def _listed(paths: Collection[str]) -> str:
+def _format_names(paths: Collection[str]) -> str:
     names = [os.path.basename(path) for path in paths]  # noqa: PTH119 - as git names it
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return one_line(f"{', '.join(names[:_SHOWN])}{more}")

@@ -1,8 +1,8 @@
-"""The loop: claim a change, send an agent to each of its stories until it is done, hand on what was learned.
+"""The loop: it claims a change, runs an agent on each story until the story is done, then flushes what was learned.
 
-Nothing is lost however it ends. What an agent records has a copy in the project when its command returns; the session
-in the library says which tool was at work, so that the next call reads its transcript; the claim stays until the end,
-and the same command goes on. A story is left behind only when it is verified: until then it stays the session's own.
+Nothing is lost however it ends. What an agent records has a backup in the project when its command returns. The session
+in the library names the tool that was running, so that the next call reads its transcript. The claim stays until the
+end, so the same command resumes. A story stays the current one until it is verified.
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from segue.clock import utc_now
-from segue.dialects.ralph.lifecycle import advance, begin, end
-from segue.dialects.ralph.openspec import find_next, get_story, plan_of
+from segue.dialects.ralph.lifecycle import end_session, select_next_story, start_session
+from segue.dialects.ralph.openspec import find_next, get_story, plan_paths
 from segue.dialects.ralph.runner.command import run_command
 from segue.dialects.ralph.runner.commits import StoryCommits
-from segue.dialects.ralph.runner.confined import Unconfined
 from segue.dialects.ralph.runner.progress import (
     Notice,
     OutputReceived,
@@ -29,8 +28,9 @@ from segue.dialects.ralph.runner.progress import (
     StoryStarted,
     Verifying,
 )
-from segue.dialects.ralph.runner.prompt import assign, prompt_of
-from segue.dialects.ralph.runner.recording import take_over_notes, take_over_turns
+from segue.dialects.ralph.runner.prompt import assign, render_prompt
+from segue.dialects.ralph.runner.recording import copy_notes, import_turns
+from segue.dialects.ralph.runner.sandbox import NoSandbox
 from segue.dialects.ralph.step_context import StepContext
 from segue.dialects.ralph.store.backups import restore_backup
 from segue.dialects.ralph.store.claims import ChangeLockedError
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from segue.dialects.ralph.openspec import Story
-    from segue.dialects.ralph.runner.confined import Surroundings
     from segue.dialects.ralph.runner.progress import Progress
+    from segue.dialects.ralph.runner.sandbox import Sandbox
     from segue.dialects.ralph.runner.workers import Worker
     from segue.dialects.ralph.store.claims import Claim
     from segue.git import Repository
@@ -54,29 +54,29 @@ if TYPE_CHECKING:
     from segue.session import LiveSession
     from segue.trust import Marks, Trust
 
-_LEFT = "uncommitted"
-"""The override that says what an agent changed and nobody committed."""
-_TOLD_CHARACTERS = 4000
-"""Of what a verification said, for the next attempt: its end, where the reasons are."""
+_UNCOMMITTED = "uncommitted"
+"""The override with the files that an agent changed and that are not committed yet."""
+_QUOTED_CHARACTERS = 4000
+"""How much of the end of a verification's output, where the reasons are, the next attempt gets."""
 
 
 class RunOptions(Struct, frozen=True, kw_only=True):
-    """What is to be done."""
+    """What to do."""
 
     change: str
     verify: str = ""
-    """A line for the shell; without one, ticked tasks are enough."""
+    """A shell command; without one, ticked tasks are enough."""
     max_retries: int = 3
     max_stories: int | None = None
     takeover: bool = False
 
 
 class RunResult(Enum):
-    """How it came to an end. All but the first can be continued by the same call."""
+    """How a run ended. After all but the first, the same call resumes it."""
 
     COMPLETE = "complete"
     ENOUGH = "enough"
-    """As many stories as were asked for."""
+    """After `max_stories` stories."""
     FAILED = "failed"
     STOPPED = "stopped"
 
@@ -84,7 +84,7 @@ class RunResult(Enum):
 class Orchestrator:
     def __init__(
         self,
-        order: RunOptions,
+        options: RunOptions,
         *,
         environ: Mapping[str, str],
         cwd: str,
@@ -94,10 +94,10 @@ class Orchestrator:
         should_stop: Callable[[], bool],
         repository: Repository | None = None,
         trust: Trust | None = None,
-        confine: Callable[[str], Surroundings] = lambda _: Unconfined(),
+        confine: Callable[[str], Sandbox] = lambda _: NoSandbox(),
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
-        self._order = order
+        self._options = options
         self._environ = environ
         self._cwd = cwd
         self._library = library
@@ -107,56 +107,58 @@ class Orchestrator:
         self._should_stop = should_stop
         self._trust = trust
         self._clock = clock
-        self.project = self._desk("").project_here
-        self._claims = self._desk("").claims(self.project)
-        self._surroundings = confine(self.project)
+        self.project = self._step("").current_project
+        self._claims = self._step("").claims(self.project)
+        self._sandbox = confine(self.project)
         self._commits = (
             None
             if repository is None
-            else StoryCommits(repository, project=self.project, plan=plan_of(self.project, order.change))
+            else StoryCommits(repository, project=self.project, plan=plan_paths(self.project, options.change))
         )
 
     def stories(self) -> tuple[Story, ...]:
-        """As they are now."""
-        return self._desk("").spec_of(self.project, self._order.change).stories()
+        """The stories as of now."""
+        return self._step("").plan_of(self.project, self._options.change).stories()
 
     def next_prompt(self) -> str:
-        """What an agent would be told now; empty when all is done. Changes nothing."""
-        spec = self._desk("").spec_of(self.project, self._order.change)
-        story = find_next(spec.stories())
+        """The prompt for the next story; empty if all are complete. Changes nothing."""
+        plan = self._step("").plan_of(self.project, self._options.change)
+        story = find_next(plan.stories())
         if story is None:
             return ""
-        return prompt_of(assign(spec, story, session_id="ID", command=self._command, verify=self._order.verify))
+        return render_prompt(assign(plan, story, session_id="ID", command=self._command, verify=self._options.verify))
 
     def run(self, notify: Callable[[Progress], None]) -> RunResult:
-        """Work until the change is complete, or something speaks against it. SegueError where it cannot even begin."""
+        """Work until the change is complete, a story fails or a signal comes. SegueError if it cannot start."""
         self._notify = notify
-        self.stories()  # an error, if there is no such change
-        with self._session() as session, self._alone(session) as lock:
-            if self._commits is not None and (words := self._commits.begin(session.overview.overrides.get(_LEFT))):
-                self._notify(Notice(words=words))
+        self.stories()  # raises if there is no such change
+        with self._session() as session, self._agent_lock(session) as lock:
+            if self._commits is not None and (
+                text := self._commits.begin(session.overview.overrides.get(_UNCOMMITTED))
+            ):
+                self._notify(Notice(text=text))
             try:
-                how = self._work(session, lock)
+                result = self._work(session, lock)
             finally:
-                take_over_notes(session, self._desk(session.id).overview)
+                copy_notes(session, self._step(session.id).overview)
                 if self._commits is not None:
-                    session.set_overrides({**session.overview.overrides, _LEFT: self._commits.left()})
-            if how is RunResult.COMPLETE:
-                end(self._desk(session.id))
+                    session.set_overrides({**session.overview.overrides, _UNCOMMITTED: self._commits.left()})
+            if result is RunResult.COMPLETE:
+                end_session(self._step(session.id))
                 session.complete()
-                if words := self._commit("what was learned"):
-                    self._notify(Notice(words=words))
-            return how
+                if text := self._commit("learnings and patterns"):
+                    self._notify(Notice(text=text))
+            return result
 
     @contextmanager
     def _session(self) -> Iterator[LiveSession]:
-        """The session of the library, and that of the change with the same id: an earlier one of ours, or new ones."""
-        change, takeover = self._order.change, self._order.takeover
+        """The session in the library, and the change's session with the same id: resumed if ours, else new."""
+        change, takeover = self._options.change, self._options.takeover
         claim = self._claims.find(change)
         if claim is not None and self._is_ours(claim):
             session = self._library.resume(claim.session, force=True, timeout_seconds=0.0)
             is_new = False
-            restore_backup(self._desk(session.id).store.folder, self.project, session.id)
+            restore_backup(self._step(session.id).store.folder, self.project, session.id)
         else:
             if claim is not None and not takeover and not self._claims.is_stale(claim):
                 raise ChangeLockedError(claim)
@@ -168,7 +170,7 @@ class Orchestrator:
             is_new = True
         with session:
             try:
-                begun = begin(self._desk(session.id), change, takeover=takeover, lasting=True)
+                started = start_session(self._step(session.id), change, takeover=takeover, lasting=True)
             except BaseException:
                 if is_new:
                     session.release()
@@ -177,14 +179,14 @@ class Orchestrator:
             self._notify(
                 RunStarted(session_id=session.id, is_new=is_new, project=self.project, agent=self._worker.name)
             )
-            for warning in begun.warnings:
-                self._notify(Notice(words=warning))
+            for warning in started.warnings:
+                self._notify(Notice(text=warning))
             if not is_new:
-                self._take_over_turns(session)
+                self._import_turns(session)
             yield session
 
     def _is_ours(self, claim: Claim) -> bool:
-        """Whether it is of an orchestrator that keeps its sessions where this one does."""
+        """Whether the claim belongs to an orchestrator with the same library."""
         if claim.host != os.uname().nodename or not is_id(claim.session):
             return False
         try:
@@ -194,15 +196,15 @@ class Orchestrator:
         return True
 
     @contextmanager
-    def _alone(self, session: LiveSession) -> Iterator[WriterLock]:
-        """Agents inherit this lock: one that outlived its orchestrator still has it."""
-        name = f"{self._order.change}.agent"
+    def _agent_lock(self, session: LiveSession) -> Iterator[WriterLock]:
+        """The lock that agents inherit: one that outlived its orchestrator still holds it."""
+        name = f"{self._options.change}.agent"
         lock = WriterLock.acquire(self._claims.locks, name, timeout_seconds=0.0, since=self._clock())
         if not isinstance(lock, WriterLock):
             agent = session.overview.overrides.get("tool") or "an agent"
             raise ConflictError(
-                f"{agent} of an earlier run still works on change {self._order.change}",
-                hint="wait until it ends, or end it; then the same command goes on",
+                f"{agent} of an earlier run is still working on change {self._options.change}",
+                hint="wait until it ends, or stop it; then run the same command again",
             )
         try:
             yield lock
@@ -212,12 +214,12 @@ class Orchestrator:
     def _work(self, session: LiveSession, lock: WriterLock) -> RunResult:
         story, count = self._unfinished(session.id), 0
         while True:
-            story = story or advance(self._desk(session.id))
+            story = story or select_next_story(self._step(session.id))
             if story is None:
                 return RunResult.COMPLETE
-            if count == self._order.max_stories:
+            if count == self._options.max_stories:
                 return RunResult.ENOUGH
-            is_done = self._do(session, story.id, lock)
+            is_done = self._complete_story(session, story.id, lock)
             if self._should_stop():
                 return RunResult.STOPPED
             if not is_done:
@@ -225,111 +227,113 @@ class Orchestrator:
             story, count = None, count + 1
 
     def _unfinished(self, session_id: str) -> Story | None:
-        """The story that an earlier call has left, ticked or not: nobody has verified it."""
-        desk = self._desk(session_id)
-        return next((story for story in desk.spec.stories() if story.id == desk.story_id), None)
+        """The current story of an earlier call, ticked or not: it was not verified."""
+        step = self._step(session_id)
+        return next((story for story in step.plan.stories() if story.id == step.story_id), None)
 
-    def _do(self, session: LiveSession, story_id: str, lock: WriterLock) -> bool:
-        """Whether the story is done, in as many attempts as there are."""
-        failure, attempts = "", self._order.max_retries + 1
+    def _complete_story(self, session: LiveSession, story_id: str, lock: WriterLock) -> bool:
+        """Try a story until it is verified; False if no attempts are left, or a signal came."""
+        failure, attempts = "", self._options.max_retries + 1
         for attempt in range(1, attempts + 1):
-            desk = self._desk(session.id)
-            desk.check_claim()
-            story = get_story(desk.spec.stories(), story_id)
-            how = ""
+            step = self._step(session.id)
+            step.check_claim()
+            story = get_story(step.plan.stories(), story_id)
+            ending = ""
             if attempt > 1 or not story.complete:
                 self._notify(StoryStarted(story=story, attempt=attempt, attempts=attempts))
-                how = self._send(session, story, failure, lock)
-            failure = self._find_failure(session.id, story_id, how)
+                ending = self._run_agent(session, story, failure, lock)
+            failure = self._find_failure(session.id, story_id, ending)
             if self._should_stop():
                 return False
-            story = get_story(desk.spec.stories(), story_id)
+            story = get_story(step.plan.stories(), story_id)
             if not failure:
                 self._notify(StoryFinished(story=story, commit=self._commit(story.title or f"story {story.id}")))
                 return True
             self._notify(StoryFailed(story=story, reason=failure, is_last=attempt == attempts))
         return False
 
-    def _send(self, session: LiveSession, story: Story, failure: str, lock: WriterLock) -> str:
-        """Let the agent work; how it ended, if not well."""
-        desk = self._desk(session.id)
-        known = desk.overview
-        prompt = prompt_of(
+    def _run_agent(self, session: LiveSession, story: Story, failure: str, lock: WriterLock) -> str:
+        """Run the agent once; how it ended, empty if it succeeded."""
+        step = self._step(session.id)
+        overview = step.overview
+        prompt = render_prompt(
             assign(
-                desk.spec,
+                step.plan,
                 story,
                 session_id=session.id,
                 command=self._command,
-                verify=self._order.verify,
-                learnings=known.learnings,
-                patterns=known.patterns,
+                verify=self._options.verify,
+                learnings=overview.learnings,
+                patterns=overview.patterns,
                 failure=failure,
             )
         )
-        environ = {**self._environ, **self._told(session.id, story.id)}
-        title = f"{self._order.change} {story.id}: {story.title}"
-        errand = self._worker.prepare(prompt, title=title, cwd=self.project, environ=environ)
-        doing = {"tool": self._worker.name, "tool_session": errand.native_id, "story": story.id}
-        session.set_overrides(doing if self._commits is None else {**doing, _LEFT: self._commits.left()})
-        LinkedSession(self._worker.name, errand.native_id).vouch(self._marks_of(session))
+        environ = {**self._environ, **self._story_environ(session.id, story.id)}
+        title = f"{self._options.change} {story.id}: {story.title}"
+        agent_run = self._worker.prepare(prompt, title=title, cwd=self.project, environ=environ)
+        overrides = {"tool": self._worker.name, "tool_session": agent_run.native_id, "story": story.id}
+        session.set_overrides(overrides if self._commits is None else {**overrides, _UNCOMMITTED: self._commits.left()})
+        LinkedSession(self._worker.name, agent_run.native_id).vouch(self._marks_of(session))
         session.add("user", prompt)
         try:
-            with self._surroundings.start(errand.argv, tool=errand.tool) as start:
+            with self._sandbox.start(agent_run.argv, tool=agent_run.tool) as start:
                 ended = run_command(
                     start.argv,
                     cwd=self.project,
-                    environ={**environ, **errand.environ, **start.environ},
-                    stdin=errand.stdin,
+                    environ={**environ, **agent_run.environ, **start.environ},
+                    stdin=agent_run.stdin,
                     on_output=lambda text: self._notify(OutputReceived(text=text)),
                     should_stop=self._should_stop,
                     pass_fds=(lock.fileno(), *start.descriptors),
                 )
         finally:
-            for path in errand.passing:
+            for path in agent_run.passing:
                 remove_file(path)
-        if not self._take_over_turns(session) and ended.output.strip():
+        if not self._import_turns(session) and ended.output.strip():
             session.add("assistant", ended.output.strip(), partial=ended.code is None)
-        take_over_notes(session, self._desk(session.id).overview)
+        copy_notes(session, self._step(session.id).overview)
         return f"{self._worker.name} {ended.failure}" if ended.failure else ""
 
-    def _find_failure(self, session_id: str, story_id: str, how: str) -> str:
-        """Why the story is not done; empty if it is."""
+    def _find_failure(self, session_id: str, story_id: str, ending: str) -> str:
+        """Verify the story; why it is not done, empty if it is."""
         if self._should_stop():
-            return "it was stopped"
+            return "the run was stopped"
         reasons: list[str] = []
-        if self._order.verify:
-            self._notify(Verifying(command=self._order.verify))
-            with self._surroundings.start(["/bin/sh", "-c", self._order.verify]) as start:
+        if self._options.verify:
+            self._notify(Verifying(command=self._options.verify))
+            with self._sandbox.start(["/bin/sh", "-c", self._options.verify]) as start:
                 ended = run_command(
                     start.argv,
                     cwd=self.project,
-                    environ={**self._environ, **self._told(session_id, story_id), **start.environ},
+                    environ={**self._environ, **self._story_environ(session_id, story_id), **start.environ},
                     on_output=lambda text: self._notify(OutputReceived(text=text)),
                     should_stop=self._should_stop,
                     pass_fds=start.descriptors,
                 )
             if ended.failure:
-                said = ended.output[-_TOLD_CHARACTERS:].strip()
-                reasons.append(f"`{self._order.verify}` {ended.failure}" + (f", and said:\n\n{said}" if said else ""))
-        left = [task for task in get_story(self.stories(), story_id).tasks if not task.done]
-        if left:
-            reasons.append("These tasks are not ticked: " + ", ".join(task.id for task in left))
-        return "\n\n".join([*reasons, *([how] if how else [])]) if reasons else ""
+                output = ended.output[-_QUOTED_CHARACTERS:].strip()
+                reasons.append(
+                    f"`{self._options.verify}` {ended.failure}" + (f", with this output:\n\n{output}" if output else "")
+                )
+        open_tasks = [task for task in get_story(self.stories(), story_id).tasks if not task.done]
+        if open_tasks:
+            reasons.append("These tasks are not ticked: " + ", ".join(task.id for task in open_tasks))
+        return "\n\n".join([*reasons, *([ending] if ending else [])]) if reasons else ""
 
     def _commit(self, what: str) -> str:
-        """What became of it, in words; nothing if there was nothing to do."""
-        return "" if self._commits is None else self._commits.commit(f"{self._order.change}: {what}")
+        """Commit; the result for the user, empty if there was nothing to commit."""
+        return "" if self._commits is None else self._commits.commit(f"{self._options.change}: {what}")
 
-    def _take_over_turns(self, session: LiveSession) -> bool:
+    def _import_turns(self, session: LiveSession) -> bool:
         marks = self._marks_of(session)
-        return take_over_turns(session, project=self.project, environ=self._environ, notify=self._notify, marks=marks)
+        return import_turns(session, project=self.project, environ=self._environ, notify=self._notify, marks=marks)
 
     def _marks_of(self, session: LiveSession) -> Marks | None:
         return self._trust.of(session.store.url, session.id) if self._trust is not None else None
 
-    def _told(self, session_id: str, story_id: str) -> dict[str, str]:
+    def _story_environ(self, session_id: str, story_id: str) -> dict[str, str]:
         return {"RALPH_SESSION": session_id, "RALPH_STORY": story_id, "RALPHTOOL": self._command}
 
-    def _desk(self, session_id: str) -> StepContext:
+    def _step(self, session_id: str) -> StepContext:
         environ = {name: value for name, value in self._environ.items() if name == "TMPDIR"}
         return StepContext(environ=environ, cwd=self._cwd, session=session_id, clock=self._clock)

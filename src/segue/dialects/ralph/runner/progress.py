@@ -1,4 +1,4 @@
-"""What an orchestrator tells while it works."""
+"""What an orchestrator reports while it works."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from segue.dialects.ralph.openspec import Story
 class RunStarted(Struct, frozen=True, kw_only=True):
     session_id: str
     is_new: bool
-    """Else it goes on where an earlier call stopped."""
+    """False if it resumes where an earlier call stopped."""
     project: str
     agent: str
 
 
 class StoryStarted(Struct, frozen=True, kw_only=True):
-    """An agent was sent to work on a story."""
+    """An agent starts to work on a story."""
 
     story: Story
     attempt: int
@@ -24,7 +24,7 @@ class StoryStarted(Struct, frozen=True, kw_only=True):
 
 
 class OutputReceived(Struct, frozen=True, kw_only=True):
-    """A piece of what a command says, in the middle of a line or not."""
+    """A piece of the output of a command, not always whole lines."""
 
     text: str
 
@@ -37,19 +37,19 @@ class StoryFailed(Struct, frozen=True, kw_only=True):
     story: Story
     reason: str
     is_last: bool
-    """Whether it is not tried again."""
+    """Whether no retry follows."""
 
 
 class StoryFinished(Struct, frozen=True, kw_only=True):
     story: Story
     commit: str = ""
-    """What became of it in git, in words."""
+    """The result of the commit, for the user."""
 
 
 class Notice(Struct, frozen=True, kw_only=True):
-    """Something a person should know."""
+    """Something that the user should know."""
 
-    words: str
+    text: str
 
 
 Progress = RunStarted | StoryStarted | OutputReceived | Verifying | StoryFailed | StoryFinished | Notice

@@ -1,4 +1,4 @@
-"""What an agent is told: its story, all that explains it, how to say what it did, and what failed before."""
+"""The prompt of an agent: its story, the documents about it, how to report its work, and what failed before."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Assignment(Struct, frozen=True, kw_only=True):
-    """One story, for one attempt."""
+    """One story for one attempt."""
 
     change: str
     story: Story
@@ -27,15 +27,15 @@ class Assignment(Struct, frozen=True, kw_only=True):
     patterns: tuple[Pattern, ...]
     session_id: str
     command: str
-    """How `ralphtool` is called here."""
+    """The command line of `ralphtool`."""
     verify: str = ""
     """The command that decides whether the story is done."""
     failure: str = ""
-    """Of the attempt before."""
+    """Why the attempt before failed."""
 
 
 def assign(
-    spec: Plan,
+    plan: Plan,
     story: Story,
     *,
     session_id: str,
@@ -46,10 +46,10 @@ def assign(
     failure: str = "",
 ) -> Assignment:
     return Assignment(
-        change=spec.change,
+        change=plan.change,
         story=story,
-        scenarios=spec.scenarios(story),
-        documents=dict(spec.context()),
+        scenarios=plan.scenarios(story),
+        documents=dict(plan.context()),
         learnings=learnings,
         patterns=patterns,
         session_id=session_id,
@@ -59,43 +59,45 @@ def assign(
     )
 
 
-def prompt_of(assignment: Assignment) -> str:
+def render_prompt(assignment: Assignment) -> str:
     return "\n\n".join(_sections(assignment)) + "\n"
 
 
-def _sections(told: Assignment) -> Iterator[str]:
-    story = told.story
-    yield f"You work on one story of the change {told.change}, in the project that you are in. Do this story, no other."
-    if told.failure:
-        yield f"# What failed the last time\n\nThis was tried before, and is not done yet:\n\n{told.failure}"
+def _sections(assignment: Assignment) -> Iterator[str]:
+    story = assignment.story
+    yield (
+        f"You work on one story of the change {assignment.change}, in the current project. Do this story, and no other."
+    )
+    if assignment.failure:
+        yield f"# What failed last time\n\nThis was tried before, and is not done yet:\n\n{assignment.failure}"
     tasks = "\n".join(f"- [{'x' if task.done else ' '}] {task.id} {task.text}" for task in story.tasks)
     yield f"# Story {story.id}: {story.title}\n\n{tasks}"
-    yield _rules(told)
-    if told.scenarios:
-        yield "\n\n".join(["# What must hold", *[_scenario(one) for one in told.scenarios]])
-    for name, text in told.documents.items():
+    yield _rules(assignment)
+    if assignment.scenarios:
+        yield "\n\n".join(["# What must hold", *[_scenario(one) for one in assignment.scenarios]])
+    for name, text in assignment.documents.items():
         yield f"# The {name} of the change\n\n<{name}>\n{text.strip()}\n</{name}>"
-    if told.learnings:
-        yield "\n".join(["# Learned so far\n", *dict.fromkeys(f"- {one.description}" for one in told.learnings)])
-    if told.patterns:
-        patterns = dict.fromkeys(f"- {one.name}: {one.description}" for one in told.patterns)
+    if assignment.learnings:
+        yield "\n".join(["# Learned so far\n", *dict.fromkeys(f"- {one.description}" for one in assignment.learnings)])
+    if assignment.patterns:
+        patterns = dict.fromkeys(f"- {one.name}: {one.description}" for one in assignment.patterns)
         yield "\n".join(["# Patterns to follow\n", *patterns])
 
 
-def _rules(told: Assignment) -> str:
-    options = f"--session {told.session_id} --story {shlex.quote(told.story.id)}"
-    end = f", and the command `{told.verify}` succeeds" if told.verify else ""
+def _rules(assignment: Assignment) -> str:
+    options = f"--session {assignment.session_id} --story {shlex.quote(assignment.story.id)}"
+    condition = f", and the command `{assignment.verify}` succeeds" if assignment.verify else ""
     return f"""# How to work
 
-Run these commands in the shell; they are how others know what you did.
+Report your work with these shell commands:
 
-- As soon as a task is done: `{told.command} agent task done ID {options}`
-- When you learned something that whoever comes next should know:
-  `{told.command} agent learn "TEXT" --task ID {options}`
-- When you found a way of doing things that should be followed:
-  `{told.command} agent pattern "NAME" "TEXT" --session {told.session_id}`
+- As soon as a task is done: `{assignment.command} agent task done ID {options}`
+- When you learned something that the next agent should know:
+  `{assignment.command} agent learn "TEXT" --task ID {options}`
+- When you found a way of working that others should follow:
+  `{assignment.command} agent pattern "NAME" "TEXT" --session {assignment.session_id}`
 
-The story is done when all its tasks are ticked by these commands{end}. Do not edit the boxes by hand."""
+The story is done when all its tasks are ticked by these commands{condition}. Do not edit the boxes by hand."""
 
 
 def _scenario(one: Scenario) -> str:

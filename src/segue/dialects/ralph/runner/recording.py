@@ -1,4 +1,4 @@
-"""What an agent said, learned and did, taken over into the session of the library: each thing once, by its id."""
+"""Copies what an agent said, learned and did into the session of the library: each event once, by its id."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from segue.trust import Marks
 
 
-def take_over_turns(
+def import_turns(
     session: LiveSession,
     *,
     project: str,
@@ -28,9 +28,9 @@ def take_over_turns(
     notify: Callable[[Progress], None],
     marks: Marks | None = None,
 ) -> bool:
-    """Record what the transcript of the tool has, and the session has not; whether the tool answered.
+    """Record the turns that the tool's transcript has and the session lacks; whether the tool answered.
 
-    Only of a session that an orchestrator of this user began there.
+    Only for a tool session that an orchestrator of this user started.
     """
     link = find_linked_session(session.overview)
     if link is None or not link.is_ours(marks):
@@ -40,10 +40,10 @@ def take_over_turns(
     if found is None:
         return False
     if isinstance(found, SegueError):
-        notify(Notice(words=f"what was said in {tool} cannot be read: {found}"))
+        notify(Notice(text=f"the transcript of {tool} cannot be read: {found}"))
         return False
     for damage in found.damages:
-        notify(Notice(words=f"what was said in {tool} cannot be read whole: {damage}"))
+        notify(Notice(text=f"part of the transcript of {tool} cannot be read: {damage}"))
     new = [replace(turn, branch=session.branch) for turn in found.after({turn.id for turn in session.turns})]
     if new and new[0].role == "user":  # the prompt, which was recorded before it was sent
         del new[0]
@@ -52,8 +52,8 @@ def take_over_turns(
     return any(turn.role == "assistant" for turn in new)
 
 
-def take_over_notes(session: LiveSession, known: Overview) -> None:
-    """What was learned and done in the session of the change."""
-    notes: list[Event] = [*known.learnings, *known.patterns, *known.tasks_done]
+def copy_notes(session: LiveSession, overview: Overview) -> None:
+    """Record the learnings, patterns and completed tasks of the change's session."""
+    notes: list[Event] = [*overview.learnings, *overview.patterns, *overview.tasks_done]
     if notes:
         session.record(*notes)

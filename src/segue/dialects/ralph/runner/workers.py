@@ -1,4 +1,4 @@
-"""Whoever does the work: an AI tool of this machine, or any command that reads its input."""
+"""What does the work: an AI tool of this machine, or any command that reads a prompt from its input."""
 
 from __future__ import annotations
 
@@ -21,17 +21,16 @@ if TYPE_CHECKING:
 
 
 class AgentRun(Struct, frozen=True, kw_only=True):
-    """One attempt, ready to be run."""
+    """One attempt at a story, ready to be run."""
 
     argv: tuple[str, ...]
     stdin: str
-    """On its input."""
     environ: dict[str, str] = {}
     tool: str = ""
     native_id: str = ""
-    """By which the tool's own transcript is found; empty if it keeps none."""
+    """The id of the tool's own transcript; empty if it has none."""
     passing: tuple[str, ...] = ()
-    """Files that are needed only while it runs."""
+    """Temporary files, needed only while it runs."""
 
 
 class Worker(Protocol):
@@ -42,7 +41,7 @@ class Worker(Protocol):
 
 
 class CommandWorker(Struct, frozen=True, kw_only=True):
-    """Gets the prompt on its input; what it writes is its answer."""
+    """A command that reads the prompt from its input and writes its answer to its output."""
 
     argv: tuple[str, ...]
 
@@ -50,12 +49,12 @@ class CommandWorker(Struct, frozen=True, kw_only=True):
     def name(self) -> str:
         return shlex.join([Path(self.argv[0]).name, *self.argv[1:]])
 
-    def prepare(self, prompt: str, *, title: str, cwd: str, environ: Mapping[str, str]) -> AgentRun:  # noqa: ARG002 - it needs no more
+    def prepare(self, prompt: str, *, title: str, cwd: str, environ: Mapping[str, str]) -> AgentRun:  # noqa: ARG002 - a command needs only the prompt
         return AgentRun(argv=self.argv, stdin=prompt)
 
 
 class ToolWorker(Struct, frozen=True, kw_only=True):
-    """Begins a session of its own for every attempt, so that each begins with a clear head."""
+    """An AI tool; it starts a new session of its own for every attempt."""
 
     tool: Integration
     options: tuple[str, ...] = ()
@@ -77,25 +76,25 @@ class ToolWorker(Struct, frozen=True, kw_only=True):
         )
 
 
-def find_worker(words: str, environ: Mapping[str, str], cwd: str) -> Worker:
-    """By the name of a tool, with options of its own behind it, or by a command; the first tool there is for no words.
+def find_worker(command: str, environ: Mapping[str, str], cwd: str) -> Worker:
+    """The worker that a command line names: a tool with its own options, or a command. Empty means any installed tool.
 
-    NotFoundError if it is not on this machine.
+    NotFoundError if it is not installed.
     """
     try:
-        argv = shlex.split(words)
+        argv = shlex.split(command)
     except ValueError as error:
-        raise UsageError(f"{words!r:.80} is no command: {error}", hint="quote it as for a shell") from None
+        raise UsageError(f"{command!r:.80} is not a valid command: {error}", hint="quote it as for a shell") from None
     if not argv:
-        there = find_installed(environ)
-        if not there:
-            known = ", ".join(launchable())
-            raise NotFoundError(f"none of {known} is on the PATH", hint="say who does the work: --with COMMAND")
-        return ToolWorker(tool=there[0])
+        installed = find_installed(environ)
+        if not installed:
+            names = ", ".join(launchable())
+            raise NotFoundError(f"none of {names} is on the PATH", hint="name the agent: --with COMMAND")
+        return ToolWorker(tool=installed[0])
     tool = launchable().get(argv[0])
     if tool is not None:
         if tool.find(environ) is None:
-            raise NotFoundError(f"{tool.name} is not on the PATH", hint="install it, or say --with COMMAND")
+            raise NotFoundError(f"{tool.name} is not on the PATH", hint="install it, or use --with COMMAND")
         return ToolWorker(tool=tool, options=tuple(argv[1:]))
     found = str(Path(cwd, argv[0])) if "/" in argv[0] else which(argv[0], environ)
     if found is None or not os.access(found, os.X_OK):
@@ -104,11 +103,11 @@ def find_worker(words: str, environ: Mapping[str, str], cwd: str) -> Worker:
 
 
 def read_back(tool: str, native_id: str, *, cwd: str, environ: Mapping[str, str]) -> Transcript | SegueError | None:
-    """What was said in a tool, by its own transcript; None if it keeps none, the reason if that cannot be read."""
-    known = launchable().get(tool)
-    if known is None or not native_id:
+    """The transcript of a tool's session; None if it has none, the error if it cannot be read."""
+    integration = launchable().get(tool)
+    if integration is None or not native_id:
         return None
     try:
-        return known.read_back(native_id, LaunchOptions(cwd=Path(cwd), environ=environ))
+        return integration.read_back(native_id, LaunchOptions(cwd=Path(cwd), environ=environ))
     except SegueError as error:
         return error

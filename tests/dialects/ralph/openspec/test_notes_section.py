@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from segue.dialects.ralph.openspec.checklist import read_checklist
-from segue.dialects.ralph.openspec.prose import heading_of, prose_of
-from segue.dialects.ralph.openspec.section import as_item, with_items
+from segue.dialects.ralph.openspec.checklist import parse_checklist
+from segue.dialects.ralph.openspec.markdown import parse_heading, prose_lines
+from segue.dialects.ralph.openspec.notes_section import add_items, format_item
 
 ITEM = "Tokens last an hour"
 
@@ -34,17 +34,17 @@ ITEM = "Tokens last an hour"
     ],
 )
 def test_an_item_goes_to_the_end_of_its_section(before: str, after: str) -> None:
-    assert with_items(before, "Learnings", [ITEM]) == after.format(ITEM)
+    assert add_items(before, "Learnings", [ITEM]) == after.format(ITEM)
 
 
 def test_what_is_there_already_is_not_added_again() -> None:
-    once = with_items("# Design\n\n## Learnings\n\n## Risks\n", "Learnings", ["a", "b", "a"])
-    assert with_items(once, "Learnings", ["b", "a"]) == once
+    once = add_items("# Design\n\n## Learnings\n\n## Risks\n", "Learnings", ["a", "b", "a"])
+    assert add_items(once, "Learnings", ["b", "a"]) == once
     assert once.count("- a\n") == 1
 
 
 def test_the_same_words_in_another_section_do_not_count() -> None:
-    assert with_items("## Risks\n\n- a\n", "Learnings", ["a"]) == "## Risks\n\n- a\n\n## Learnings\n\n- a\n"
+    assert add_items("## Risks\n\n- a\n", "Learnings", ["a"]) == "## Risks\n\n- a\n\n## Learnings\n\n- a\n"
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_the_same_words_in_another_section_do_not_count() -> None:
     ],
 )
 def test_an_item_is_nothing_but_text_whatever_an_agent_says(text: str, item: str) -> None:
-    assert as_item(text) == item
+    assert format_item(text) == item
 
 
 @pytest.mark.parametrize(
@@ -78,14 +78,14 @@ def test_an_item_is_nothing_but_text_whatever_an_agent_says(text: str, item: str
     ],
 )
 def test_joiners_emoji_and_code_come_through_to_the_letter(text: str) -> None:
-    assert as_item(text) == text
-    lines = with_items("", "Learnings", [text]).removeprefix("## Learnings\n\n").split("\n")
+    assert format_item(text) == text
+    lines = add_items("", "Learnings", [text]).removeprefix("## Learnings\n\n").split("\n")
     assert "\n".join([line[2:] for line in lines]).strip("\n") == text
 
 
 def test_what_it_is_about_stands_behind_the_text_and_never_in_its_code() -> None:
-    assert as_item("Done", " (task 1)") == "Done (task 1)"
-    assert as_item("So:\n```\nls\n```", " (task 1)") == "So:\n```\nls\n```\n(task 1)"
+    assert format_item("Done", " (task 1)") == "Done (task 1)"
+    assert format_item("So:\n```\nls\n```", " (task 1)") == "So:\n```\nls\n```\n(task 1)"
 
 
 PIECES = (
@@ -145,14 +145,17 @@ AROUND = """# Plan
 
 @given(st.lists(st.lists(st.sampled_from(PIECES), min_size=1, max_size=25).map("".join), min_size=1, max_size=3))
 def test_no_text_of_an_agent_changes_the_plan_or_reaches_beyond_its_section(texts: list[str]) -> None:
-    items = [as_item(text, " (story 1)") for text in texts if text.strip()]
+    items = [format_item(text, " (story 1)") for text in texts if text.strip()]
     for around in ("", AROUND):
-        written = with_items(around, "Learnings", items)
+        written = add_items(around, "Learnings", items)
         for deepest in (2, 6):
-            assert read_checklist(written, deepest=deepest).stories == read_checklist(around, deepest=deepest).stories
-        assert with_items(written, "Learnings", items) == written
+            assert (
+                parse_checklist(written, deepest_heading=deepest).stories
+                == parse_checklist(around, deepest_heading=deepest).stories
+            )
+        assert add_items(written, "Learnings", items) == written
         assert written.endswith(around.partition("- old\n")[2])
-        headings = [heading_of(line) for line in prose_of(written) if heading_of(line)]
+        headings = [parse_heading(line) for line in prose_lines(written) if parse_heading(line)]
         assert [one.title for one in headings if one] == [
             title for title in ("Plan", "1. First", "Learnings", "2. Second") if around or title == "Learnings"
         ] or not items

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from segue.dialects.ralph.openspec import ChangeNotFoundError, Plan, TaskNotFoundError, find_changes, open_spec
+from segue.dialects.ralph.openspec import ChangeNotFoundError, Plan, TaskNotFoundError, find_changes, open_plan
 from segue.durable.file_edit import edit_file
 from segue.durable.folder import Folder
 from segue.errors import ConflictError, InvalidIdError, StorageError
@@ -59,8 +59,8 @@ def locks(project: Path) -> Folder:
     return Folder(str(project)).sub(".ralph").sub("locks")
 
 
-def spec_of(project: Path, change: str = "login") -> Plan:
-    return open_spec(str(project), change, locks=locks(project), clock=lambda: NOW)
+def plan_of(project: Path, change: str = "login") -> Plan:
+    return open_plan(str(project), change, locks=locks(project), clock=lambda: NOW)
 
 
 def learning(text: str, *, task_id: str | None = None, story_id: str | None = None) -> Learning:
@@ -69,22 +69,22 @@ def learning(text: str, *, task_id: str | None = None, story_id: str | None = No
 
 def test_a_tick_changes_one_byte_and_keeps_the_mode(tmp_path: Path, folder: Path) -> None:
     (folder / "tasks.md").chmod(0o664)
-    assert spec_of(tmp_path).tick("1.1")
+    assert plan_of(tmp_path).tick("1.1")
     assert (folder / "tasks.md").read_bytes() == TASKS.replace(b"[ ] 1.1 ", b"[x] 1.1 ")
     assert (folder / "tasks.md").stat().st_mode & 0o777 == 0o664
     assert [path.name for path in folder.iterdir() if path.name.startswith(".")] == []
 
 
 def test_a_second_tick_writes_nothing(tmp_path: Path, folder: Path) -> None:
-    spec_of(tmp_path).tick("1.1")
+    plan_of(tmp_path).tick("1.1")
     before = (folder / "tasks.md").stat()
-    assert not spec_of(tmp_path).tick("1.1")
+    assert not plan_of(tmp_path).tick("1.1")
     assert (folder / "tasks.md").stat() == before
 
 
 def test_a_task_that_is_missing_changes_nothing(tmp_path: Path, folder: Path) -> None:
     with pytest.raises(TaskNotFoundError, match="there is no task '7'"):
-        spec_of(tmp_path).tick("7")
+        plan_of(tmp_path).tick("7")
     assert (folder / "tasks.md").read_bytes() == TASKS
 
 
@@ -121,7 +121,7 @@ def test_a_link_in_the_place_of_the_plan_is_not_followed(tmp_path: Path, folder:
     (folder / "tasks.md").rename(tmp_path / "elsewhere.md")
     (folder / "tasks.md").symlink_to(tmp_path / "elsewhere.md")
     with pytest.raises(StorageError, match="symbolic link"):
-        spec_of(tmp_path).tick("1.1")
+        plan_of(tmp_path).tick("1.1")
     assert (tmp_path / "elsewhere.md").read_bytes() == TASKS
 
 
@@ -129,9 +129,9 @@ TICKER = """
 import sys
 from segue.clock import utc_now
 from segue.durable.folder import Folder
-from segue.dialects.ralph.openspec import open_spec
+from segue.dialects.ralph.openspec import open_plan
 project, task = sys.argv[1:]
-open_spec(project, "login", locks=Folder(project).sub(".ralph").sub("locks"), clock=utc_now).tick(task)
+open_plan(project, "login", locks=Folder(project).sub(".ralph").sub("locks"), clock=utc_now).tick(task)
 """
 
 
@@ -145,7 +145,7 @@ def test_many_processes_tick_each_their_own_box(tmp_path: Path, folder: Path) ->
 
 
 def test_a_change_that_is_removed_meanwhile_is_told(tmp_path: Path, folder: Path) -> None:
-    spec = spec_of(tmp_path)
+    spec = plan_of(tmp_path)
     folder.rename(tmp_path / "archived")
     with pytest.raises(TaskNotFoundError):
         spec.tick("1.1")
@@ -155,7 +155,7 @@ def test_a_change_that_is_removed_meanwhile_is_told(tmp_path: Path, folder: Path
 
 def test_what_was_learned_goes_to_the_design(tmp_path: Path, folder: Path) -> None:
     (folder / "design.md").write_bytes(b"# Design\r\n\r\n## Learnings\r\n\r\n- old\r\n\r\n## Risks\r\n\r\nNone.\r\n")
-    spec = spec_of(tmp_path)
+    spec = plan_of(tmp_path)
     spec.write_learnings([learning("New\n# thing", task_id="1.1"), learning("Other", story_id="2"), learning("Third")])
     spec.write_patterns([Pattern(name="Retry", description="twice", timestamp=NOW, id="p")])
     assert (folder / "design.md").read_bytes() == (
@@ -165,13 +165,13 @@ def test_what_was_learned_goes_to_the_design(tmp_path: Path, folder: Path) -> No
 
 
 def test_a_missing_design_is_made(tmp_path: Path, folder: Path) -> None:
-    spec_of(tmp_path).write_learnings([learning("New")])
+    plan_of(tmp_path).write_learnings([learning("New")])
     assert (folder / "design.md").read_text() == "## Learnings\n\n- New\n"
 
 
 def test_scenarios_of_a_story_are_those_it_names_or_all(tmp_path: Path, folder: Path) -> None:
     (folder / "tasks.md").write_text("## 1. Session expiry\n- [ ] 1.1 x\n## 2. Other\n- [ ] 2.1 y\n")
-    spec = spec_of(tmp_path)
+    spec = plan_of(tmp_path)
     first, second = spec.stories()
     assert [(one.requirement, one.title) for one in spec.scenarios(first)] == [
         ("Session expiry", "In time"),
@@ -182,14 +182,14 @@ def test_scenarios_of_a_story_are_those_it_names_or_all(tmp_path: Path, folder: 
 
 
 def test_the_context_is_what_is_there(tmp_path: Path, folder: Path) -> None:
-    assert spec_of(tmp_path).context() == {}
+    assert plan_of(tmp_path).context() == {}
     (folder / "proposal.md").write_text("## Why\n")
-    assert spec_of(tmp_path).context() == {"proposal": "## Why\n"}
+    assert plan_of(tmp_path).context() == {"proposal": "## Why\n"}
 
 
 def test_a_checklist_in_one_file_is_a_plan(tmp_path: Path) -> None:
     (tmp_path / "TODO.md").write_text("# Trip\n\nTo the sea.\n\n## Pack\n\n* [ ] Towel\n\n## Go\n\n1. [ ] Drive\n")
-    spec = spec_of(tmp_path, "TODO")
+    spec = plan_of(tmp_path, "TODO")
     assert [story.id for story in spec.stories()] == ["pack", "go"]
     assert spec.context() == {"plan": "# Trip\n\nTo the sea."}
     assert spec.scenarios(spec.stories()[0]) == ()
@@ -199,20 +199,20 @@ def test_a_checklist_in_one_file_is_a_plan(tmp_path: Path) -> None:
         "# Trip\n\nTo the sea.\n\n## Pack\n\n* [x] Towel\n\n## Go\n\n1. [ ] Drive\n"
         "\n## Learnings\n\n- \\[ ] Sand is everywhere\n"
     )
-    assert [story.id for story in spec_of(tmp_path, "TODO.md").stories()] == ["pack", "go"]
+    assert [story.id for story in plan_of(tmp_path, "TODO.md").stories()] == ["pack", "go"]
 
 
 def test_a_change_that_is_not_there_is_not_found(tmp_path: Path, folder: Path) -> None:
     assert folder.is_dir()
     with pytest.raises(ChangeNotFoundError) as caught:
-        spec_of(tmp_path, "logout")
+        plan_of(tmp_path, "logout")
     assert caught.value.hint == "did you mean login?"
     assert find_changes(str(tmp_path)) == ["login"]
     with pytest.raises(ChangeNotFoundError):
-        spec_of(tmp_path, "archive")
+        plan_of(tmp_path, "archive")
 
 
 @pytest.mark.parametrize("name", ["../login", "a/b", "", ".", "-x"])
 def test_the_name_of_a_change_is_no_path(tmp_path: Path, name: str) -> None:
     with pytest.raises(InvalidIdError, match="invalid change name"):
-        spec_of(tmp_path, name)
+        plan_of(tmp_path, name)

@@ -1,14 +1,16 @@
-"""Lines added to a section of a Markdown text, and to nothing else."""
+"""Adds learnings and patterns to a section of a Markdown text; everything else stays as it is."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from segue.dialects.ralph.openspec.prose import heading_of, prose_of
+from segue.dialects.ralph.openspec.markdown import parse_heading, prose_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from segue.model import Learning, Pattern
 
 _BLANK_END = re.compile(r"(?:\r?\n[ \t]*)+\Z")
 _TRAILING = re.compile(r"[^\S\n]+$", re.MULTILINE)
@@ -18,22 +20,22 @@ _ITEM = re.compile(r"\s*[-*+](?:\s|$)")
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})", re.MULTILINE)
 _BOX = re.compile(r"^(\s*(?:(?:[-*+]|\d{1,9}[.)])\s+)*)\[")
 _MARK = re.compile(r"^( {0,3})(?=#|```|~~~|(?:[-=*_][ \t]*)+$)")
-"""The beginning of a heading or of what may pass for code, or a line under a heading."""
+"""The start of a heading or a code fence, or an underline of a heading."""
 _LINE_END = re.compile("\r\n|[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _UNSEEN = re.compile("[\x00-\x08\x0e-\x1b\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
-"""Control characters, halves of characters, and what lets text run the other way; joiners and new emoji are text."""
+"""Control characters, lone surrogates and marks that reverse the text direction; joiners and new emoji are text."""
 
 
-def with_items(text: str, title: str, items: Sequence[str]) -> str:
-    """The text with more items at the end of the section `## title`, which is made at the end if it is missing.
+def add_items(text: str, title: str, items: Sequence[str]) -> str:
+    """The text with more items at the end of the section `## title`, which is created at the end if it is missing.
 
-    An item may have several lines. What stands there already is not added again. The lines end as the first one of the
-    text does.
+    An item may have several lines. An item that is there already is not added again. Line ends are those of the first
+    line of the text.
     """
     end_of_line = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
-    start, end = _find(text, title)
-    there = _items_of(text[start:end]) if start >= 0 else set()
-    new = [block for item in dict.fromkeys(items) if _TRAILING.sub("", block := _block(item)) not in there]
+    start, end = _find_section(text, title)
+    present = _find_items(text[start:end]) if start >= 0 else set()
+    new = [block for item in dict.fromkeys(items) if _TRAILING.sub("", block := _block(item)) not in present]
     if not new:
         return text
     added = "".join(f"{block}\n" for block in new).replace("\n", end_of_line)
@@ -47,18 +49,18 @@ def with_items(text: str, title: str, items: Sequence[str]) -> str:
 
 
 def _block(item: str) -> str:
-    """The lines of an item in a list; one that begins with code begins on the line below the dash."""
+    """An item as lines of a list; one that begins with code starts on the line after the dash."""
     dash = "-\n" if item[:1].isspace() or _FENCE.match(item) else "- "
     lines = f"{dash}{item}".split("\n")
     return "\n".join([lines[0], *[f"{_INDENT}{line}" if line else "" for line in lines[1:]]])
 
 
-def _items_of(section: str) -> set[str]:
-    """Every line that is an item by itself, and every item with the lines that belong to it."""
+def _find_items(section: str) -> set[str]:
+    """Every single line of a section, and every item with all its lines."""
     found: set[str] = set()
     block: list[str] = []
     for line in [*section.split("\n"), "#"]:
-        line = line.rstrip()  # noqa: PLW2901 - a carriage return, or spaces that nobody sees
+        line = line.rstrip()  # noqa: PLW2901 - a carriage return, or invisible spaces
         if line.startswith("-") or (line and not line.startswith(_INDENT)):
             found.add("\n".join(block).rstrip("\n"))
             block = []
@@ -67,21 +69,34 @@ def _items_of(section: str) -> set[str]:
     return found
 
 
-def as_line(text: str) -> str:
-    """A text as one line that is nothing but text: no heading, no box, no comment, no control characters."""
+def format_learning(learning: Learning) -> str:
+    if learning.task_id:
+        about = f" (task {format_line(learning.task_id)})"
+    else:
+        about = f" (story {format_line(learning.story_id)})" if learning.story_id else ""
+    return format_item(learning.description, about)
+
+
+def format_pattern(pattern: Pattern) -> str:
+    name, description = f"**{format_line(pattern.name)}**:", format_item(pattern.description)
+    return f"{name} {description}" if "\n" not in description else f"{name}\n{description}"
+
+
+def format_line(text: str) -> str:
+    """Any text as one line of prose: no heading, no checkbox, no comment, no control characters."""
     return _as_prose(" ".join(_printable(text).split()))
 
 
-def as_item(text: str, about: str = "") -> str:
-    """A text as the lines of an item in a list, word for word, and what it is about behind it.
+def format_item(text: str, about: str = "") -> str:
+    """Any text as the lines of a list item, with `about` at its end.
 
-    It is nothing but text and blocks of code: it cannot end its section, tick a box or begin a comment.
+    It contains only prose and code blocks: it cannot end its section, tick a checkbox or open a comment.
     """
     lines = _BLANK_LINES.sub("", _printable(text).rstrip()).split("\n")
     if len(lines) == 1:
         lines = [lines[0].strip()]
     found: list[str] = []
-    fence = ""  # of the block of code that is open
+    fence = ""  # the fence of the open code block
     for line in lines:
         if fence:
             found.append(line)
@@ -99,7 +114,7 @@ def as_item(text: str, about: str = "") -> str:
 
 
 def _as_prose(line: str) -> str:
-    """A line that means nothing in Markdown but its words."""
+    """A line that Markdown reads as plain text."""
     if not line.strip():
         return ""
     line = _BOX.sub(r"\1\\[", line.replace("<!--", "&lt;!--"), count=1)
@@ -107,16 +122,16 @@ def _as_prose(line: str) -> str:
 
 
 def _printable(text: str) -> str:
-    """Lines end with a newline; what would act on a terminal or hide text is shown by its number, all else stays."""
+    """The text with newlines as line ends, and with escapes for what would act on a terminal or hide text."""
     text = _LINE_END.sub("\n", text)
     return _UNSEEN.sub(lambda one: one[0].encode("unicode_escape").decode(), text)
 
 
-def _find(text: str, title: str) -> tuple[int, int]:
-    """Where the section begins and ends, -1 if it is missing: with the next heading of its own level or above."""
+def _find_section(text: str, title: str) -> tuple[int, int]:
+    """The start and end of a section; it ends at the next heading of its level or above. -1 if it is missing."""
     start = -1
-    for line in prose_of(text):
-        if (found := heading_of(line)) is None or found.level > 2:  # noqa: PLR2004 - of its own level
+    for line in prose_lines(text):
+        if (found := parse_heading(line)) is None or found.level > 2:  # noqa: PLR2004 - its own level
             continue
         if start >= 0:
             return start, line.offset

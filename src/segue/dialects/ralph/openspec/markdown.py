@@ -1,4 +1,4 @@
-"""The lines of a Markdown text that mean something: neither in a code block nor in a comment."""
+"""The prose of a Markdown text: its lines outside of code blocks and comments."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _INDENTED_CODE = 4
 
 class ProseLine(NamedTuple):
     offset: int
-    """Of its first character in the text."""
+    """Of its first character, in the whole text."""
     text: str
-    """Without its end."""
+    """Without its line end."""
 
 
 class Heading(NamedTuple):
@@ -28,26 +28,26 @@ class Heading(NamedTuple):
     title: str
 
 
-def heading_of(line: ProseLine) -> Heading | None:
+def parse_heading(line: ProseLine) -> Heading | None:
     found = _HEADING.match(line.text)
     return Heading(len(found[1]), found[2] or "") if found else None
 
 
-def lines_of(text: str) -> Iterator[ProseLine]:
-    """Lines end with a newline, or a carriage return and a newline, and with nothing else."""
+def split_lines(text: str) -> Iterator[ProseLine]:
+    """Lines end with a newline, or with a carriage return and a newline, and with nothing else."""
     offset = 0
     for piece in text.split("\n"):
         yield ProseLine(offset, piece.removesuffix("\r"))
         offset += len(piece) + 1
 
 
-def prose_of(text: str) -> Iterator[ProseLine]:
-    """Lines outside of code and comments; of a line on which a comment begins or ends, nothing counts but before it."""
-    items: list[int] = []  # how far in the content of each open list item stands
-    fence, edge = "", 0  # the fence that is open, and the container it is in
+def prose_lines(text: str) -> Iterator[ProseLine]:
+    """The lines outside of code and comments; of a line with a multi-line comment, only the part before it."""
+    items: list[int] = []  # the indentation of the content of each open list item
+    fence, edge = "", 0  # the open fence, and the indentation of the list item around it
     is_comment = was_blank = False
     last_close = text.rfind("-->")
-    for line in lines_of(text):
+    for line in split_lines(text):
         bare = line.text.lstrip(" \t")
         indent = _width(line.text[: len(line.text) - len(bare)])
         if is_comment:
@@ -77,23 +77,23 @@ def prose_of(text: str) -> Iterator[ProseLine]:
 
 
 def _still_open(items: list[int], indent: int, bare: str, *, was_blank: bool) -> list[int]:
-    """The list items that a line is in: those whose content stands no further in; or all, if it goes on a paragraph."""
-    kept = [content for content in items if content <= indent]
+    """The list items that contain a line: those indented no deeper; or all, if the line continues a paragraph."""
+    still = [content for content in items if content <= indent]
     begins = _ITEM.match(bare) or _FENCE.match(bare) or bare.startswith(("#", "<!--"))
-    return kept if begins or was_blank else (kept or items)
+    return still if begins or was_blank else (still or items)
 
 
 def _before_comment(line: ProseLine, bare: str, last_close: int) -> tuple[ProseLine, bool]:
-    """The line up to a comment that goes on beyond it, and whether there is one."""
+    """The line up to a comment that continues on the next line, and whether there is one."""
     if "<!--" not in bare:
         return line, False
     masked = _CODE_SPAN.sub(lambda span: "x" * len(span[0]), line.text)
     at = masked.rfind("<!--")
     if at < 0 or "-->" in masked[at:]:
-        closed = masked.lstrip().startswith("<!--")  # a comment that is the line, or begins it: a block of its own
+        closed = masked.lstrip().startswith("<!--")  # a comment at the start of a line is a block of its own
         return (ProseLine(line.offset, ""), False) if closed else (line, False)
-    goes_on = bare.startswith("<!--") or last_close > line.offset
-    return (ProseLine(line.offset, line.text[:at]), True) if goes_on else (line, False)
+    continues = bare.startswith("<!--") or last_close > line.offset
+    return (ProseLine(line.offset, line.text[:at]), True) if continues else (line, False)
 
 
 def _width(space: str) -> int:

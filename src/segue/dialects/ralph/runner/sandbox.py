@@ -1,4 +1,4 @@
-"""An agent held by the kernel: it writes the project and its own notes, and reads little else of what is yours."""
+"""The sandbox of an agent: it can write the project and its own records, and read little else of the user's."""
 
 from __future__ import annotations
 
@@ -24,39 +24,39 @@ if TYPE_CHECKING:
 _PROJECT = Scope(read=("${project_root}/**",), write=("${project_root}/**",), network=True)
 
 
-class ConfinedCommand(NamedTuple):
+class PreparedCommand(NamedTuple):
     argv: tuple[str, ...]
     environ: Mapping[str, str] = MappingProxyType({})
     descriptors: tuple[int, ...] = ()
 
 
-class Surroundings(Protocol):
-    """Where agents and the commands that verify their work are run."""
+class Sandbox(Protocol):
+    """Prepares agents, and the commands that verify their work, to be run."""
 
-    def start(self, argv: Sequence[str], *, tool: str = "") -> AbstractContextManager[ConfinedCommand]:
-        """How a command is started there; the block lasts as long as it runs."""
+    def start(self, argv: Sequence[str], *, tool: str = "") -> AbstractContextManager[PreparedCommand]:
+        """How a command is started; the block must last as long as it runs."""
 
 
-class Unconfined:
+class NoSandbox:
     @contextmanager
-    def start(self, argv: Sequence[str], *, tool: str = "") -> Iterator[ConfinedCommand]:
+    def start(self, argv: Sequence[str], *, tool: str = "") -> Iterator[PreparedCommand]:
         del tool
-        yield ConfinedCommand(tuple(argv))
+        yield PreparedCommand(tuple(argv))
 
 
-class Confined:
-    """UsageError where the system has no sandbox, or does not let us put it up: nothing is run without it then."""
+class KernelSandbox:
+    """The sandbox of the kernel. UsageError where it cannot be set up: nothing runs without it then."""
 
     def __init__(self, project: str, *, home: str, environ: Mapping[str, str], protected: ProtectedPaths) -> None:
         if missing := ground().missing:
-            raise UsageError(f"there is no sandbox here: {missing}", hint="leave out --sandbox, or use a container")
+            raise UsageError(f"no sandbox is available: {missing}", hint="omit --sandbox, or use a container")
         self._project = project
         self._home = home
         self._environ = environ
         self._protected = protected
 
     @contextmanager
-    def start(self, argv: Sequence[str], *, tool: str = "") -> Iterator[ConfinedCommand]:
+    def start(self, argv: Sequence[str], *, tool: str = "") -> Iterator[PreparedCommand]:
         confinement = Confinement(
             [_PROJECT],
             root=self._project,
@@ -65,14 +65,14 @@ class Confined:
             protected=self._protected,
             environ=self._environ,
         )
-        notes = f"{self._environ.get('TMPDIR') or '/tmp'}/ralph"  # noqa: S108 - where the session of the change is
+        sessions = f"{self._environ.get('TMPDIR') or '/tmp'}/ralph"  # noqa: S108 - where the session of the change is
         own = (sys.prefix, sys.base_prefix, str(Path(__file__).parents[4]), str(Path(argv[0]).parent))
         integration = INTEGRATIONS.get(tool)
         settings = self._at_home(integration.settings_paths) if integration is not None else ()
         state = self._at_home(integration.state_paths) if integration is not None else ()
-        box = confinement.box(read=(*own, notes, *settings, *state), write=(notes, *state))
+        box = confinement.box(read=(*own, sessions, *settings, *state), write=(sessions, *state))
         with launch(argv, box, cwd=self._project, on=ground()) as found:
-            yield ConfinedCommand(found.argv, found.environ, found.descriptors)
+            yield PreparedCommand(found.argv, found.environ, found.descriptors)
             if reason := found.failure():
                 raise UsageError(f"{argv[0]} cannot be started in its sandbox: {reason}", hint="check the command")
 

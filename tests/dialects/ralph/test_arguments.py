@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from segue.dialects.ralph.arguments import RUN, VERBS, ParsedArguments, help_of, read
+from segue.dialects.ralph.arguments import RUN, VERBS, ParsedArguments, find_help, parse_arguments
 from segue.errors import UsageError
 
 
@@ -23,7 +23,7 @@ from segue.errors import UsageError
     ],
 )
 def test_what_is_said_is_understood(line: str, said: ParsedArguments) -> None:
-    assert read(line.split()) == said
+    assert parse_arguments(line.split()) == said
 
 
 @pytest.mark.parametrize(
@@ -31,12 +31,12 @@ def test_what_is_said_is_understood(line: str, said: ParsedArguments) -> None:
     [
         ("walk", "there is no command 'ralphtool walk'"),
         ("run --with claude", "--change is missing"),
-        ("run --change login now", "run takes no words; 1 were given"),
+        ("run --change login now", "run takes no arguments; 1 were given"),
         ("agent bogus x", "there is no command 'ralphtool agent bogus x'"),
         ("agent session", "there is no command 'ralphtool agent session'"),
         ("agent learn", "learn takes TEXT; 0 were given"),
         ("agent learn a b", "learn takes TEXT; 2 were given"),
-        ("agent status now", "status takes no words; 1 were given"),
+        ("agent status now", "status takes no arguments; 1 were given"),
         ("agent learn a --bogus", "there is no option --bogus"),
         ("agent learn a --task", "--task needs a value"),
         ("agent session init", "--change is missing"),
@@ -44,17 +44,17 @@ def test_what_is_said_is_understood(line: str, said: ParsedArguments) -> None:
 )
 def test_a_mistake_is_named(line: str, why: str) -> None:
     with pytest.raises(UsageError) as caught:
-        read(line.split())
+        parse_arguments(line.split())
     assert str(caught.value) == why
     assert "--help" in caught.value.hint
 
 
 def test_help_names_every_command_and_every_option() -> None:
-    overview = help_of(["--help"])
+    overview = find_help(["--help"])
     assert overview is not None
-    assert overview == help_of(["agent", "-h"])
+    assert overview == find_help(["agent", "-h"])
     for called, verb in {"run": RUN, **{f"agent {name}": verb for name, verb in VERBS.items()}}.items():
         assert f"ralphtool {called} " in overview
-        shown = help_of([*called.split(), "--help"])
+        shown = find_help([*called.split(), "--help"])
         assert shown is not None
         assert all(option in shown for option in verb.options)
