@@ -26,13 +26,13 @@ def test_an_empty_store_is_sound(cli: Segue) -> None:
 def test_every_damage_is_placed(cli: Segue, session: str) -> None:
     damage(cli, session)
     cli.ok("new", "--id", "sound")
-    result = cli.run("verify")
+    result = cli.call("verify")
     assert result.code == 5
     assert result.text.splitlines() == [
         "login: login.jsonl line 2: the checksum does not match: some of its bytes changed",
         "1 of 2 sessions is damaged",
     ]
-    found = json.loads(cli.run("verify", session, "--json").out)
+    found = json.loads(cli.call("verify", session, "--json").out)
     assert (found["sound"], found["sessions"][0]["damages"][0]["line"]) == (False, 2)
 
 
@@ -63,7 +63,7 @@ def test_recovery_in_json(cli: Segue, session: str) -> None:
 def test_recovery_asks_first(cli: Segue, session: str) -> None:
     damage(cli, session)
     before = cli.files()
-    assert cli.run("recover", session).code == 2
+    assert cli.call("recover", session).code == 2
     terminal = cli.at_terminal("recover", session)
     terminal.wait_for("[y/N]")
     terminal.type("\n")

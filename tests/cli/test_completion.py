@@ -69,4 +69,4 @@ def test_each_shell_gets_its_script(cli: Segue, shell: str) -> None:
 
 
 def test_a_question_of_no_known_shell_is_refused_quietly(cli: Segue) -> None:
-    assert cli.run("list", _SEGUE_COMPLETE="tcsh_complete").code == 2
+    assert cli.call("list", _SEGUE_COMPLETE="tcsh_complete").code == 2

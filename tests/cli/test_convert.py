@@ -34,7 +34,7 @@ def test_one_that_is_in_the_way_is_named_and_the_others_are_copied(cli: Segue, s
     archive = segue.open(f"journal:{cli.home}/archive")
     archive.create(id=session, title="Another").close()
     cli.ok("new", "--id", "other")
-    done = cli.run("convert", "--all", "--to", archive.store.url)
+    done = cli.call("convert", "--all", "--to", archive.store.url)
     assert (done.code, done.complaint) == (4, "segue: session login: session login exists already\n")
     assert archive.load("other") == cli.library.load("other")
     assert archive.load(session).title == "Another"
@@ -64,7 +64,7 @@ def test_mistakes_are_told_and_make_nothing(cli: Segue, session: str) -> None:
 
 def test_a_new_session_knows_where_it_began(cli: Segue) -> None:
     cli.ok("new", "--id", "one")
-    cli.run("ask", "Why?", "--agent", "offline")
+    cli.call("ask", "Why?", "--agent", "offline")
     found = [cli.library.load(head.id).extra for head in cli.library.list()]
     assert found == [{"cwd": str(cli.home), "project": str(cli.home)}] * 2
 
@@ -76,7 +76,7 @@ def test_relinked_sessions_belong_to_where_their_folder_is_now(cli: Segue) -> No
     assert cli.ok("relink", str(cli.home), str(moved)) == f"one: {moved}\n"
     assert cli.library.overview("one").overrides == {"cwd": str(moved), "project": str(moved)}
     assert cli.ok("list", "--project", str(moved)).startswith("one\t")
-    done = cli.run("relink", "/nowhere", str(moved))
+    done = cli.call("relink", "/nowhere", str(moved))
     assert (done.code, done.text) == (0, "")
     assert "belongs to /nowhere" in done.complaint
 

@@ -1,4 +1,7 @@
-"""Whatever a person or a script gets wrong: one line, a code that says whose turn it is, and nothing changed."""
+"""Mistakes of users and scripts: one line, an exit code that tells what to do, and nothing changed.
+
+They are called within this process. A process is started once per exit code, to show that it ends in the same way.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ ODD_IDS = [
 
 
 def place(args: tuple[str, ...], session: str) -> list[str]:
-    """The verb with the id behind it."""
+    """The verb with the id after it."""
     verb, *rest = args
     return [verb, *rest, session] if "--" not in rest else [verb, session, *rest[1:]]
 
@@ -90,14 +93,14 @@ def test_what_is_no_journal_is_one_line_and_never_hangs(
         case _:
             bad.write_bytes(bytes(range(256)) * 20)
     before = cli.files()
-    result = cli.run(*place(args, "bad"))
+    result = cli.call(*place(args, "bad"))
     assert result.code in {5, 6}, result
     assert result.text == ""
     assert result.complaint.startswith("segue: ")
     assert result.complaint.count("\n") == 1
     assert cli.files() == before
-    assert cli.run("list").code == 0
-    assert cli.run("verify").code == 5
+    assert cli.call("list").code == 0
+    assert cli.call("verify").code == 5
 
 
 @pytest.mark.parametrize(
@@ -156,12 +159,35 @@ def test_a_wrong_call_is_one_line_and_changes_nothing(cli: Segue, args: tuple[st
 @pytest.mark.usefixtures("session")
 def test_with_json_the_error_is_json_as_well(cli: Segue, code: int, name: str, args: tuple[str, ...]) -> None:
     (cli.root / "broken.jsonl").write_bytes(b"junk\n")
-    result = cli.run(*args)
+    result = cli.call(*args)
     error = json.loads(result.err)["error"]
     assert (result.code, error["code"]) == (code, name)
     assert error["message"]
     assert error["hint"]
     assert result.text == ""
+
+
+@pytest.mark.parametrize(
+    ("code", "args"),
+    [
+        (0, ("list",)),
+        (1, ("chat", "--agent", "offline", "--id", "asked")),
+        (2, ("list", "--limit", "many")),
+        (3, ("show", "nobody")),
+        (4, ("new", "--id", "login")),
+        (5, ("show", "broken")),
+        (6, ("list", "--store", "journal:/dev/null")),
+        (8, ("ask", "--agent", "command:false", "--session", "login", "Why?")),
+    ],
+)
+@pytest.mark.usefixtures("session")
+def test_a_process_ends_as_a_call_within_this_process_does(cli: Segue, code: int, args: tuple[str, ...]) -> None:
+    (cli.root / "broken.jsonl").write_bytes(b"junk\n")
+    process = cli.run(*args, stdin=b"/nosuch\n")
+    assert process.code == code, process
+    if code == 1:
+        cli.ok("delete", "asked", "--for-good", "--yes")
+    assert cli.call(*args, stdin=b"/nosuch\n") == process
 
 
 @pytest.mark.parametrize(

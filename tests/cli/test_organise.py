@@ -113,7 +113,7 @@ def test_pausing_twice_is_pausing_once(cli: Segue, session: str) -> None:
 def test_without_a_terminal_delete_wants_a_yes(cli: Segue, session: str) -> None:
     assert "--yes" in cli.refuses(2, "delete", session)
     assert cli.ok("delete", session, "--yes") == "deleted login\n"
-    assert "no sessions in" in cli.run("list").complaint
+    assert "no sessions in" in cli.call("list").complaint
 
 
 def test_with_a_yes_the_beginning_of_an_id_deletes_nothing(cli: Segue, session: str) -> None:
@@ -149,12 +149,12 @@ def test_cleaning_counts_what_it_removes_and_names_what_it_keeps(cli: Segue, ses
         os.utime(cli.root / f"{name}.jsonl", (then, then))
     (cli.root / "broken.jsonl").write_bytes(b"\x00\xff junk\n")
     with cli.library.open("used"):
-        tried = cli.run("clean", "--older-than", "30d", "--dry-run")
+        tried = cli.call("clean", "--older-than", "30d", "--dry-run")
         assert "would delete 2 sessions" in tried.text
         assert "kept used: it is in use" in tried.complaint
-        assert json.loads(cli.run("clean", "--older-than", "30d", "--dry-run", "--json").out)["kept"] == [
+        assert json.loads(cli.call("clean", "--older-than", "30d", "--dry-run", "--json").out)["kept"] == [
             {"id": "used", "reason": "it is in use"}
         ]
-        done = cli.run("clean", "--older-than", "30d", "--yes")
+        done = cli.call("clean", "--older-than", "30d", "--yes")
     assert done.text.splitlines()[-1] == "deleted 2 sessions without activity for 30d"
     assert sorted(cli.library.store.ids()) == ["broken", session, "used"]

@@ -55,7 +55,7 @@ def test_a_filter_keeps_what_matches(cli: Segue, session: str, filters: tuple[st
 
 
 def test_an_empty_listing_says_how_to_start(cli: Segue) -> None:
-    result = cli.run("list")
+    result = cli.call("list")
     assert (result.code, result.text) == (0, "")
     assert "start one with segue chat" in result.complaint
     assert cli.ok("list", "--json") == "[]\n"
@@ -63,7 +63,7 @@ def test_an_empty_listing_says_how_to_start(cli: Segue) -> None:
 
 def test_a_damaged_session_is_listed_as_such(cli: Segue, session: str) -> None:
     (cli.root / "broken.jsonl").write_bytes(JUNK)
-    result = cli.run("list")
+    result = cli.call("list")
     assert result.code == 0
     assert {line.split("\t")[0]: line.split("\t")[6] for line in result.text.splitlines()} == {
         session: "paused",
@@ -112,7 +112,7 @@ def test_of_a_damaged_session_the_rest_is_shown_and_the_damage_said(
 ) -> None:
     damage(cli, session)
     before = cli.files()
-    result = cli.run("show", session, *args)
+    result = cli.call("show", session, *args)
     assert "The token expires." in result.text
     assert result.code == 5
     assert "line 2" in result.complaint

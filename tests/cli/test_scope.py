@@ -101,7 +101,7 @@ def test_a_profile_can_be_named_and_the_user_can_write_one(cli: Segue, session: 
         (("allow", "login", "--read", "a/../b"), 2, "'a/../b' cannot be added"),
         (("set", "login", "nowhere.yml"), 2, "there is no file nowhere.yml"),
         (("set", "login", "-"), 2, "stdin line 2: it is not YAML"),
-        (("forbid", "login"), 2, "there are check, show, allow, set, hook"),
+        (("forbid", "login"), 2, "use one of check, show, allow, set, hook"),
         ((), 2, "missing command"),
     ],
 )

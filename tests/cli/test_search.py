@@ -75,12 +75,12 @@ def test_a_branch_can_be_asked_for(cli: Segue, session: str) -> None:
     cli.ok("fork", session, "--at", "1", "--name", "other")
     cli.ok("add", session, "a zebra")
     assert cli.ok("search", "zebra", "--branch", "other").startswith(session)
-    assert cli.run("search", "zebra", "--branch", "main").text == ""
+    assert cli.call("search", "zebra", "--branch", "main").text == ""
 
 
 @pytest.mark.usefixtures("session")
 def test_finding_nothing_is_no_error_and_says_what_to_do(cli: Segue) -> None:
-    result = cli.run("search", "zebra")
+    result = cli.call("search", "zebra")
     assert (result.code, result.text) == (0, "")
     assert "try fewer words" in result.complaint
     assert cli.ok("search", "zebra", "--json") == "[]\n"
@@ -122,7 +122,7 @@ def test_sessions_that_ai_tools_keep_are_found_where_they_are(cli: Segue) -> Non
 def test_a_store_that_cannot_be_looked_into_is_named_and_the_others_are_there(cli: Segue) -> None:
     env = others(cli, "journal:/dev/null")
     cli.ok("new", "--id", "usual", **env)
-    result = cli.run("list", **env)
+    result = cli.call("list", **env)
     assert (result.code, result.text.split("\t")[0]) == (0, "usual")
     assert "journal:/dev/null was skipped" in result.complaint
 
@@ -139,7 +139,7 @@ def test_a_project_is_a_name_or_a_folder(cli: Segue) -> None:
         pass
     cli.library.create(id="there").close()
     for project in ("shop", "code", "./code", str(cli.home)):
-        found = cli.run("list", "--project", project).text
+        found = cli.call("list", "--project", project).text
         assert found.startswith("here\t") == (project != "code")
     assert json.loads(cli.ok("list", "--project", "shop", "--json"))[0]["project"] == "shop"
 
@@ -160,7 +160,7 @@ def test_the_root_of_a_repository_means_every_clone_of_it(cli: Segue) -> None:
 
 
 def test_until_keeps_what_has_rested_since(cli: Segue, session: str) -> None:
-    assert cli.run("list", "--until", "1d").text == ""
+    assert cli.call("list", "--until", "1d").text == ""
     assert cli.ok("list", "--until", "2999-01-01").startswith(session)
 
 

@@ -40,12 +40,12 @@ def age(cli: Segue, name: str, days: float) -> None:
 def test_what_was_deleted_comes_back_as_it_was(cli: Segue, session: str) -> None:
     before = cli.ok("export", session)
     assert cli.ok("delete", session, "--yes") == "deleted login\n"
-    assert "no sessions in" in cli.run("list").complaint
+    assert "no sessions in" in cli.call("list").complaint
     assert cli.refuses(3, "show", session)
     assert cli.ok("trash", "list").split("\t")[:2] == ["login", "Login bug"]
     assert cli.ok("trash", "restore", "log") == "restored login\n"
     assert cli.ok("export", session) == before
-    assert "is empty" in cli.run("trash", "list").complaint
+    assert "is empty" in cli.call("trash", "list").complaint
 
 
 def test_nothing_is_restored_over_another_session(cli: Segue, session: str) -> None:
@@ -151,7 +151,7 @@ def test_only_what_the_filters_choose_is_cleaned(cli: Segue) -> None:
 def test_what_was_long_in_the_trash_is_erased_by_the_next_cleaning_that_says_so(cli: Segue, old: str) -> None:
     long_ago = segue.open(cli.store, clock=lambda: datetime.now(UTC) - timedelta(days=31))
     long_ago.discard(old)
-    shown = cli.run("clean", "--dry-run")
+    shown = cli.call("clean", "--dry-run")
     assert "would delete 1 session for good that had been in the trash for 30 days or more" in shown.text
     assert "--yes" in cli.refuses(2, "clean")
     assert len(json.loads(cli.ok("trash", "list", "--json"))) == 1

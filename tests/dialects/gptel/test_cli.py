@@ -154,7 +154,7 @@ def test_all_old_sessions_are_migrated_at_once(keeper: Keeper, path: Path) -> No
         (("branch", "api", "x", "--position", "0"), 2, "characters are counted from 1"),
         (("branch", "api", "main", "--delete", "--yes"), 2, "main is the first branch"),
         (("branch", "api", "nobody", "--delete", "--yes"), 3, "there is no branch nobody; there are main"),
-        (("grow",), 2, "there are new, open, save, branch, branches, migrate"),
+        (("grow",), 2, "use one of new, open, save, branch, branches, migrate"),
     ],
 )
 def test_mistakes_are_told_and_change_nothing(
