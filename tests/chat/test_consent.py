@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from segue.tools import ToolCall
 from segue.tools.approval import TerminalApprover
 from segue.tools.recorded_calls import format_call_details
-from tests.support.chat_cli import Seat, preset
+from tests.support.chat_cli import ChatProcess, preset
 from tests.support.cli import Segue
 from tests.support.providers.houses import HOUSES
 from tests.support.providers.server import SAFE_SECONDS, Reply, Server
@@ -120,7 +120,9 @@ def test_what_was_typed_ahead_does_not_answer_and_waits_for_the_prompt(cli: Segu
     environ = {"OPENAI_API_KEY": "k", "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
     with Server(replies) as server:
         environ["OPENAI_BASE_URL"] = f"{server.url}/v1"
-        with Seat(cli, "chat", "--id", "talk", "--preset", "executor", "--agent", "openai/x", **environ) as approver:
+        with ChatProcess(
+            cli, "chat", "--id", "talk", "--preset", "executor", "--agent", "openai/x", **environ
+        ) as approver:
             approver.wait_for("executor>")
             approver.enter("Go.")
             approver.wait_for("I look.")
@@ -144,7 +146,7 @@ def test_what_was_typed_ahead_does_not_answer_and_waits_for_the_prompt(cli: Segu
 
 def test_what_was_typed_ahead_does_not_delete(cli: Segue) -> None:
     cli.run("new", "--id", "talk")
-    with Seat(cli, "delete", "talk") as approver:
+    with ChatProcess(cli, "delete", "talk") as approver:
         approver.type("y\ny\n")  # long before anything is asked
         approver.wait_for("[y/N]")
         approver.type("n\n")
@@ -158,7 +160,7 @@ def test_what_was_typed_ahead_does_not_answer_ask(cli: Segue) -> None:
     environ = {"OPENAI_API_KEY": "k", "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
     with Server([reply, OPENAI.answers("The end.")]) as server:
         environ["OPENAI_BASE_URL"] = f"{server.url}/v1"
-        with Seat(cli, "ask", "--agent", "mine", "Why?", **environ) as approver:
+        with ChatProcess(cli, "ask", "--agent", "mine", "Why?", **environ) as approver:
             approver.wait_for("I look.")
             approver.type("add\nonce\n")
             go.set()

@@ -17,7 +17,7 @@ from segue.chat.terminal.input_history import KEPT, InputHistory
 from segue.chat.terminal.prompt import PromptHistory
 from tests.support.chat_program import MARKDOWN
 from tests.support.chat_terminal import CTRL_C, CTRL_D, CTRL_R, CTRL_Z, ENTER, PASTE_BEGIN, PASTE_END, TAB, UP, Sitting
-from tests.support.screen import Glass
+from tests.support.screen import ScreenBuffer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,14 +65,14 @@ End \N{FAMILY}\u0301
 def test_lines_that_grow_are_drawn_once_and_none_is_lost_from_the_scrollback(
     lines: list[str], steps: list[int], rows: int
 ) -> None:
-    glass = Glass(rows)
-    canvas = Canvas(glass.write, rows)
+    screen = ScreenBuffer(rows)
+    canvas = Canvas(screen.write, rows)
     for upto in sorted(steps):
         shown = lines[:upto]
         canvas.update([*shown[:-1], shown[-1][:1]] if shown else [])  # the last is still being written
     canvas.keep(lines)
     canvas.keep(["next"])
-    assert glass.all == [*lines, "next"]
+    assert screen.all == [*lines, "next"]
 
 
 @given(cuts=st.lists(st.integers(0, len(DOCUMENT))))
@@ -101,13 +101,13 @@ def test_no_entity_becomes_a_control_sequence(text: str) -> None:
 
 
 def test_a_spinner_gives_way_to_the_answer() -> None:
-    glass = Glass(10)
-    drawing = Drawing(glass.write, columns=40, rows=10, waiting="waiting for somebody")
+    screen = ScreenBuffer(10)
+    drawing = Drawing(screen.write, columns=40, rows=10, waiting="waiting for somebody")
     drawing.add("\r")
     drawing.add("\nHello\r")
     drawing.add("\nthere")
     drawing.finish()
-    assert glass.all == ["Hello there"]
+    assert screen.all == ["Hello there"]
 
 
 def test_what_drawing_raises_is_not_swallowed() -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.chat_cli import Seat, preset, script
+from tests.support.chat_cli import ChatProcess, preset, script
 from tests.support.cli import Segue
 from tests.support.providers.houses import HOUSES
 from tests.support.providers.server import SAFE_SECONDS, Server
@@ -67,8 +67,8 @@ def results(cli: Segue) -> list[str]:
     return [turn.content for turn in turns(cli) if turn.role == "tool"]
 
 
-def seat(cli: Segue, server: Server, *args: str, name: str = "executor") -> Seat:
-    return Seat(
+def seat(cli: Segue, server: Server, *args: str, name: str = "executor") -> ChatProcess:
+    return ChatProcess(
         cli, "chat", "--id", "talk", "--preset", name, "--agent", "openai/x", *args, **environ_of(OPENAI, server)
     )
 

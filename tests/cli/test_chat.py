@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.chat_cli import BEGINNING, Running, Seat, Slow, preset, program, said, script
+from tests.support.chat_cli import BEGINNING, ChatProcess, Running, Slow, preset, program, said, script
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -285,7 +285,7 @@ def test_being_told_to_end_keeps_what_had_come_and_ends_the_command_that_answers
 # ── At a terminal ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def converse_at(seat: Seat) -> None:
+def converse_at(seat: ChatProcess) -> None:
     """Say hello, and wait until the answer is there and the next prompt."""
     seat.wait_for("./heard>")
     seat.type("hello\r")
@@ -299,7 +299,7 @@ def heard(cli: Segue) -> str:
 
 
 def test_the_prompt_shows_the_agent_and_ctrl_d_leaves(cli: Segue, heard: str) -> None:
-    with Seat(cli, "chat", "--id", "talk", "--agent", heard) as seat:
+    with ChatProcess(cli, "chat", "--id", "talk", "--agent", heard) as seat:
         converse_at(seat)
         seat.type(CTRL_D)
         seat.wait_for("segue resume talk")
@@ -309,7 +309,7 @@ def test_the_prompt_shows_the_agent_and_ctrl_d_leaves(cli: Segue, heard: str) ->
 
 def test_a_person_who_falls_silent_is_told_that_the_session_is_paused(cli: Segue, heard: str) -> None:
     config(cli, "idle_minutes = 0.003\n")
-    with Seat(cli, "chat", "--id", "talk", "--agent", heard) as seat:
+    with ChatProcess(cli, "chat", "--id", "talk", "--agent", heard) as seat:
         seat.wait_for("the session is paused; your next message goes on with it")
         assert cli.library.load("talk").status == "paused"
         seat.type(f"hello\r{CTRL_D}")
@@ -318,7 +318,7 @@ def test_a_person_who_falls_silent_is_told_that_the_session_is_paused(cli: Segue
 
 
 def test_a_terminal_that_is_closed_loses_nothing(cli: Segue, heard: str) -> None:
-    with Seat(cli, "chat", "--id", "talk", "--agent", heard) as seat:
+    with ChatProcess(cli, "chat", "--id", "talk", "--agent", heard) as seat:
         converse_at(seat)
         seat.hang_up()
     assert said(cli, "talk") == [("user", "hello"), ("assistant", "I heard.")]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.pty import Person
+from tests.support.pty import PtyProcess
 
 if TYPE_CHECKING:
     import random
@@ -71,7 +71,7 @@ def typed(cli: Segue, shell: str, *lines: str) -> list[list[str]]:
     """What the command was called with when these lines were typed, tabs and all."""
     environment = cli.environment(PROMPT_TOOLKIT_NO_CPR="1", TERM="dumb" if shell != "fish" else "xterm")
     environment["PATH"] = f"{cli.home / 'bin'}:{environment['PATH']}"
-    with Person(SHELLS[shell], env=environment, cwd=cli.home, columns=2000) as person:
+    with PtyProcess(SHELLS[shell], env=environment, cwd=cli.home, columns=2000) as person:
         person.type(f"{PREPARE[shell]}; echo pre''pared\n")
         person.wait_for("prepared")
         for number, line in enumerate(lines):

@@ -15,7 +15,7 @@ import pytest
 import segue
 from tests.cli.test_hostile import ATTACKS, obeyed
 from tests.support.integration_homes import CLAUDE, CODEX, PLACES, move_in, snapshot
-from tests.support.pty import Person
+from tests.support.pty import PtyProcess
 
 if TYPE_CHECKING:
     from segue.library import Library
@@ -205,7 +205,7 @@ def test_words_that_are_short_are_no_ids(house: House) -> None:
 def test_enter_in_the_picker_opens_the_tool(house: House) -> None:
     house.install("claude", 'echo "Here is $0 with $*"')
     argv = [sys.executable, "-m", "segue"]
-    with Person(argv, env=house.cli.environment(**house.env), cwd=house.cli.home) as person:
+    with PtyProcess(argv, env=house.cli.environment(**house.env), cwd=house.cli.home) as person:
         person.wait_for("Login bug")
         person.type("\r")
         person.wait_for(f"claude continues its own session {OWN}")

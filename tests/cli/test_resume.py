@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import segue
-from tests.support.chat_cli import BEGINNING, Running, Seat, Slow, preset, program, said, script
+from tests.support.chat_cli import BEGINNING, ChatProcess, Running, Slow, preset, program, said, script
 
 if TYPE_CHECKING:
     from tests.support.cli import Segue
@@ -88,7 +88,7 @@ def test_without_a_terminal_several_are_listed_and_none_is_resumed(cli: Segue, w
 def test_at_a_terminal_one_of_several_is_chosen_by_its_number(cli: Segue) -> None:
     keep(cli, "log-1", title="First login", ago=2)
     keep(cli, "log-2", title="Second login", ago=1)
-    with Seat(cli, "resume", "login") as seat:
+    with ChatProcess(cli, "resume", "login") as seat:
         seat.wait_for("Which one?")
         seat.type("9\n")
         seat.wait_for("Which one?")
@@ -103,7 +103,7 @@ def test_choosing_none_changes_nothing(cli: Segue) -> None:
     keep(cli, "log-1", ago=2)
     keep(cli, "log-2", ago=1)
     before = cli.files()
-    with Seat(cli, "resume", "log") as seat:
+    with ChatProcess(cli, "resume", "log") as seat:
         seat.wait_for("Which one?")
         seat.type("\n")
         assert seat.end() == 1
@@ -243,13 +243,13 @@ def test_a_command_that_a_session_names_runs_only_on_a_yes_at_a_terminal(cli: Se
         result = cli.run("resume", "talk", stdin=typed)
         assert result.code == 2
         assert f"say --agent {agent}" in result.complaint
-    with Seat(cli, "resume", "talk") as seat:
+    with ChatProcess(cli, "resume", "talk") as seat:
         seat.wait_for("It is asked once for this session. [y/N]")
         seat.type("\r")
         seat.end()
     assert cli.files() == before
     assert not (cli.home / "was-run").exists()
-    with Seat(cli, "resume", "talk") as seat:
+    with ChatProcess(cli, "resume", "talk") as seat:
         seat.wait_for("the command ")
         seat.wait_for("[y/N]")
         seat.type("y\r")
@@ -301,14 +301,14 @@ def test_after_a_kill_in_mid_answer_nothing_is_lost_nothing_invented_and_the_que
 
 def test_the_same_at_a_terminal_and_ctrl_c_stops_an_answer_but_not_the_conversation(cli: Segue) -> None:
     slow = Slow(cli.home)
-    with Seat(cli, "chat", "--id", "talk", "--agent", slow.agent) as seat:
+    with ChatProcess(cli, "chat", "--id", "talk", "--agent", slow.agent) as seat:
         seat.wait_for("./slow>")
         seat.type("hello\r")
         seat.wait_for(BEGINNING)
         seat.process.kill()
         seat.process.wait()
     slow.let_go()
-    with Seat(cli, "resume", "--last") as seat:
+    with ChatProcess(cli, "resume", "--last") as seat:
         seat.wait_for("Ask again?")
         seat.type("y\r")
         seat.wait_for(BEGINNING)

@@ -14,7 +14,7 @@ import segue
 from segue.durable.folder import Folder
 from segue.index import Index
 from segue.project import origin_of
-from tests.support.pty import Person
+from tests.support.pty import PtyProcess
 
 if TYPE_CHECKING:
     from tests.support.cli import Segue
@@ -39,8 +39,8 @@ def catalog(cli: Segue) -> Path:
     return cli.home / ".cache" / "segue" / "catalog.sqlite3"
 
 
-def at_screen(cli: Segue, *args: str, **env: str) -> Person:
-    return Person([sys.executable, "-m", "segue", *args], env=cli.environment(**env), cwd=cli.home)
+def at_screen(cli: Segue, *args: str, **env: str) -> PtyProcess:
+    return PtyProcess([sys.executable, "-m", "segue", *args], env=cli.environment(**env), cwd=cli.home)
 
 
 # ── search ───────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import segue
-from tests.support.pty import Person
+from tests.support.pty import PtyProcess
 
 if TYPE_CHECKING:
     from tests.support.cli import Segue
@@ -101,8 +101,8 @@ class Environment:
             cwd=self.home,
         )
 
-    def at_terminal(self, *args: str, **env: str) -> Person:
-        return Person([self.python, "-m", "segue", *args], env=self.environ(**env), cwd=self.home)
+    def at_terminal(self, *args: str, **env: str) -> PtyProcess:
+        return PtyProcess([self.python, "-m", "segue", *args], env=self.environ(**env), cwd=self.home)
 
     def has(self, module: str) -> bool:
         return subprocess.run([self.python, "-c", f"import {module}"], check=False, capture_output=True).returncode == 0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.chat_cli import Seat, preset, program, script
+from tests.support.chat_cli import ChatProcess, preset, program, script
 
 if TYPE_CHECKING:
     from tests.support.cli import Segue
@@ -46,7 +46,7 @@ def test_trust_shows_all_that_a_session_asks_for_and_agrees_to_it(cli: Segue, ev
 
 
 def test_a_no_agrees_to_nothing(cli: Segue, evil: str) -> None:
-    with Seat(cli, "trust", evil) as seat:
+    with ChatProcess(cli, "trust", evil) as seat:
         seat.wait_for("Allow this? [y/N]")
         seat.type("\r")
         assert seat.end() == 1

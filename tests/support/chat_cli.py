@@ -10,7 +10,7 @@ import termios
 from typing import TYPE_CHECKING, Self
 
 from tests.support import warm
-from tests.support.pty import Person
+from tests.support.pty import PtyProcess
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,8 +66,8 @@ class Slow:
         os.close(os.open(self._folder / "held", os.O_RDWR | os.O_NONBLOCK))
 
 
-class Seat(Person):
-    """A person in front of `segue`."""
+class ChatProcess(PtyProcess):
+    """`segue` at a terminal."""
 
     def __init__(self, cli: Segue, *args: str, **env: str) -> None:
         environment = cli.environment(PYTHONUTF8="1", **env)

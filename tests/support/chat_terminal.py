@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import segue
-from tests.support.pty import Person
-from tests.support.screen import Glass
+from tests.support.pty import PtyProcess
+from tests.support.screen import ScreenBuffer
 
 if TYPE_CHECKING:
     from segue.model import Session
@@ -24,12 +24,12 @@ PASTE_BEGIN, PASTE_END = "\x1b[200~", "\x1b[201~"
 WHERE_IS_THE_CURSOR = "\x1b[6n"
 
 
-class Sitting(Person):
-    """What is typed into the door, and what the glass shows of it."""
+class Sitting(PtyProcess):
+    """What is typed into the door, and what the screen shows of it."""
 
     def __init__(self, folder: Path, **environment: str) -> None:
         self.folder = folder
-        self.glass = Glass(ROWS, COLUMNS)
+        self.screen = ScreenBuffer(ROWS, COLUMNS)
         kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in os.environ}
         super().__init__(
             [sys.executable, str(Path(__file__).with_name("chat_program.py")), str(folder)],
@@ -56,8 +56,8 @@ class Sitting(Person):
 
     def wait_for(self, text: str) -> None:
         """Until the text is on the screen, or has been and scrolled off, behind what was waited for before."""
-        while (found := "\n".join(self.glass.all).find(text, self._at)) < 0:
-            assert self.read(), f"it ended without {text!r}: {self.glass.all}"
+        while (found := "\n".join(self.screen.all).find(text, self._at)) < 0:
+            assert self.read(), f"it ended without {text!r}: {self.screen.all}"
         self._at = found + len(text)
 
     def wait_for_bytes(self, text: str) -> None:
@@ -67,8 +67,8 @@ class Sitting(Person):
 
     def wait_for_status(self, text: str) -> None:
         """Until the text is in the last line."""
-        while not self.glass.all or text not in self.glass.all[-1]:
-            assert self.read(), f"it ended without {text!r}: {self.glass.all}"
+        while not self.screen.all or text not in self.screen.all[-1]:
+            assert self.read(), f"it ended without {text!r}: {self.screen.all}"
 
     def wait_for_prompt(self) -> None:
         """Until the cursor is where one types."""
@@ -76,10 +76,10 @@ class Sitting(Person):
 
     def wait_for_line(self, text: str) -> None:
         """Until this is the line that the cursor is on."""
-        while self.glass.line != text:
-            assert self.read(), f"it ended without {text!r}: {self.glass.all}"
+        while self.screen.line != text:
+            assert self.read(), f"it ended without {text!r}: {self.screen.all}"
 
     def saw(self, text: str) -> None:
-        self.glass.write(text)
+        self.screen.write(text)
         for _ in range(text.count(WHERE_IS_THE_CURSOR)):
-            self.type(f"\x1b[{self.glass.row + 1};{self.glass.column + 1}R")
+            self.type(f"\x1b[{self.screen.row + 1};{self.screen.column + 1}R")

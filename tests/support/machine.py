@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import segue
 from tests.support import warm
 from tests.support.cli import Result
-from tests.support.pty import Person
+from tests.support.pty import PtyProcess
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -99,9 +99,9 @@ class Machine:
             )
         )
 
-    def at_terminal(self, command: str, *, columns: int = 100) -> Person:
+    def at_terminal(self, command: str, *, columns: int = 100) -> PtyProcess:
         environment = self.environment(TERM="xterm-256color", PROMPT_TOOLKIT_NO_CPR="1")
-        return Person(_argv(command), env=environment, cwd=self.project, columns=columns)
+        return PtyProcess(_argv(command), env=environment, cwd=self.project, columns=columns)
 
     def agent(self, *lines: str) -> str:
         """Somebody who always answers these lines: the value of `--agent`."""

@@ -1,4 +1,4 @@
-"""Somebody at a terminal of their own, in front of a command."""
+"""A command that runs at a terminal of its own."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>78]|\x1b\][^\x07]*\x07|[\r\
 """What moves the cursor, colours, or rings."""
 
 
-class Person:
-    """Types, and reads until something comes. Ctrl-C reaches the command, as from a shell."""
+class PtyProcess:
+    """Types, and reads until a text is shown. Ctrl-C reaches the command, as from a shell."""
 
     def __init__(
         self, argv: Sequence[str], *, env: Mapping[str, str], cwd: Path, rows: int = 24, columns: int = 100
@@ -59,7 +59,7 @@ class Person:
         return CONTROL.sub("", self.raw)
 
     def wait_for(self, text: str) -> None:
-        """Read until the text comes, behind what was waited for before."""
+        """Read until the text is shown, after the text of the previous call."""
         while (found := self.seen.find(text, self._at)) < 0:
             assert self.read(), f"it ended without {text!r}: {self.seen!r}"
         self._at = found + len(text)
@@ -86,7 +86,7 @@ class Person:
         """Take what has come, or wait for it; False when nothing more will."""
         try:
             piece = os.read(self._screen, 65536)
-        except OSError:  # how Linux says that nobody is at the other end any more
+        except OSError:  # how Linux reports that the other end is closed
             return False
         text = self._decoder.decode(piece)
         self.raw += text
@@ -94,4 +94,4 @@ class Person:
         return bool(piece)
 
     def saw(self, text: str) -> None:
-        """For those who look closer."""
+        """For subclasses that follow the output."""

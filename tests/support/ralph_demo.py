@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import segue
 from tests.support import warm
 from tests.support.cli import Result
-from tests.support.pty import Person
+from tests.support.pty import PtyProcess
 from tests.support.workspace import SCRIPTED
 
 if TYPE_CHECKING:
@@ -101,9 +101,9 @@ class Demo:
         """It must end with the code."""
         return ended(self.start(*words), code)
 
-    def at_terminal(self, *words: str) -> Person:
+    def at_terminal(self, *words: str) -> PtyProcess:
         argv = [sys.executable, "-m", "segue.dialects.ralph", *words]
-        return Person(argv, env=self.environment(TERM="xterm-256color"), cwd=self.root)
+        return PtyProcess(argv, env=self.environment(TERM="xterm-256color"), cwd=self.root)
 
     def wait_for_agent(self) -> None:
         """Until the patient agent has learned something and waits."""

@@ -1,4 +1,4 @@
-"""What is on the screen: as much of a terminal as a prompt and an answer need, and what has scrolled off it."""
+"""A terminal emulator, as far as a prompt and an answer need one: the screen, and the lines that scrolled off it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _TOKEN = re.compile(
 _UNFINISHED = re.compile(r"\x1b(?:\[[?>]?[\d;]*|\][^\x07\x1b]*)?\Z")
 
 
-class Glass:
+class ScreenBuffer:
     def __init__(self, rows: int, columns: int = 80) -> None:
         self.rows, self.columns = rows, columns
-        self.gone: list[str] = []
+        self.scrolled_off: list[str] = []
         self.row = self.column = 0
         self._lines = [""] * rows
         self._rest = ""
@@ -25,14 +25,14 @@ class Glass:
     @property
     def all(self) -> list[str]:
         """Everything from the first line on, without the empty ones at the end."""
-        lines = [*self.gone, *self.lines]
+        lines = [*self.scrolled_off, *self.lines]
         while lines and not lines[-1]:
             lines.pop()
         return lines
 
     @property
     def line(self) -> str:
-        """The one that the cursor is on."""
+        """The line of the cursor."""
         return self.lines[self.row]
 
     def write(self, text: str) -> None:
@@ -43,7 +43,7 @@ class Glass:
             if token[3]:
                 self._control(token[1], token[2], token[3])
             elif token[0] == "\n":
-                self._go_down()
+                self._line_feed()
             elif token[0] == "\r":
                 self.column = 0
             elif token[0] == "\b":
@@ -54,17 +54,17 @@ class Glass:
     def _put(self, character: str) -> None:
         if self.column >= self.columns:
             self.column = 0
-            self._go_down()
+            self._line_feed()
         line = self._lines[self.row].ljust(self.column)
         self._lines[self.row] = line[: self.column] + character + line[self.column + 1 :]
         self.column += 1
 
-    def _go_down(self) -> None:
-        self.column = 0  # the terminal driver makes a line end of a line feed
+    def _line_feed(self) -> None:
+        self.column = 0  # the terminal driver adds a carriage return
         if self.row + 1 < self.rows:
             self.row += 1
             return
-        self.gone.append(self._lines.pop(0).rstrip())
+        self.scrolled_off.append(self._lines.pop(0).rstrip())
         self._lines.append("")
 
     def _control(self, private: str, numbers: str, letter: str) -> None:

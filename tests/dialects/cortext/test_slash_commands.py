@@ -16,7 +16,7 @@ from segue.chat.terminal.script import ScriptTerminal
 from segue.dialects.cortext.conversations import Conversations
 from segue.dialects.cortext.slash_commands import preset_by_type, workspace_commands
 from segue.dialects.cortext.workspace import Workspace, make_workspace
-from tests.support.chat_cli import Seat
+from tests.support.chat_cli import ChatProcess
 from tests.support.chat_terminal import CTRL_C
 from tests.support.cli import Segue
 from tests.support.conversation import Desk, Parrot
@@ -297,7 +297,7 @@ def test_at_a_terminal_a_search_that_finds_nothing_is_asked_again_and_ctrl_c_cho
     cli = Segue(tmp_path)
     conversations = Conversations(make_workspace(tmp_path), segue.open(f"cortext:{tmp_path}"))
     conversations.begin("brainstorm", "API design").close()
-    with Seat(cli, "chat", "--agent", "offline") as seat:
+    with ChatProcess(cli, "chat", "--agent", "offline") as seat:
         seat.wait_for("offline>")
         seat.enter("/workspace.resume")
         seat.wait_for("1. [brainstorm] API design")
