@@ -74,6 +74,7 @@ CALLS: dict[str, list[tuple[str, ...]]] = {
               ("gptel", "branches", ATTACKS[2], "--json"), ("gptel", ATTACKS[3])],
     "verify": [("verify",), ("verify", "broken"), ("verify", "--json")],
     "recover": [("recover", "broken", "--yes"), ("recover", "evil", "--yes")],
+    "setup": [("setup", ATTACKS[0]), ("setup", ATTACKS[1], "--json")],
     "completion": [("completion", "bash"), ("completion", ATTACKS[0])],
 }  # fmt: skip
 EVERYTHING = [call for calls in CALLS.values() for call in calls]

@@ -62,7 +62,7 @@ def command(
     model: str,
     yes: bool,
 ) -> int:
-    """Resume a session by its id, a prefix of it, or words of its title.
+    """Resume a session by id, id prefix or words of its title.
 
     The last turns and a summary are shown. A question that was not answered can be asked again. If several sessions
     match, you choose one; without a terminal they are listed, and nothing is resumed.
