@@ -132,7 +132,7 @@ def test_help_names_every_command_and_one_alone(desk: Desk) -> None:
     desk.talk("/help")
     assert all(f"/{command.name}" in desk.out and command.help in desk.out for command in COMMANDS)
     desk.talk("/help /fork", "/help forck")
-    assert desk.out == "/fork [NAME] [N]  go another way from here, or from turn N\n"
+    assert desk.out == "/fork [NAME] [N]  branch off here, or at turn N\n"
     assert "did you mean /fork?" in desk.err
 
 
@@ -193,7 +193,9 @@ def test_stats_say_how_many_turns_and_tokens_and_who_counted(desk: Desk) -> None
     desk.talk("one", "/stats")
     assert re.search(r"^turns +2$", desk.out, re.MULTILINE)
     assert re.search(
-        r"^tokens +\d+ in, \d+ out since you came \((an estimate|counted by the tokenizer)\)$", desk.out, re.MULTILINE
+        r"^tokens +\d+ in, \d+ out since it was opened \((an estimate|counted by the tokenizer)\)$",
+        desk.out,
+        re.MULTILINE,
     )
     assert re.search(r"^window +\d+ of 100,000 tokens$", desk.out, re.MULTILINE)
 
@@ -306,7 +308,7 @@ def test_save_replaces_a_file_only_after_a_yes(desk: Desk) -> None:
     assert (desk.root / "mine.md").read_text() == "mine"
     desk.talk("/save mine.md", "n")
     assert (desk.root / "mine.md").read_text() == "mine"
-    assert "nothing is written" in desk.err
+    assert "nothing was written" in desk.err
     desk.talk("/save mine.md", "y")
     assert (desk.root / "mine.md").read_text().startswith("# talk")
 
@@ -317,7 +319,7 @@ def test_save_replaces_no_link_and_no_folder(desk: Desk) -> None:
     (desk.root / "folder").mkdir()
     desk.talk("/save link.md", "y", "/save folder")
     assert (desk.root / "target").read_text() == "mine"
-    assert "is no regular file, and is not replaced" in desk.err
+    assert "is not a regular file and was not replaced" in desk.err
     assert (desk.root / "folder" / "talk.md").exists()
 
 
@@ -357,7 +359,7 @@ def test_a_file_becomes_context_and_is_kept_with_its_hash(desk: Desk) -> None:
     (one,) = desk.session.attachments
     assert desk.library.store.get_blob("talk", one.hash) == b"Tokens live an hour."
     assert "Tokens live an hour." in desk.agent.requests[0].system
-    assert "is attached already, and has not changed since" in desk.err
+    assert "is already attached and has not changed" in desk.err
     assert desk.out.endswith(f"{desk.root / 'my notes.txt'} (20 bytes)\n")
 
 
@@ -367,7 +369,7 @@ def test_a_file_that_changed_since_is_told_on_return_and_attached_anew(desk: Des
     desk.talk("/context notes.txt")
     path.write_text("two")
     desk.talk("/context", "/context notes.txt")
-    assert f"{path} has changed since it was attached; /context {path} attaches it anew" in desk.err
+    assert f"{path} has changed since it was attached; /context {path} attaches it again" in desk.err
     assert "it has changed since it was attached before" in desk.err
     assert "it has changed since" in desk.out
     assert len(desk.session.attachments) == 2
@@ -384,7 +386,7 @@ def test_what_is_no_text_or_too_large_or_no_file_is_no_context(desk: Desk) -> No
     desk.talk("/context binary", "/context latin", "/context large", "/context pipe", "/context .", "/context nothing")
     assert desk.err.count("is not a text file (UTF-8)") == 2
     assert "is too large: 1,048,577 bytes" in desk.err
-    assert desk.err.count("is no regular file") == 2
+    assert desk.err.count("is not a regular file") == 2
     assert "cannot read" in desk.err
     assert desk.session.attachments == ()
 
@@ -399,7 +401,7 @@ def test_leaving_records_the_status_and_says_how_to_come_back(desk: Desk, line: 
     desk.talk("hello", line, "never said")
     assert desk.session.status == status
     assert len(desk.said) == 2
-    assert desk.err.endswith(f"session talk is kept in {desk.store}\ncome back with: segue resume talk\n")
+    assert desk.err.endswith(f"session talk is saved in {desk.store}\nresume it with: segue resume talk\n")
     assert desk.code == 0
 
 

@@ -42,10 +42,10 @@ def test_what_was_seen_before_kill_9_can_be_kept(tmp_path: Path) -> None:
     assert [stat.S_IMODE(file.stat().st_mode) for file in files(tmp_path)] == [0o600]
     with Sitting(tmp_path) as at:
         at.wait_for("your last message was not answered: “hang”")
-        at.wait_for(f"16 characters of an answer had come: “{BEGINNING}”")
+        at.wait_for(f"16 characters of an answer had arrived: “{BEGINNING}”")
         at.wait_for("Ask again? [Y/n]")
         at.type(f"n{ENTER}")
-        at.wait_for("Keep what had come, marked as cut off? [Y/n]")
+        at.wait_for("Save this part, marked as cut off? [Y/n]")
         at.type(ENTER)
         at.wait_for_prompt()
         at.type(CTRL_D)
@@ -62,7 +62,7 @@ def test_whoever_asks_again_gets_the_new_answer_alone(tmp_path: Path) -> None:
         at.type(ENTER)
         at.wait_for(BEGINNING)
         at.type(CTRL_C)
-        at.wait_for("what had come is kept, marked as cut off")
+        at.wait_for("the partial answer is saved, marked as cut off")
         at.wait_for_prompt()
         at.type(CTRL_D)
         assert at.end() == 0
@@ -75,7 +75,7 @@ def test_whoever_keeps_nothing_now_can_keep_it_later(tmp_path: Path) -> None:
     with Sitting(tmp_path) as at:
         at.wait_for("Ask again? [Y/n]")
         at.type(f"n{ENTER}")
-        at.wait_for("Keep what had come")
+        at.wait_for("Save this part")
         at.type(f"n{ENTER}")
         at.wait_for_prompt()
         at.type(CTRL_D)

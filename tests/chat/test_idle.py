@@ -56,7 +56,7 @@ def desk(tmp_path: Path) -> Desk:
 
 def test_the_next_message_makes_it_active_again(desk: Desk) -> None:
     told = doze(desk, "one", "two")
-    assert all("the session is paused" in one for one in told)
+    assert all("the session is saved and paused" in one for one in told)
     assert statuses(desk.root) == ["paused", "active", "paused", "active", "paused"]
 
 
@@ -89,14 +89,14 @@ def test_a_pause_that_cannot_be_recorded_is_told_and_costs_nothing(desk: Desk) -
     chat = desk.chat(library, session, terminal)
     with pytest.raises(StorageError):
         chat.run()
-    assert terminal.told[0].startswith("idle, but that cannot be recorded: ")
+    assert terminal.told[0].startswith("idle, but the pause cannot be recorded: ")
 
 
 def test_what_is_typed_stays_in_the_line_with_the_cursor(tmp_path: Path) -> None:
     with Sitting(tmp_path, IDLE_SECONDS="0.2") as at:
         at.wait_for_prompt()
         at.type(f"hllo{LEFT * 3}")
-        at.wait_for("the session is paused; your next message goes on with it")
+        at.wait_for("the session is saved and paused; your next message resumes it")
         at.wait_for_line("actor> hllo")
         at.type(f"e{ENTER}")
         at.wait_for("You said: 'hello'.")

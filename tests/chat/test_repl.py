@@ -76,7 +76,7 @@ def test_an_error_of_the_agent_is_told_with_its_hint_and_the_message_is_kept(des
     desk.agent = Parrot((DEAD,))
     desk.talk("hello", "n", "/history")
     assert "segue: the line is dead; wait a moment\nTry again? [Y/n]\n" in desk.err
-    assert "your message is kept; /retry asks again" in desk.err
+    assert "your message is saved; /retry asks again" in desk.err
     assert desk.out == "1 user\nhello\n"
     assert desk.code == 1
 
@@ -133,7 +133,7 @@ def test_an_answer_that_is_stopped_is_kept_and_marked(desk: Desk) -> None:
     desk.talk("hello", "never said")
     assert desk.said == [("user", "hello"), ("assistant", "The beginning")]
     assert desk.session.turns[-1].partial
-    assert "what had come is kept, marked as cut off" in desk.err
+    assert "the partial answer is saved, marked as cut off" in desk.err
     assert (desk.code, desk.session.status) == (130, "paused")
 
 
@@ -141,7 +141,7 @@ def test_an_answer_that_is_stopped_before_it_begins_leaves_the_message(desk: Des
     desk.agent = Parrot((KeyboardInterrupt(),))
     desk.talk("hello")
     assert desk.said == [("user", "hello")]
-    assert "your message is kept, and /retry asks again" in desk.err
+    assert "your message is saved, and /retry asks again" in desk.err
 
 
 def test_whatever_breaks_the_conversation_leaves_the_session_interrupted(desk: Desk) -> None:

@@ -151,8 +151,8 @@ def test_a_conversation_at_a_terminal(tmp_path: Path) -> None:
         at.wait_for("You said: 'hello'.")
         at.wait_for_status("tokens · 2 turns")
         at.type(f"/exit{ENTER}")
-        at.wait_for("session talk is kept in journal:")
-        at.wait_for("come back with: segue resume talk")
+        at.wait_for("session talk is saved in journal:")
+        at.wait_for("resume it with: segue resume talk")
         assert at.end() == 0
     assert at.session.status == "paused"
 
@@ -228,7 +228,7 @@ def test_ctrl_c_clears_the_line_and_twice_leaves(tmp_path: Path) -> None:
         at.type(CTRL_C)
         at.wait_for_status("Ctrl-C once more leaves")
         at.type(CTRL_C)
-        at.wait_for("come back with: segue resume talk")
+        at.wait_for("resume it with: segue resume talk")
         assert at.end() == 0
     assert at.said == [("user", "sent"), ("assistant", "You said: 'sent'.")]
 
@@ -253,7 +253,7 @@ def test_ctrl_c_stops_an_answer_and_keeps_what_had_come(tmp_path: Path) -> None:
         at.type(f"hang{ENTER}")
         at.wait_for("The beginning of")
         at.type(CTRL_C * 3)
-        at.wait_for("what had come is kept, marked as cut off")
+        at.wait_for("the partial answer is saved, marked as cut off")
         at.type(f"hello{ENTER}")
         at.wait_for("You said: 'hello'.")
         at.wait_for_prompt()
@@ -272,7 +272,7 @@ def test_a_spinner_turns_while_nothing_comes_and_ctrl_c_ends_the_waiting(tmp_pat
         at.wait_for("⠋ waiting for actor")
         at.wait_for_bytes("⠙ waiting for actor")
         at.type(CTRL_C)
-        at.wait_for("your message is kept, and /retry asks again")
+        at.wait_for("your message is saved, and /retry asks again")
         at.wait_for_prompt()
         at.type(CTRL_D)
         assert at.end() == 0
@@ -290,7 +290,7 @@ def test_an_error_offers_to_try_again(tmp_path: Path) -> None:
         at.type(ENTER)
         at.wait_for("Try again? [Y/n]")
         at.type(CTRL_C)
-        at.wait_for("your message is kept")
+        at.wait_for("your message is saved")
         at.wait_for_prompt()
         at.type(CTRL_D)
         assert at.end() == 0

@@ -29,7 +29,7 @@ WRITE: tuple[str, dict[str, object]] = ("write_file", {"path": "out.md", "conten
 OUTSIDE: tuple[str, dict[str, object]] = ("read_file", {"path": "/etc/hostname"})
 KILLING = "{sandbox: false, paths: {write: ['**']}, shell_commands: {allow: ['echo *', 'kill *']}}"
 """In a sandbox a command cannot kill us."""
-STOPPED = "stopped; what the tools did is on record, and /retry goes on from there"
+STOPPED = "stopped; the tool results are saved, and /retry continues from there"
 
 
 @pytest.fixture

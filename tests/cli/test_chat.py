@@ -96,19 +96,19 @@ def test_a_closed_input_is_an_empty_one(cli: Segue) -> None:
 def test_a_session_in_which_nothing_was_said_is_not_kept(cli: Segue, lines: tuple[str, ...]) -> None:
     preset(cli.home / "agents", "reviewer", "You review code.")
     result = cli.run("chat", "--agent", ECHO, "--preset", "reviewer", stdin=script(*lines))
-    assert (result.code, result.complaint) == (0, "nothing was said, so no session is kept\n")
+    assert (result.code, result.complaint) == (0, "Empty session discarded.\n")
     assert cli.files() == {}
 
 
 @pytest.mark.parametrize("line", ["hello", "/title Login bug", "/tag urgent", "/learn Tokens expire", "/fork"])
 def test_a_session_in_which_anything_was_recorded_is_kept(cli: Segue, line: str) -> None:
-    assert "come back with" in cli.run("chat", "--agent", ECHO, stdin=script(line)).complaint
+    assert "resume it with" in cli.run("chat", "--agent", ECHO, stdin=script(line)).complaint
     assert len(list(cli.library.store.ids())) == 1
 
 
 @pytest.mark.parametrize("args", [("--id", "talk"), ("--title", "A"), ("--tag", "x")])
 def test_a_session_that_was_given_a_name_is_kept(cli: Segue, args: tuple[str, ...]) -> None:
-    assert "come back with" in cli.run("chat", "--agent", ECHO, *args).complaint
+    assert "resume it with" in cli.run("chat", "--agent", ECHO, *args).complaint
     assert len(list(cli.library.store.ids())) == 1
 
 
@@ -121,7 +121,7 @@ def test_going_to_another_session_leaves_no_empty_one_behind(cli: Segue) -> None
 
 def test_coming_back_and_saying_nothing_keeps_what_was_there(cli: Segue) -> None:
     cli.library.create(id="empty").close()
-    assert "come back with" in cli.run("resume", "empty", stdin=script("/exit")).complaint
+    assert "resume it with" in cli.run("resume", "empty", stdin=script("/exit")).complaint
     assert list(cli.library.store.ids()) == ["empty"]
 
 
@@ -310,7 +310,7 @@ def test_the_prompt_shows_the_agent_and_ctrl_d_leaves(cli: Segue, heard: str) ->
 def test_a_person_who_falls_silent_is_told_that_the_session_is_paused(cli: Segue, heard: str) -> None:
     config(cli, "idle_minutes = 0.003\n")
     with ChatProcess(cli, "chat", "--id", "talk", "--agent", heard) as seat:
-        seat.wait_for("the session is paused; your next message goes on with it")
+        seat.wait_for("the session is saved and paused; your next message resumes it")
         assert cli.library.load("talk").status == "paused"
         seat.type(f"hello\r{CTRL_D}")
         assert seat.end() == 0

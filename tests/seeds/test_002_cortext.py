@@ -230,7 +230,7 @@ def test_auto_pause_on_inactivity(office: Office) -> None:
     assert "idle_minutes = 5\n" in config.read_text(encoding="utf-8")
     config.write_text("idle_minutes = 0.001\n", encoding="utf-8")
     with office.at_terminal("cortext new brainstorm topic --agent offline") as person:
-        person.wait_for("everything is saved and the session is paused")
+        person.wait_for("the session is saved and paused")
         assert office.session()["status"] == "paused"
         person.enter("/exit")
         assert person.end() == 0

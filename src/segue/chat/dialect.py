@@ -22,7 +22,7 @@ class Dialect(Struct, frozen=True, kw_only=True):
     """Shown to a person when the conversation begins; empty for none."""
     resume: str = "segue resume {id}"
     """The literal command that comes back to this session."""
-    farewell: str = "session {id} is kept in {store}\ncome back with: {resume}"
+    farewell: str = "session {id} is saved in {store}\nresume it with: {resume}"
     exit_status: Status = "paused"
     """What leaving by /exit, Ctrl-D or the end of input records."""
     settle: Callable[[Conversation, Status], None] = lambda _conversation, _status: None

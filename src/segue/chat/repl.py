@@ -215,7 +215,7 @@ class Chat:
         changed = self.changes()
         self.conversation.changed_files = [one.path for one, _ in changed]
         for one, how in changed:
-            again = f"; /context {one.path} attaches it anew" if how == "has changed" else ""
+            again = f"; /context {one.path} attaches it again" if how == "has changed" else ""
             self.terminal.note(f"{one.path} {how} since it was attached{again}")
         for call in self.conversation.lost_calls:
             self.terminal.note(f"{format_call(call)}\n  {RESULT_UNKNOWN.content}")
@@ -224,10 +224,10 @@ class Chat:
             self.terminal.note(f"your last message was not answered: {preview(pending.content)}")
             draft = self.conversation.draft
             if draft:
-                self.terminal.note(f"{len(draft):,} characters of an answer had come: {preview(draft)}")
+                self.terminal.note(f"{len(draft):,} characters of an answer had arrived: {preview(draft)}")
             if self.terminal.ask("Ask again?", default=True):
                 self.ask_again()
-            elif draft and self.terminal.ask("Keep what had come, marked as cut off?", default=True):
+            elif draft and self.terminal.ask("Save this part, marked as cut off?", default=True):
                 self.conversation.save_draft()
 
     def _step(self) -> Leave | None:
@@ -244,8 +244,10 @@ class Chat:
             case Called(command, argument):
                 return self._try(lambda: command.run(self, argument))
             case UnknownCommand(name, near):
-                meant = f"did you mean {' or '.join(f'/{one}' for one in near)}?" if near else "/help lists all;"
-                self._fail(f"there is no command /{name}", f"{meant} //{name} says it as text")
+                meant = (
+                    f"did you mean {' or '.join(f'/{one}' for one in near)}?" if near else "/help lists all commands;"
+                )
+                self._fail(f"there is no command /{name}", f"{meant} //{name} sends it as text")
         return None
 
     def _idle(self) -> Idle | None:
@@ -258,8 +260,8 @@ class Chat:
             self.conversation.save()
             self.session.pause()
         except SegueError as error:
-            return f"idle, but that cannot be recorded: {error}"
-        return "idle for a while: everything is saved and the session is paused; your next message goes on with it"
+            return f"idle, but the pause cannot be recorded: {error}"
+        return "idle: the session is saved and paused; your next message resumes it"
 
     def _try(self, call: Callable[[], Leave | None]) -> Leave | None:
         try:
@@ -286,7 +288,7 @@ class Chat:
                     ask = self.conversation.retry
                     continue
                 self._failures += 1
-                self.terminal.note("your message is kept; /retry asks again, /agent lets another answer")
+                self.terminal.note("your message is saved; /retry asks again, /agent NAME switches to another agent")
             except SegueError:
                 if self.conversation.unsaved:
                     self.terminal.note("the answer could not be recorded; /retry records it")
@@ -301,11 +303,11 @@ class Chat:
 
     def _say_what_is_kept(self) -> None:
         if self.conversation.pending is None:
-            self.terminal.note("stopped; what had come is kept, marked as cut off")
+            self.terminal.note("stopped; the partial answer is saved, marked as cut off")
         elif self.session.tail(1)[-1].role == "tool":
-            self.terminal.note("stopped; what the tools did is on record, and /retry goes on from there")
+            self.terminal.note("stopped; the tool results are saved, and /retry continues from there")
         else:
-            self.terminal.note("stopped before anything came; your message is kept, and /retry asks again")
+            self.terminal.note("stopped before an answer arrived; your message is saved, and /retry asks again")
 
     def _fail(self, message: str, hint: str) -> None:
         self._failures += 1
@@ -318,7 +320,7 @@ class Chat:
         if status == "completed":
             self.session.complete()
         is_kept = _close(self.conversation, self.library)
-        self.terminal.note(farewell if is_kept else "nothing was said, so no session is kept")
+        self.terminal.note(farewell if is_kept else "Empty session discarded.")
 
     def _settle(self, status: Status) -> None:
         if not self.conversation.is_blank:

@@ -76,7 +76,8 @@ def test_a_key_without_its_sdk_is_passed_over_with_a_note(monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "anthropic", None)
     choice = choose_agent(environ={"ANTHROPIC_API_KEY": "a"}, which=NOTHING)
     assert choice.agent.name == "offline"
-    assert "pip install 'segue[anthropic]'" in choice.note
+    assert choice.note == "ANTHROPIC_API_KEY is set, but the anthropic SDK is not installed"
+    assert choice.missing_extra == "anthropic"
 
 
 def test_finding_out_starts_no_process_and_loads_no_sdk() -> None:
@@ -125,7 +126,7 @@ def test_a_missing_key_names_the_variable_before_anything_is_asked(flag: str, va
 
 @pytest.mark.parametrize("flag", ["claude", "command:mytool --fast"])
 def test_a_command_that_is_not_there_is_told_before_anything_is_asked(flag: str) -> None:
-    with pytest.raises(UsageError, match="there is no command"):
+    with pytest.raises(UsageError, match="is not on the PATH"):
         choose_agent(flag=flag, environ={}, which=NOTHING)
 
 
@@ -150,7 +151,10 @@ def test_a_wish_that_cannot_be_granted_here_is_passed_over_with_a_note(wish: str
 
 
 def test_a_preset_that_inherits_asks_for_nothing() -> None:
-    assert choose_agent(preset_model="inherit", environ={}, which=NOTHING).note == "no agent was named or found"
+    assert (
+        choose_agent(preset_model="inherit", environ={}, which=NOTHING).note
+        == "no --agent, no API key, no AI tool on the PATH"
+    )
 
 
 @pytest.mark.parametrize("wish", ["command:rm -rf /", "openai/gpt@https://elsewhere.example/v1"])

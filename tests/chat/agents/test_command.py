@@ -190,7 +190,7 @@ def test_a_command_that_is_silent_too_long_is_stopped(tmp_path: Path) -> None:
     note = tmp_path / "pid"
     code = f"open({str(note)!r}, 'w').write(str(os.getpid())); sys.stderr.write('thinking'); sys.stderr.flush()"
     error = failure(program(f"{code}; signal.pause()", timeout_seconds=1.5))
-    assert "said nothing for 1.5 seconds and was stopped: thinking" in str(error)
+    assert "printed nothing for 1.5 seconds and was stopped: thinking" in str(error)
     assert error.can_retry
     assert not is_alive(int(note.read_text(encoding="utf-8")))
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from segue.chat.agent import Message, Request, TextDelta
-from segue.chat.agents.offline import OfflineAgent, compose, listen
+from segue.chat.agents.offline import OfflineAgent, compose, parse_message
 from segue.chat.agents.offline_rules import PLAINLY, RULES
 from segue.chat.context.system_prompt import Attached, assemble
 from segue.chat.context.window import marker_of
@@ -103,11 +103,11 @@ def test_it_counts_no_tokens() -> None:
     ],
 )
 def test_it_picks_up(text: str, rule: str) -> None:
-    assert listen(text, [], asked="").rule.name == rule
+    assert parse_message(text, [], asked="").rule.name == rule
 
 
 def test_a_question_whether_to_decide_is_no_decision() -> None:
-    assert listen("What if we go with Postgres?", []).rule.name != "decision"
+    assert parse_message("What if we go with Postgres?", []).rule.name != "decision"
 
 
 def test_the_users_own_words_are_in_the_answer() -> None:
@@ -182,7 +182,7 @@ def given_context(*, changed: bool = False) -> str:
 
 
 def test_attached_files_are_named_in_the_first_answer() -> None:
-    assert "I have `README.md` before me." in talk("hello", system=given_context())[0]
+    assert "I have read `README.md`." in talk("hello", system=given_context())[0]
 
 
 def test_the_line_of_an_attached_file_that_is_about_the_same_is_quoted() -> None:
@@ -197,21 +197,21 @@ def test_a_file_that_has_changed_since_is_quoted_with_a_warning() -> None:
 
 def test_a_decision_on_the_same_subject_is_brought_up() -> None:
     answer = talk("Writing each session to the disk is slow", system=given_context())[0]
-    assert "On record stands “Sync every session to disk”." in answer
+    assert "You have recorded “Sync every session to disk”." in answer
 
 
 # ── The table ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_the_last_rule_applies_to_anything() -> None:
-    assert listen("", []).rule is RULES[-1]
+    assert parse_message("", []).rule is RULES[-1]
     assert not RULES[-1].needs
 
 
 def test_every_move_ends_in_a_question_and_every_slot_it_has_can_be_filled() -> None:
     known = {"quote", "say", "asked", "before", "recap"}
     for rule in RULES:
-        for move in rule.moves:
+        for move in rule.replies:
             assert "?" in move.question, rule.name
             assert "{" not in move.question, rule.name
             slots = set(re.findall(r"\{(\w+)\}", move.remark))

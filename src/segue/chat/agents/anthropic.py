@@ -39,7 +39,7 @@ ANSWER_TOKENS = 32_000
 _STOPS = {
     "max_tokens": f"[The answer ends here: it reached {ANSWER_TOKENS} tokens.]",
     "model_context_window_exceeded": "[The answer ends here: the context of the model is full.]",
-    "refusal": "[The answer ends here: the model declined to go on.]",
+    "refusal": "[The answer ends here: the model declined to continue.]",
 }
 
 

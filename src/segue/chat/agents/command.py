@@ -96,7 +96,7 @@ class CommandAgent:
         said = _last_lines(errors)
         if code is None:
             raise AgentError(
-                f"{self.name} said nothing for {self._timeout_seconds:g} seconds and was stopped{said}",
+                f"{self.name} printed nothing for {self._timeout_seconds:g} seconds and was stopped{said}",
                 hint="ask again, or allow more time",
                 can_retry=True,
             )
@@ -108,7 +108,7 @@ class CommandAgent:
             )
         if not shown:
             raise AgentError(
-                f"{self.name} ended well and said nothing{said}",
+                f"{self.name} ended without printing an answer{said}",
                 hint="it has to read the prompt from its input and write the answer to its output",
                 can_retry=True,
             )

@@ -1,8 +1,8 @@
-"""The partner that is always there: a few rules that read closely and ask the next question.
+"""The offline agent: a few rules that read a message closely and ask the next question.
 
-It needs no network and no key, answers the same request with the same words, and says plainly that it is not a model.
-What it says is in `moves`; here is how it listens: which sign of the table is in the message, how often it has come up
-before, and what the user has said, decided or attached on the same subject.
+It needs no network and no key, gives the same answer to the same request, and says that it is not a model. The texts
+are in `offline_rules`. This module finds the rule that a message matches, how often it matched before, and what the
+user has said, decided or attached on the same subject.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from segue.chat.agent import Piece, Request
 
 RECAP_EVERY = 6
-"""After so many messages of the user it is time to look at them together."""
+"""After this many messages of the user, the answer lists them."""
 REMEMBERED = 60
-"""How many messages of the user are held in mind."""
+"""The number of messages of the user that are read."""
 SHARED_WORDS = 2
-"""So many telling words in common, and two texts are taken to be about the same."""
+"""Two texts with this many words in common are taken to be about the same subject."""
 QUOTED_CHARS = 140
 READ_CHARS = 4000
+"""Of the beginning and of the end of a long text, such as a pasted log."""
 AMOUNTS_HEEDED = 8
-"""So much of a pasted log is read that its end and its beginning are understood."""
 
 _COMMON = """
 about above after again also although always another anything around because been before being below between
@@ -40,8 +40,8 @@ still such sure take than thank thanks that their theirs them then there these t
 those though through tell told under until upon used very want wants well were what when where whether which
 while will with within without would your yours yourself yes
 """
-UNTELLING = frozenset(_COMMON.split())
-"""Words that two texts may share without having a subject in common."""
+COMMON_WORDS = frozenset(_COMMON.split())
+"""Words that two texts may share without having the same subject."""
 
 _CLOSED_TWICE = re.compile(r"([?!…]”)\.")
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
@@ -60,22 +60,22 @@ _ATTACHED = re.compile(
 
 
 class OfflineContext(NamedTuple):
-    """What the instructions hold beside the words of the preset."""
+    """The decisions and attachments in the system prompt."""
 
     decisions: list[str]
     attached: dict[str, str]
-    """Texts of files, by what the files are called."""
+    """The texts of files, by file name."""
 
 
 class ParsedMessage(NamedTuple):
-    """A message of the user as far as it is understood: the rule whose sign it bears, and what fills its slots."""
+    """The rule that a message of the user matches, and the values of its slots."""
 
     rule: Rule
     slots: dict[str, str]
 
 
 class OfflineAgent:
-    """Answers with a remark and a question, made of the user's own words."""
+    """Answers with a remark and a question that quote the user."""
 
     @property
     def name(self) -> str:
@@ -88,31 +88,35 @@ class OfflineAgent:
 
 def compose(request: Request) -> str:
     """The whole answer: paragraphs of Markdown, the question last."""
-    said = [
+    messages = [
         message.content
         for message in request.messages
         if message.role == "user" and not _LEFT_OUT.fullmatch(message.content)
     ]
     answers = [message.content for message in request.messages if message.role == "assistant"]
-    *earlier, last = said[-REMEMBERED:] or [""]
+    *earlier, last = messages[-REMEMBERED:] or [""]
     context = read_context(request.system)
-    heard = listen(last, earlier, asked=_last_question(answers[-1:]), decisions=context.decisions)
-    times = sum(listen(text, earlier[:place]).rule.name == heard.rule.name for place, text in enumerate(earlier))
-    move = heard.rule.moves[times % len(heard.rule.moves)]
-    paragraphs = [_CLOSED_TWICE.sub(r"\1", move.remark.format_map(heard.slots))]
+    parsed = parse_message(last, earlier, asked=_last_question(answers[-1:]), decisions=context.decisions)
+    times = sum(
+        parse_message(text, earlier[:place]).rule.name == parsed.rule.name for place, text in enumerate(earlier)
+    )
+    reply = parsed.rule.replies[times % len(parsed.rule.replies)]
+    paragraphs = [_CLOSED_TWICE.sub(r"\1", reply.remark.format_map(parsed.slots))]
     if not any(PLAINLY in text for text in (*answers, *paragraphs)):
-        named = f" I have {' and '.join(context.attached)} before me." if context.attached else ""
+        named = f" I have read {' and '.join(context.attached)}." if context.attached else ""
         paragraphs.insert(0, INTRODUCTION + named)
-    if heard.rule.is_about_something:
-        if len(said) % RECAP_EVERY == 0:
+    if parsed.rule.has_subject:
+        if len(messages) % RECAP_EVERY == 0:
             paragraphs.append(_recap([*earlier, last], context.decisions))
         else:
             links = _links(last, earlier[:-1], context)
             paragraphs += [link for link in links if not any(link in text for text in answers[-2:])]
-    return "\n\n".join([*(paragraph.strip() for paragraph in paragraphs), f"**{move.question}**"])
+    return "\n\n".join([*(paragraph.strip() for paragraph in paragraphs), f"**{reply.question}**"])
 
 
-def listen(message: str, earlier: Sequence[str], *, asked: str = "…", decisions: Sequence[str] = ()) -> ParsedMessage:
+def parse_message(
+    message: str, earlier: Sequence[str], *, asked: str = "…", decisions: Sequence[str] = ()
+) -> ParsedMessage:
     """The first rule of the table whose sign is in the message."""
     sentences = _sentences(message) or ("…",)
     known = {"asked": asked, "recap": _recap(earlier, decisions), "before": _earlier_amount(message, earlier)}
@@ -122,13 +126,13 @@ def listen(message: str, earlier: Sequence[str], *, asked: str = "…", decision
         for sentence in sentences:
             if (match := rule.sign.search(sentence)) is not None:
                 named = {name: _trimmed(text) for name, text in match.groupdict("").items()}
-                said = {"quote": _quoted(sentence), "say": "ask" if sentence.endswith("?") else "say"}
-                return ParsedMessage(rule, known | named | said)
+                quotes = {"quote": _quoted(sentence), "say": "ask" if sentence.endswith("?") else "say"}
+                return ParsedMessage(rule, known | named | quotes)
     raise AssertionError("the last rule of the table applies to anything")
 
 
 def read_context(system: str) -> OfflineContext:
-    """The decisions and the attached files that the instructions speak of."""
+    """The decisions and the attached files in the system prompt."""
     attached = {
         f"`{PurePath(match['path']).name}`{match['note'] or ''}": match["text"] for match in _ATTACHED.finditer(system)
     }
@@ -137,18 +141,18 @@ def read_context(system: str) -> OfflineContext:
 
 
 def _links(message: str, earlier: Sequence[str], context: OfflineContext) -> list[str]:
-    """What was decided and attached on the same subject or, without these, said before."""
+    """Quotes on the same subject: from decisions and attachments or, without these, from earlier messages."""
     words = _words(message)
     links: list[str] = []
     if found := _nearest(words, context.decisions):
-        links.append(f"On record stands {_quoted(found)}. See whether this still fits it.")
+        links.append(f"You have recorded {_quoted(found)}. Check whether this still fits.")
     for name, text in context.attached.items():
         is_named = PurePath(name.split("`")[1]).stem.lower() in message.lower()
         lines = (line.strip(" #*->|\t") for line in text.splitlines())
         if found := _nearest(words, lines, 1 if is_named else SHARED_WORDS):
             links.append(f"{name} has a line on this: {_quoted(found)}.")
     if not links and (found := _nearest(words, (sentence for text in earlier for sentence in _sentences(text)))):
-        links.append(f"Hold it against what you said earlier: {_quoted(found)}.")
+        links.append(f"Compare it with what you said earlier: {_quoted(found)}.")
     return links
 
 
@@ -161,25 +165,25 @@ def _nearest(words: frozenset[str], texts: Iterable[str], enough: int = SHARED_W
     return found
 
 
-def _recap(said: Sequence[str], decisions: Sequence[str]) -> str:
-    told = [sentences for text in said if (sentences := _sentences(text)) and not _is_aside(sentences[0])]
-    lines = [f"- {_quoted(max(sentences, key=len))}" for sentences in told[-RECAP_EVERY:]]
+def _recap(messages: Sequence[str], decisions: Sequence[str]) -> str:
+    remarks = [sentences for text in messages if (sentences := _sentences(text)) and not _is_aside(sentences[0])]
+    lines = [f"- {_quoted(max(sentences, key=len))}" for sentences in remarks[-RECAP_EVERY:]]
     if not lines:
         return ""
-    kept = [f"- on record: {_quoted(decision)}" for decision in decisions[-RECAP_EVERY:]]
-    return "\n".join(["So far you have said:", "", *lines, *kept])
+    recorded = [f"- decided: {_quoted(decision)}" for decision in decisions[-RECAP_EVERY:]]
+    return "\n".join(["So far you have said:", "", *lines, *recorded])
 
 
 def _is_aside(sentence: str) -> bool:
-    """A greeting, a yes, a question about the partner itself."""
-    return any(rule.sign.search(sentence) for rule in RULES if not rule.is_about_something)
+    """Whether it is a greeting, a yes, or a question about the agent itself."""
+    return any(rule.sign.search(sentence) for rule in RULES if not rule.has_subject)
 
 
 class _Amount(NamedTuple):
     text: str
     unit: str
     words: frozenset[str]
-    """Of the sentence, beside the amount."""
+    """The other words of the sentence."""
 
 
 def _earlier_amount(message: str, earlier: Sequence[str]) -> str:
@@ -222,7 +226,7 @@ def _sentences(text: str) -> tuple[str, ...]:
 def _words(text: str) -> frozenset[str]:
     """The words that tell what a text is about, plurals and singulars alike."""
     words = (word.lower() for word in _WORD.findall(text))
-    return frozenset(word.removesuffix("s") for word in words if word not in UNTELLING)
+    return frozenset(word.removesuffix("s") for word in words if word not in COMMON_WORDS)
 
 
 def _quoted(text: str) -> str:

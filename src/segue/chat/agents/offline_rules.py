@@ -1,7 +1,7 @@
-"""What the offline partner says: one table, from the most telling sign in a message to the least.
+"""The rules of the offline agent: one table, from the most specific sign in a message to the least.
 
-A rule has a sign to look for and moves to make, one after the other each time the sign comes back. A move is a remark
-and a question; `{quote}` and the other slots in braces are filled from the user's own words.
+A rule has a pattern, its sign, and replies, of which each match takes the next one. A reply is a remark and a question;
+`{quote}` and the other slots in braces are filled with the user's own words.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from typing import NamedTuple
 
 PLAINLY = "I am a set of rules on this machine, not a model."
 INTRODUCTION = (
-    f"{PLAINLY} I look nothing up and I know nothing about your subject. I read your words closely, hold them against "
-    "what you said before and what you attached, and ask the next question."
+    f"{PLAINLY} I do not look anything up, and I know nothing about your subject. I read your message closely, compare "
+    "it with what you said before and what you attached, and ask the next question."
 )
 _ABOUT_ME = (
-    f"{PLAINLY} Nothing you type leaves it, and I look nothing up. With a key, or an AI tool on the PATH, a model "
-    "answers in my place."
+    f"{PLAINLY} Nothing you type leaves it, and I do not look anything up. With an API key, or an AI tool on the PATH, "
+    "a model answers instead of me."
 )
 _ABOUT_US = (
     "Tell me a claim, a plan, a bug, or a choice between two things. I ask for what is missing in it: the evidence, "
-    "the cost, the exception, the first step. Say “recap” for what you have said so far; `/decide` keeps a decision, "
-    "`/context` gives me a file to quote from, `/help` lists the rest."
+    "the cost, the exception, the first step. Say “recap” for what you have said so far; `/decide` records a decision, "
+    "`/context` attaches a file that I can quote from, `/help` lists the rest."
 )
 
 
-class Move(NamedTuple):
+class Reply(NamedTuple):
     remark: str
     question: str
 
@@ -33,15 +33,15 @@ class Move(NamedTuple):
 class Rule(NamedTuple):
     name: str
     sign: re.Pattern[str]
-    moves: tuple[Move, ...]
+    replies: tuple[Reply, ...]
     needs: str = ""
-    """Which slot has to be filled for the rule to apply: `before`, `asked`, `recap`."""
-    is_about_something: bool = True
-    """Whether what was said before may throw light on it; greetings need none."""
+    """The slot without which the rule does not apply: `before`, `asked`, `recap`."""
+    has_subject: bool = True
+    """Whether earlier messages on the same subject are worth quoting; a greeting has no subject."""
 
 
-def _rule(name: str, sign: str, *moves: tuple[str, str], needs: str = "", about: bool = True) -> Rule:
-    return Rule(name, re.compile(sign, re.IGNORECASE), tuple(Move(*move) for move in moves), needs, about)
+def _rule(name: str, sign: str, *replies: tuple[str, str], needs: str = "", about: bool = True) -> Rule:
+    return Rule(name, re.compile(sign, re.IGNORECASE), tuple(Reply(*reply) for reply in replies), needs, about)
 
 
 _THING = r"[\w.+#/'-]+(?: [\w.+#/'-]+){0,3}?"
@@ -93,7 +93,7 @@ RULES: tuple[Rule, ...] = (
         "farewell",
         r"^\W*(?:thanks?|thank you|bye|goodbye|that'?s (?:all|it)|see you|good night|done for (?:now|today))\b.{0,30}$",
         (
-            "{recap}\n\nIt is all on record, and you can go on from here at any time.",
+            "{recap}\n\nEverything is saved, and you can continue from here at any time.",
             "One last thing: what is the first step, and when do you take it?",
         ),
         about=False,
@@ -110,13 +110,13 @@ RULES: tuple[Rule, ...] = (
         r" with|go with|go for|settled? on)|(?:we|i)(?:'ve| have)? (?:decided|agreed|chose|chosen|resolved)"
         r"(?: (?:on|to|for|that|upon))?|it is decided[:,]?|decision:) (?P<choice>[^.?!\n]{3,160})(?![^.!\n]*\?)",
         (
-            "That sounds like a decision. `/decide {choice}` puts it on record.",
+            "That sounds like a decision. `/decide {choice}` records it.",
             "Before you do: what would you have to learn to take it back?",
         ),
-        ("Another one for the record: `/decide {choice}`.", "What does it rule out, and who will miss that?"),
+        ("Another decision to record: `/decide {choice}`.", "What does it rule out, and who will miss that?"),
         (
-            "Decided, it seems: `/decide {choice}` keeps it.",
-            "Who has to know of it, and what is different tomorrow morning?",
+            "Decided, it seems: `/decide {choice}` records it.",
+            "Who has to know about it, and what is different tomorrow morning?",
         ),
     ),
     _rule(
@@ -143,7 +143,7 @@ RULES: tuple[Rule, ...] = (
         "error message",
         r"(?P<error>\b\w+(?:Error|Exception|Panic)\b:? [^\n]{3,120})",
         (
-            "The machine says “{error}”.",
+            "The error is “{error}”.",
             "Which line of yours was running, and what did you believe about its input at that moment?",
         ),
         ("Still “{error}”.", "What is the smallest input that brings exactly this, and the nearest one that does not?"),
@@ -212,8 +212,8 @@ RULES: tuple[Rule, ...] = (
         "evidence",
         r"\b(?:i|we)(?:'ve| have)? (?:just )?(?:measured|tested|benchmarked|profiled|counted|checked|observed|saw)\b",
         (
-            "You went and looked, which is worth more than an opinion: {quote}.",
-            "What had you expected, and what would you conclude if the same look tomorrow came out otherwise?",
+            "You went and looked, and that is worth more than an opinion: {quote}.",
+            "What had you expected, and what would you conclude if the same test gave another result tomorrow?",
         ),
         ("More evidence: {quote}.", "Which other explanation does it leave standing, and what would rule that out?"),
     ),
@@ -225,12 +225,12 @@ RULES: tuple[Rule, ...] = (
             "Where does it come from: measured, estimated or hoped? And what changes if it is off by a factor of two?",
         ),
         ("Take {number} as given.", "At which value would you decide otherwise?"),
-        ("{number} again stands for something.", "Who would notice if it were missed, and what would they do then?"),
+        ("{number} matters here, too.", "Who would notice if it were missed, and what would they do then?"),
     ),
     _rule(
         "obligation",
         r"\b(?:should(?:n'?t)?|must(?:n'?t)?|have to|has to|need to|needs to|ought to)\b",
-        ("You {say} {quote}.", "What happens, concretely, if nobody does it, and to whom?"),
+        ("You {say} {quote}.", "What happens, concretely, if no one does it, and to whom?"),
         ("Again a duty: {quote}.", "Whose requirement is it: a user's, a rule's, or a habit's?"),
         ("You {say} {quote}.", "What would you have to give up for it, and is it worth that?"),
     ),
@@ -242,7 +242,7 @@ RULES: tuple[Rule, ...] = (
             "A plan, then: {quote}.",
             "What is the cheapest step that could prove it wrong, and can you take that one first?",
         ),
-        ("So: {quote}.", "How will you know that it is done, in a sentence that somebody else could check?"),
+        ("So: {quote}.", "How will you know that it is done, in a sentence that someone else could check?"),
         ("{quote}: that takes time from something else.", "What will you not do, so that this fits?"),
         ("Of all this: {quote}.", "Which step cannot be taken back, and what has to be true before you take it?"),
     ),
@@ -290,9 +290,9 @@ RULES: tuple[Rule, ...] = (
         r"",
         (
             "{quote}.",
-            "If somebody remembered one sentence of this, which should it be? Say it so that it could be wrong.",
+            "If a reader remembered one sentence of this, which should it be? Say it so that it could be wrong.",
         ),
-        ("{quote}.", "What would somebody who disagrees say first, and where would they have a point?"),
+        ("{quote}.", "What would someone who disagrees say first, and where would they have a point?"),
         ("{quote}.", "What have you seen, with your own eyes, that makes you think so?"),
         ("{quote}.", "It is a year from now and this has gone badly: what went wrong?"),
         ("{quote}.", "What is the smallest thing you could do today to learn whether it holds?"),

@@ -208,7 +208,7 @@ class AgentResolver:
                 store=session.store.url,
                 agent=str(resolved.spec),
             )
-        self.surface.notify(f"what this session asks for is left out ({', '.join(one.part for one in missing)})")
+        self.surface.notify(f"ignored what this session asks for ({', '.join(one.part for one in missing)})")
         own = self._own_tools(resolved.preset, agent)
         return replace(resolved, tools=tuple(name for name in resolved.tools if name in own))
 
@@ -240,7 +240,7 @@ class AgentResolver:
             for one in trust_requests:
                 one.grant(self.marks_of(session))
         except StorageError as error:
-            self.surface.notify(f"this cannot be remembered, and is asked again: {error}")
+            self.surface.notify(f"the answer cannot be saved, so you will be asked again: {error}")
 
     def _recall(self, about: Overview, agent: str, model: str) -> ResolvedAgent:
         said = agent or _override(about, "agent")
@@ -253,7 +253,7 @@ class AgentResolver:
         found = self._preset_for(about) or self._find(name)
         resolved = self._resolve(said, found, model, about)
         if about.preset is not None and found is None:
-            lost = f"the preset {name} is not here any more, so its prompt is missing"
+            lost = f"the preset {name} no longer exists, so its prompt is missing"
             resolved = replace(resolved, note="; ".join(filter(None, [lost, resolved.note])))
         return resolved
 

@@ -33,7 +33,7 @@ def attach(session: LiveSession, path: Path, *, limit_bytes: int = LIMIT_BYTES) 
         raise UsageError(f"{path} is not a text file (UTF-8)", hint="convert it to text, and attach that")
     earlier = next((one for one in reversed(session.overview.attachments) if one.path == name), None)
     if earlier is not None and earlier.hash == _hash(data):
-        return f"{path} is attached already, and has not changed since"
+        return f"{path} is already attached and has not changed"
     session.attach(name, data)
     changed = "; it has changed since it was attached before" if earlier is not None else ""
     return f"{path} is attached ({len(data):,} bytes){changed}"
@@ -65,7 +65,7 @@ def read(path: Path, *, limit_bytes: int) -> bytes:
     try:
         found = path.stat()
         if not stat.S_ISREG(found.st_mode):
-            raise UsageError(f"{path} is no regular file", hint="name a file")
+            raise UsageError(f"{path} is not a regular file", hint="name a file")
         with path.open("rb") as file:
             data = file.read(limit_bytes + 1)
     except OSError as error:

@@ -55,7 +55,7 @@ def _switch(chat: Chat, argument: str) -> None:
 def _undo(chat: Chat, _: str) -> None:
     found = _last_of_user(chat)
     if found is None:
-        raise UsageError("there is nothing to undo", hint="nothing has been said in this branch")
+        raise UsageError("there is nothing to undo", hint="this branch has no messages")
     number, turn = found
     before = chat.session.branch
     name = chat.session.fork(at=number - 1)
@@ -104,9 +104,9 @@ def _turns(count: int) -> str:
 
 
 COMMANDS = (
-    Command(name="fork", usage="[NAME] [N]", help="go another way from here, or from turn N", run=_fork),
-    Command(name="branches", help="show the ways there are", run=_branches),
-    Command(name="switch", usage="[BRANCH]", help="go on in another branch", run=_switch, completes="branch"),
-    Command(name="undo", help="go back before your last message; it is kept", run=_undo),
-    Command(name="load", usage="ID", help="go to another session", run=_load, completes="session"),
+    Command(name="fork", usage="[NAME] [N]", help="branch off here, or at turn N", run=_fork),
+    Command(name="branches", help="list the branches", run=_branches),
+    Command(name="switch", usage="[BRANCH]", help="continue in another branch", run=_switch, completes="branch"),
+    Command(name="undo", help="go back before your last message; the old branch stays", run=_undo),
+    Command(name="load", usage="ID", help="switch to another session", run=_load, completes="session"),
 )

@@ -56,9 +56,9 @@ def _write_copy(chat: Chat, argument: str, ending: str, *, is_fixed: bool = Fals
         path /= name
     content = _render(chat.library.load(chat.session.id), ending if is_fixed else path.suffix.lower() or ending)
     if _write(chat, path, content.encode("utf-8", "backslashreplace")):
-        chat.terminal.note(f"a copy is written to {path}")
+        chat.terminal.note(f"wrote a copy to {path}")
     else:
-        chat.terminal.note("nothing is written")
+        chat.terminal.note("nothing was written")
 
 
 def _render(session: Session, ending: str) -> str:
@@ -79,7 +79,9 @@ def _write(chat: Chat, path: Path, data: bytes) -> bool:
             folder.create(path.name, data)
         except FileExistsError:
             if not stat.S_ISREG(path.lstat().st_mode):
-                raise UsageError(f"{path} is no regular file, and is not replaced", hint="name another one") from None
+                raise UsageError(
+                    f"{path} is not a regular file and was not replaced", hint="name another one"
+                ) from None
             if not chat.terminal.ask(f"{path} exists. Replace it?", default=False):
                 return False
             folder.replace(path.name, data)

@@ -18,7 +18,7 @@ def _title(chat: Chat, argument: str) -> None:
     elif chat.session.title:
         chat.terminal.say(chat.session.title)
     else:
-        chat.terminal.note("it has no title; /title TEXT gives it one")
+        chat.terminal.note("the session has no title; /title TEXT sets one")
 
 
 def _tag(chat: Chat, argument: str) -> None:
@@ -45,7 +45,7 @@ def _decisions(chat: Chat, _: str) -> None:
     if found:
         chat.terminal.say("\n".join(f"{number}. {one.content}" for number, one in enumerate(found, start=1)))
     else:
-        chat.terminal.note("nothing is decided yet; /decide TEXT records a decision")
+        chat.terminal.note("there are no decisions yet; /decide TEXT records one")
 
 
 def _autorecord(chat: Chat, argument: str) -> None:
@@ -56,7 +56,7 @@ def _autorecord(chat: Chat, argument: str) -> None:
             pass
         case _:
             raise UsageError(f"{argument!r} is neither on nor off", hint="/autorecord on, or /autorecord off")
-    does = "are recorded" if chat.conversation.autorecord else "are not recorded by themselves"
+    does = "are recorded" if chat.conversation.autorecord else "are not recorded automatically"
     chat.terminal.note(f"decisions that answers mark as [DECISION: …] {does}")
 
 
@@ -80,10 +80,10 @@ def _text(argument: str, command: str, what: str) -> str:
 
 
 COMMANDS = (
-    Command(name="title", usage="[TEXT]", help="show the title, or give one", run=_title),
-    Command(name="tag", usage="[TAG -TAG …]", help="show the tags, add and remove some", run=_tag),
+    Command(name="title", usage="[TEXT]", help="show or set the title", run=_title),
+    Command(name="tag", usage="[TAG -TAG …]", help="show, add or remove tags", run=_tag),
     Command(name="decide", usage="TEXT", help="record a decision", run=_decide),
-    Command(name="decisions", help="show what was decided", run=_decisions),
+    Command(name="decisions", help="list the decisions", run=_decisions),
     Command(
         name="autorecord",
         usage="[on|off]",
@@ -91,6 +91,6 @@ COMMANDS = (
         run=_autorecord,
         completes="switch",
     ),
-    Command(name="learn", usage="TEXT", help="record what was learnt", run=_learn),
+    Command(name="learn", usage="TEXT", help="record a learning", run=_learn),
     Command(name="pattern", usage="NAME: TEXT", help="record a pattern", run=_pattern),
 )

@@ -66,7 +66,7 @@ def _help(chat: Chat, argument: str) -> None:
             [
                 *_lines(chat.table),
                 "",
-                "A line that ends in \\ goes on in the next. To send a text that begins with a slash, double it: //",
+                "A line that ends in \\ continues on the next. To send a text that begins with a slash, double it: //",
             ]
         )
     )
@@ -86,7 +86,7 @@ def _history(chat: Chat, argument: str) -> None:
         raise UsageError(f"{argument!r} is not a number of turns", hint="/history 5 shows the last five")
     turns = chat.session.tail(int(argument) if argument else _LAST_TURNS)
     if not turns:
-        chat.terminal.note("nothing has been said yet")
+        chat.terminal.note("there are no turns yet")
         return
     first = chat.session.overview.turn_count - len(turns) + 1
     chat.terminal.say("\n".join(turn_lines(turns, first=first)).rstrip("\n"))
@@ -94,7 +94,7 @@ def _history(chat: Chat, argument: str) -> None:
 
 def _clear(chat: Chat, _: str) -> None:
     chat.terminal.clear()
-    chat.terminal.note("the screen is cleared; the session is as it was (/history shows it)")
+    chat.terminal.note("screen cleared; the session is unchanged (/history shows it)")
 
 
 def _stats(chat: Chat, _: str) -> None:
@@ -110,7 +110,7 @@ def _stats(chat: Chat, _: str) -> None:
         "session": f"{about.id} ({about.status}, branch {about.branch})",
         "answers": chat.conversation.agent.name,
         "turns": f"{found.turns:,}",
-        "tokens": f"{found.tokens_in:,} in, {found.tokens_out:,} out since you came ({_counted(found.tokens_by)})",
+        "tokens": f"{found.tokens_in:,} in, {found.tokens_out:,} out since it was opened ({_counted(found.tokens_by)})",
         "window": f"{found.window_used:,} of {found.budget:,} tokens",
         "kept": ", ".join(f"{len(things)} {name}{'' if len(things) == 1 else 's'}" for name, things in kept.items()),
     }
@@ -135,16 +135,14 @@ def _exit(chat: Chat, _: str) -> Leave:
 
 
 COMMANDS = (
-    Command(name="help", usage="[COMMAND]", help="show what there is", run=_help, completes="command"),
+    Command(name="help", usage="[COMMAND]", help="list the commands", run=_help, completes="command"),
     Command(name="exit", aliases=("quit", "q"), help="leave; everything is saved already", run=_exit),
-    Command(name="pause", help="leave, and record that it goes on later", run=lambda _chat, _: Leave("paused")),
-    Command(name="complete", help="leave, and record that it is done", run=lambda _chat, _: Leave("completed")),
+    Command(name="pause", help="leave, and mark the session as paused", run=lambda _chat, _: Leave("paused")),
+    Command(name="complete", help="leave, and mark the session as completed", run=lambda _chat, _: Leave("completed")),
     Command(name="history", usage="[N]", help=f"show the last N turns ({_LAST_TURNS})", run=_history),
     Command(name="clear", help="clear the screen, not the session", run=_clear),
-    Command(name="stats", help="count turns, tokens and calls of tools", run=_stats),
-    Command(name="retry", help="ask again what was not answered", run=_retry),
-    Command(
-        name="agent", usage="[NAME]", help="show who answers, or let another answer", run=_agent, completes="agent"
-    ),
+    Command(name="stats", help="count turns, tokens and tool calls", run=_stats),
+    Command(name="retry", help="ask the unanswered message again", run=_retry),
+    Command(name="agent", usage="[NAME]", help="show the agent, or switch to another", run=_agent, completes="agent"),
     Command(name="model", usage="[NAME]", help="show the model, or use another", run=_model),
 )
