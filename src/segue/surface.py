@@ -73,7 +73,7 @@ class Terminal(Protocol):
 
 
 class Paths(Struct, frozen=True, kw_only=True):
-    """The folders of this user in which Segue finds and keeps what is not a session."""
+    """The folders of this user for everything that is not a session."""
 
     config: Path
     """config.toml, presets and scope profiles."""

@@ -211,7 +211,7 @@ def test_clear_leaves_the_session_and_says_so(desk: Desk) -> None:
 
 def test_another_agent_answers_and_it_is_recorded(desk: Desk) -> None:
     desk.talk("/agent crow", "/model big", "/agent")
-    assert desk.out == "crow/big answers\nthere are: owl, parrot\n"
+    assert desk.out == "agent: crow/big\navailable: owl, parrot\n"
     assert desk.session.overrides == {"agent": "crow", "model": "big"}
 
 

@@ -100,7 +100,7 @@ def test_what_is_typed_stays_in_the_line_with_the_cursor(tmp_path: Path) -> None
         at.wait_for_line("actor> hllo")
         at.type(f"e{ENTER}")
         at.wait_for("You said: 'hello'.")
-        at.wait_for("the session is paused")
+        at.wait_for("the session is saved and paused")
         at.wait_for_prompt()
         at.type(CTRL_D)
         assert at.end() == 0
@@ -111,7 +111,7 @@ def test_a_terminal_that_can_do_nothing_shows_the_line_once_more(tmp_path: Path)
     with Sitting(tmp_path, IDLE_SECONDS="0.2", TERM="dumb") as at:
         at.wait_for("actor>")
         at.type("hel")
-        at.wait_for("the session is paused")
+        at.wait_for("the session is saved and paused")
         at.wait_for("actor> hel")
         at.type(f"lo{ENTER}")
         at.wait_for("You said: 'hello'.")

@@ -1,4 +1,4 @@
-"""Whoever answers: the contract between the engine and the offline partner, a model, or a command on this machine."""
+"""The contract of an agent: the offline rules, a model, or a command on this machine."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Message(Struct, frozen=True, kw_only=True):
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """All that an agent is told: the window of the conversation, ending with the user's message."""
+    """What an agent receives: the window of the conversation, ending with the user's message."""
 
     system: str
     messages: tuple[Message, ...]
@@ -34,7 +34,7 @@ class Request(Struct, frozen=True, kw_only=True):
     """Empty for the agent's own choice."""
     temperature: float | None = None
     tools: tuple[ToolSpec, ...] = ()
-    """What the agent may ask for; those that know of no tools pass over it."""
+    """The tools that the agent may call; agents without tool support ignore them."""
 
 
 class TextDelta(Struct, frozen=True):
@@ -44,7 +44,7 @@ class TextDelta(Struct, frozen=True):
 
 
 class Usage(Struct, frozen=True, kw_only=True):
-    """What the provider counted; at most one, and only from those that count."""
+    """The token counts of the provider; at most one per answer, and only from providers that count."""
 
     input_tokens: int
     output_tokens: int
@@ -53,11 +53,11 @@ class Usage(Struct, frozen=True, kw_only=True):
 
 
 Piece = TextDelta | Usage | ToolCall
-"""Calls come behind the text, and only of an answer that came whole."""
+"""Calls come after the text, and only from an answer that arrived completely."""
 
 
 class AgentError(SegueError):
-    """No answer came. Nothing was recorded for it, and the user's turn is kept."""
+    """There is no answer, and nothing was recorded for it; the user's turn is saved."""
 
     def __init__(self, message: str, *, hint: str = "", can_retry: bool = False) -> None:
         super().__init__(message, hint=hint)
@@ -73,15 +73,15 @@ class NoAgentError(AgentError):
 
 
 class Agent(Protocol):
-    """Answers requests. Knows nothing of sessions, stores or terminals."""
+    """Answers requests. It knows nothing of sessions, stores or terminals."""
 
     @property
     def name(self) -> str:
-        """What the prompt shows: `offline`, `anthropic/claude-sonnet-4-5`, `claude -p`."""
+        """The name in the prompt: `offline`, `anthropic/claude-sonnet-4-5`, `claude -p`."""
 
     def answer(self, request: Request) -> Iterator[Piece]:
-        """The answer, piece by piece, as it comes.
+        """The answer, piece by piece, as it streams.
 
-        Closing the iterator early stops the work and frees what it holds (connection, process). Raises AgentError, also
+        Closing the iterator early stops the work and frees its resources (connection, process). Raises AgentError, also
         after some pieces, and nothing else.
         """

@@ -1,4 +1,4 @@
-"""How one of the tools speaks: its prompt, its farewell, what leaving means there, which commands it adds or hides."""
+"""What differs between our commands in a chat: prompt, farewell, status on leaving, commands added or hidden."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from segue.model import Status
 
 
 class Dialect(Struct, frozen=True, kw_only=True):
-    """Over the same engine. The texts may name `{agent}`, `{id}`, `{store}`, `{turns}` and `{resume}`."""
+    """The chat of one command. Its texts may contain `{agent}`, `{id}`, `{store}`, `{turns}` and `{resume}`."""
 
     name: str
-    """Of the command that people type: `segue`, `aur`, `soleur`."""
+    """The name of the command: `segue`, `aur`, `soleur`."""
     prompt: str = "{agent}> "
     greeting: str = "session {id} · /help lists the commands, /exit leaves"
-    """Shown to a person when the conversation begins; empty for none."""
+    """Shown at a terminal when the conversation starts; empty for none."""
     resume: str = "segue resume {id}"
-    """The literal command that comes back to this session."""
+    """The literal command that resumes this session."""
     farewell: str = "session {id} is saved in {store}\nresume it with: {resume}"
     exit_status: Status = "paused"
-    """What leaving by /exit, Ctrl-D or the end of input records."""
+    """The status that /exit, Ctrl-D and the end of input record."""
     settle: Callable[[Conversation, Status], None] = lambda _conversation, _status: None
-    """What leaving takes beyond the record of it: told the conversation, still open, and the status it leaves with."""
+    """Called before leaving, with the conversation, which is still open, and its new status."""
     idle_seconds: float = 300
-    """After so long without a key at the prompt the session is recorded as paused; 0 for never."""
+    """After this time without a key at the prompt, the session is paused; 0 for never."""
     keeps_blank: bool = False
-    """Whether a new session stays in which nothing was said or recorded."""
+    """Whether a new session without any content is saved."""
     autorecord: bool = False
-    """Whether decisions found in answers are recorded, unless a person says otherwise."""
+    """Whether decisions found in answers are recorded, unless the user turns it off."""
     offers: tuple[str, ...] = ()
-    """Files of the folder at hand that are offered as context to a new session."""
+    """Files of the current folder that are offered as context to a new session."""
     extra: tuple[Command, ...] = ()
-    """Commands of its own; one of a known name takes its place."""
+    """Its own commands; one with a known name replaces that command."""
     hidden: tuple[str, ...] = ()
-    """Names of commands it does without."""
+    """Names of the commands that it does not have."""
     hint_for: Callable[[SegueError], str] = lambda error: error.hint
     """What to do after an error, in terms of its commands."""
 

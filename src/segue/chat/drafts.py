@@ -1,7 +1,7 @@
-"""What has come of an answer so far, in a file of its own: what a person has seen, `kill -9` does not take away.
+"""The part of an answer that has arrived, in a file: what the user has seen survives `kill -9`.
 
-A session holds what was said, and half an answer is not that yet: so no store is asked to keep it. The file is written
-as the answer comes, without waiting for the disk, and goes when the answer is recorded.
+A session contains complete turns, and half an answer is not one yet, so no store records it. The file is written
+as the answer streams, without waiting for the disk, and removed when the answer is recorded.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from segue.model import Overview
 
 KEPT_SECONDS = 30 * 86400
-"""For whoever never comes back."""
+"""How long the draft of a session that is never resumed stays."""
 
 
 class Draft:
-    """One answer as it comes. What cannot be written costs no conversation: there is just less to come back to."""
+    """The draft of one answer. An error while writing it does not affect the conversation."""
 
     def __init__(self, folder: Folder | None, name: str) -> None:
         self._folder = folder
@@ -48,9 +48,9 @@ class Draft:
 
 
 class Drafts:
-    """In a folder of this machine, each under the place of its question: the same place is always the same question.
+    """The drafts in a folder of this machine, each named after the place of its question in the session.
 
-    Without a folder nothing is kept.
+    Without a folder, nothing is written.
     """
 
     def __init__(self, path: Path | None = None) -> None:
@@ -63,7 +63,7 @@ class Drafts:
         return Draft(self._folder, _name(about))
 
     def find(self, about: Overview) -> str:
-        """What had come when a crash came; empty if nothing had."""
+        """The part of an answer that had arrived before a crash; empty if there is none."""
         if self._folder is None:
             return ""
         try:
@@ -72,7 +72,7 @@ class Drafts:
             return ""
 
     def forget(self, session_id: str) -> None:
-        """Remove all that had come in a session."""
+        """Remove all drafts of a session."""
         if self._folder is None:
             return
         for entry in list(self._folder.scan()):

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 LAST_TURNS = 4
 _PATIENCE_SECONDS = 0.5
-"""With another writer, who mostly is a conversation, and will not go away in a moment."""
+"""How long to wait for another writer, which usually is a conversation that lasts."""
 _SHOWN_LINES, _SHOWN_LENGTH = 12, 1200
-"""Of a turn that is shown again: enough to remember it by."""
+"""Of a turn that is shown again: enough to recognize it."""
 
 
 def start(
@@ -42,9 +42,9 @@ def start(
     id: str | None = None,
     extra: JsonObject | None = None,
 ) -> Conversation:
-    """A new session that records who answers, and the conversation in it.
+    """A new session that records its agent, and the conversation in it.
 
-    One without a name, a title or tags is not kept if nothing comes of it.
+    A session without an id, a title or tags of its own is discarded if it stays empty.
     """
     tags = tuple(tags)
     session = library.create(agent=resolved.label, title=title, tags=tags, id=id, extra=extra)
@@ -72,7 +72,7 @@ def resume(
 
 
 def find_drift(conversation: Conversation) -> str | None:
-    """What has changed in the prompt since the session used it; None if nothing has, or if nobody can tell."""
+    """What has changed in the prompt since the session used it; None if nothing has, or if it is unknown."""
     session, preset = conversation.session, conversation.preset
     recorded = session.overview.preset
     if preset is None or recorded is None or recorded.name != preset.name:
@@ -85,7 +85,7 @@ def find_drift(conversation: Conversation) -> str | None:
 
 
 def show_recap(session: LiveSession, terminal: Terminal, *, when: str, was: str, count: int = LAST_TURNS) -> None:
-    """Show the last turns, and say where the conversation stopped, when, and how: `was` is its status then."""
+    """Show the last turns, and where and when the conversation stopped; `was` is its status then."""
     about = session.overview
     turns = session.tail(max(count, LAST_TURNS))
     shown = turns[len(turns) - min(count, len(turns)) :]
@@ -115,7 +115,7 @@ def run(library: Library, conversation: Conversation, resolver: AgentResolver, *
 
 
 def _prepare(agent: Agent) -> None:
-    """Load what the first question needs while it is typed; what fails here is told when it fails again."""
+    """Load what the first question needs while it is typed; an error here is reported when it occurs again."""
     prepare = getattr(agent, "prepare", None)
     if prepare is not None:
         with suppress(Exception):
@@ -144,7 +144,7 @@ def _record(session: LiveSession, resolved: ResolvedAgent) -> None:
 
 
 def _show(turn: Turn, terminal: Terminal) -> None:
-    """As an answer where a person sees it; beside the answers elsewhere."""
+    """Show a turn like an answer at a terminal, and as a note elsewhere."""
     whole = format_turn(turn)
     lines = whole[:_SHOWN_LENGTH].split("\n")
     text = "\n".join(lines[:_SHOWN_LINES])

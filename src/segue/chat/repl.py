@@ -1,4 +1,4 @@
-"""A conversation as a person holds it: read a line, run a command or ask, until somebody leaves."""
+"""The chat loop: read a line, run a command or ask the agent, until the user leaves."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _INTERRUPTED = 130
 _FILE = "file"
-"""What a mark is called that lets an attached file be looked at again."""
+"""The trust mark that allows an attached file to be read again."""
 
 
 class Agents(Protocol):
@@ -83,14 +83,14 @@ class Chat:
 
     @property
     def model(self) -> str:
-        """The model that is asked for; empty where that is left to whoever answers."""
+        """The model that is asked for; empty for the default of the agent."""
         return self.conversation.model
 
     def run(self) -> int:
-        """Talk until /exit, Ctrl-D or the end of input; leave the session as the way of leaving says.
+        """Chat until /exit, Ctrl-D or the end of input, and record the status that the way of leaving means.
 
-        Gives 0, or, where no person saw it, 1 if a line came to nothing. Whatever breaks the conversation leaves the
-        session as it is, for others to see that it was interrupted.
+        Returns 0, or in a script 1 if a line failed. An exception leaves the
+        session as it is, so that it counts as interrupted.
         """
         self.terminal.complete_with(self._suggest)
         try:
@@ -101,7 +101,7 @@ class Chat:
         return code
 
     def ask_again(self) -> None:
-        """Ask what was not answered, without recording it once more."""
+        """Ask the unanswered message again, without recording it again."""
         self._answer(lambda: self.conversation.retry())  # noqa: PLW0108 - of whichever conversation it is then
 
     def go_to(
@@ -112,40 +112,40 @@ class Chat:
         model: str = "",
         library: Library | None = None,
         dialect: Dialect | None = None,
-        look_back: Callable[[], None] = lambda: None,
+        recap: Callable[[], None] = lambda: None,
     ) -> None:
-        """Go on in another session, after a look back; the one at hand is left cleanly.
+        """Continue in another session, after a recap; the current one is closed.
 
-        Who is named answers there, or else who answered before. A session of another library brings that library along,
-        and the dialect that is spoken there.
+        The named agent answers there, or else the one that answered before. A session of another library brings that
+        library and its dialect along.
         """
         try:
             self.conversation.save()
             conversation = self.agents.attach(session, agent, model)
         except BaseException:
-            session.close()  # nothing came of it
+            session.close()  # it was not used
             raise
-        left, shelf, way_back = self.conversation, self.library, self._text("{resume}")
+        left, old_library, resume = self.conversation, self.library, self._text("{resume}")
         conversation.autorecord = left.autorecord
         self._settle("paused")
-        self.conversation, self.library, self.dialect = conversation, library or shelf, dialect or self.dialect
+        self.conversation, self.library, self.dialect = conversation, library or old_library, dialect or self.dialect
         where = ""
-        if _close(left, shelf):
-            elsewhere = f", and {way_back} comes back to it" if self.library is not shelf else ""
+        if _close(left, old_library):
+            elsewhere = f" (resume it with: {resume})" if self.library is not old_library else ""
             where = f"; {left.session.id} is {left.session.status}{elsewhere}"
         self.terminal.note(self._text("now in session {id}, with {turns} turns") + where)
-        look_back()
-        self._look_at_what_is_there()
+        recap()
+        self._check_session()
 
     def change_agent(self, spec: str) -> None:
-        """Let another answer, and record it: a preset by its name and hash, anybody else as an override."""
+        """Switch to another agent, and record it: a preset by its name and hash, any other agent as an override."""
         self._change(spec, "")
 
     def change_model(self, model: str) -> None:
         self._change("", model)
 
     def _change(self, spec: str, model: str) -> None:
-        self.conversation.save()  # an answer that is not recorded yet would go with whoever gave it
+        self.conversation.save()  # an unsaved answer belongs to the conversation that is replaced
         changed = self.agents.attach(self.session, spec, model)
         changed.autorecord = self.conversation.autorecord
         changed.changed_files = self.conversation.changed_files
@@ -155,11 +155,11 @@ class Chat:
         known = (recorded.preset.name, recorded.preset.hash) if recorded.preset is not None else None
         if preset is not None and known != (preset.name, preset.hash):
             self.session.use_preset(preset.name, hash=preset.hash)
-        said = {"model": model}
+        named = {"model": model}
         if spec:  # another model leaves the agent as it is
-            said["agent"] = "" if preset is not None and spec == preset.name else spec
-        values = {name: value for name, value in recorded.overrides.items() if name not in said}
-        values |= {name: value for name, value in said.items() if value}
+            named["agent"] = "" if preset is not None and spec == preset.name else spec
+        values = {name: value for name, value in recorded.overrides.items() if name not in named}
+        values |= {name: value for name, value in named.items() if value}
         if values != recorded.overrides:
             self.session.set_overrides(values)
         changed.named = {name: str(values[name]) for name in ("agent", "model") if name in values}
@@ -187,7 +187,7 @@ class Chat:
         overview = self.session.overview
         if not overview.turn_count and not overview.attachments:
             self._offer_files()
-        return self._try(self._look_at_what_is_there)
+        return self._try(self._check_session)
 
     def _offer_files(self) -> None:
         for name in self.dialect.offers:
@@ -196,13 +196,13 @@ class Chat:
                 self._try(partial(self.attach, path))
 
     def attach(self, path: Path) -> None:
-        """Use a file as context, and remember that it was chosen here."""
+        """Attach a file, and record that this user chose it on this machine."""
         self.terminal.note(attach(self.session, path))
         name = os.path.realpath(path)
         self.agents.marks_of(self.session).put(_FILE, name, where=name)
 
     def changes(self) -> list[tuple[Attachment, str]]:
-        """What has become of the attached files: those that were chosen here, or lie where one is."""
+        """The attached files that have changed, of those that were chosen here or are in the current folder."""
         return changes(self.session.overview, self._may_look)
 
     def _may_look(self, path: Path) -> bool:
@@ -210,8 +210,8 @@ class Chat:
             return True
         return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.surface.cwd))
 
-    def _look_at_what_is_there(self) -> None:
-        """Say what has changed since, and offer to ask what a crash left unanswered."""
+    def _check_session(self) -> None:
+        """Report changed files, and offer to ask again what a crash left unanswered."""
         changed = self.changes()
         self.conversation.changed_files = [one.path for one, _ in changed]
         for one, how in changed:
@@ -231,7 +231,7 @@ class Chat:
                 self.conversation.save_draft()
 
     def _step(self) -> Leave | None:
-        """One line, and what comes of it. The one place where the conversation waits."""
+        """Read one line and handle it. The one place where the chat waits for the user."""
         prompt = self._text(self.dialect.prompt)
         line = self.terminal.read_line(prompt, status=self._status(), idle=self._idle(), session=self.session.id)
         if line is None:
@@ -251,7 +251,7 @@ class Chat:
         return None
 
     def _idle(self) -> Idle | None:
-        """None where nobody is waited for, or where it is recorded already that the conversation rests."""
+        """None if the session is never paused, or already is."""
         seconds = self.dialect.idle_seconds
         return Idle(seconds=seconds, act=self._rest) if seconds > 0 and self.session.status == "active" else None
 
@@ -271,7 +271,7 @@ class Chat:
             return None
 
     def _answer(self, ask: Callable[[], Generator[str, None, None]]) -> None:
-        """Show an answer; after an error offer to ask once more, as often as the person likes."""
+        """Show an answer; after an error offer to ask again, as often as the user likes."""
         if self.session.status == "paused":
             self.session.resume()
         while True:
@@ -279,7 +279,7 @@ class Chat:
                 with process.interruptible(lambda: self.conversation.is_streaming):
                     self.conversation.run_tool_loop(ask(), show=self._show, notify=self.terminal.note)
             except KeyboardInterrupt:
-                self._say_what_is_kept()
+                self._report_stop()
                 if not self.terminal.is_interactive:
                     raise
             except AgentError as error:
@@ -301,7 +301,7 @@ class Chat:
     def _show(self, pieces: Iterable[str]) -> None:
         self.terminal.show(pieces, waiting=f"waiting for {self.conversation.agent.name}")
 
-    def _say_what_is_kept(self) -> None:
+    def _report_stop(self) -> None:
         if self.conversation.pending is None:
             self.terminal.note("stopped; the partial answer is saved, marked as cut off")
         elif self.session.tail(1)[-1].role == "tool":
@@ -319,21 +319,21 @@ class Chat:
         self._settle(status)
         if status == "completed":
             self.session.complete()
-        is_kept = _close(self.conversation, self.library)
-        self.terminal.note(farewell if is_kept else "Empty session discarded.")
+        is_saved = _close(self.conversation, self.library)
+        self.terminal.note(farewell if is_saved else "Empty session discarded.")
 
     def _settle(self, status: Status) -> None:
         if not self.conversation.is_blank:
             self._try(partial(self.dialect.settle, self.conversation, status))
 
     def _text(self, template: str) -> str:
-        words = {
+        values = {
             "agent": self.conversation.preset.name if self.conversation.preset else self.conversation.agent.name,
             "id": self.session.id,
             "store": self.library.store.url,
             "turns": self.session.overview.turn_count,
         }
-        return template.format(**words, resume=self.dialect.resume.format(**words))
+        return template.format(**values, resume=self.dialect.resume.format(**values))
 
     def _status(self) -> str:
         if not self.terminal.is_interactive:
@@ -350,7 +350,7 @@ class Chat:
 
 
 def _close(conversation: Conversation, library: Library) -> bool:
-    """Leave the session cleanly; one that nobody would miss goes. Whether it is kept."""
+    """Close the session, and delete it if it is empty; returns whether it still exists."""
     session = conversation.session
     if not conversation.is_blank:
         session.close()
@@ -362,5 +362,5 @@ def _close(conversation: Conversation, library: Library) -> bool:
     try:
         library.store.delete(session.id, revision=revision)
     except SegueError:
-        return True  # somebody is at it already, or nothing can be deleted here: it stays, as any other
+        return True  # another process uses it, or nothing can be deleted here: it stays
     return False

@@ -22,11 +22,11 @@ class Stats(Struct, frozen=True, kw_only=True):
     tokens_out: int
     budget: int
     window_used: int
-    """What the next question carries along, the system prompt included."""
+    """The tokens that the next question sends along, including the system prompt."""
     tokens_by: str
     """Who counted what was sent and received: `provider`, `tokenizer`, `estimate`, or `mixed`; empty if nothing was."""
     calls: dict[str, int] = {}
-    """What came of the calls of tools, and how often."""
+    """The number of tool calls by their result."""
 
 
 class Counted(NamedTuple):

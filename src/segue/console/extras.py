@@ -137,7 +137,7 @@ def _commands(extra: Extra, environ: Mapping[str, str]) -> list[list[str]]:
 def _run(command: Sequence[str], environ: Mapping[str, str], progress: Callable[[str], None]) -> tuple[int, list[str]]:
     """Run an installer; its exit code, and what it printed.
 
-    It starts in the folder of the environment: a project must not have a say in where packages come from.
+    It starts in the folder of the environment, since a project must not influence where packages come from.
     """
     from subprocess import DEVNULL, PIPE, STDOUT, Popen
 

@@ -1,4 +1,4 @@
-"""Configuration as people write it: a Struct says which settings there are, and an error says which line to correct.
+"""Configuration files: a Struct describes the settings, and an error names the line to correct.
 
 A field describes what it takes in its annotation: `Annotated[int, Meta(ge=1, description="a number of tokens")]`.
 """

@@ -155,7 +155,7 @@ def test_a_completed_one_is_gone_on_with_only_after_a_yes(office: Office, api: s
     with office.shelf.resume(api) as session:
         session.complete()
     office.talk("/workspace.resume api", answer, "hello")
-    assert 'Conversation "API Design Discussion" is completed. Go on with it? [y/N]\n' in office.err
+    assert 'Conversation "API Design Discussion" is completed. Resume it? [y/N]\n' in office.err
     assert office.shelf.load(api).turn_count == turns
 
 

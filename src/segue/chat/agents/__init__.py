@@ -1,6 +1,7 @@
-"""Whoever answers: rules that need no network, the models of three providers, any command of this machine.
+"""The agents: rules that need no network, the models of three providers, any command of this machine.
 
-Read `choose` (who it is), then `offline` and `command`, then a provider with `attempts` and `failures` beside it.
+Read `resolver` and `selection` (which agent it is), then `offline` and `command`, then a provider with
+`retry` and `provider_errors`.
 """
 
 from segue.chat.agents.retry import RetryPolicy

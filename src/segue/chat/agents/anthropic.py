@@ -32,9 +32,9 @@ SHORT_NAMES = {
     "haiku": "claude-haiku-5-5",
     "fable": "claude-fable-5-2",
 }
-"""As presets say them."""
+"""As presets name them."""
 ANSWER_TOKENS = 32_000
-"""The most an answer may have, thinking included; this API wants to be told, and all current models allow it."""
+"""The limit of an answer, thinking included; this API requires one, and all current models allow it."""
 
 _STOPS = {
     "max_tokens": f"[The answer ends here: it reached {ANSWER_TOKENS} tokens.]",
@@ -91,7 +91,7 @@ class AnthropicAgent:
             base_url=self._address,
             max_retries=0,
             timeout=Timeout(self._patience.timeout_seconds, connect=self._patience.connect_seconds),
-            # People think longer than a connection is kept, and one that is closed holds nothing.
+            # Users think longer than a connection stays open, so none is kept open.
             default_headers={"Connection": "close"},
         )
 
@@ -133,7 +133,7 @@ class AnthropicAgent:
             raise CutOffError("the stream ended too early")
         if stop in _STOPS:
             if not shown:
-                raise AgentError(f"{model} gave no answer ({stop})", hint="say it otherwise, or use another model")
+                raise AgentError(f"{model} gave no answer ({stop})", hint="rephrase the message, or use another model")
             yield TextDelta(f"\n\n{_STOPS[stop]}")
         else:
             yield from calls
@@ -157,7 +157,7 @@ def _body(request: Request, turns: Iterable[ProviderTurn], optional: Mapping[str
         offer.name: {"name": offer.name, "description": offer.description, "input_schema": offer.parameters}
         for offer in request.tools
     }
-    # Calls in the history are accepted only beside the tools they call.
+    # Calls in the history are accepted only together with the tools they call.
     for name in called_names(turns):
         tools.setdefault(name, {"name": name, "input_schema": {"type": "object"}})
     if tools:

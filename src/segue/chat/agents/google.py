@@ -80,7 +80,7 @@ class GoogleAgent:
             http_options={
                 "base_url": self._address,
                 "timeout": round(self._patience.timeout_seconds * 1000),
-                # People think longer than a connection is kept, and one that is closed holds nothing.
+                # Users think longer than a connection stays open, so none is kept open.
                 "headers": {"Connection": "close"},
             },
         )
@@ -170,7 +170,7 @@ def _signed(call: ToolCall) -> JsonObject:
 
 
 def _declined(model: str, reason: str) -> AgentError:
-    return AgentError(f"{model} gave no answer ({reason})", hint="say it otherwise, or use another model")
+    return AgentError(f"{model} gave no answer ({reason})", hint="rephrase the message, or use another model")
 
 
 def _content(turn: ProviderTurn) -> JsonObject:

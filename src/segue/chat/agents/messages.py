@@ -1,7 +1,7 @@
 """The window of a conversation as providers want it: the user and the assistant take turns, and the user begins.
 
 Tool calls stay structured where call and result are both there and next to each other; every provider refuses a request
-with half of a pair. What is left over is told in words.
+with half of a pair. Calls and results without their counterpart are sent as text.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Block = TextDelta | ToolCall | Result
 
 
 class ProviderTurn(Struct, frozen=True):
-    """All that one side says before the other does."""
+    """All messages of one side before the next message of the other."""
 
     role: Literal["user", "assistant"]
     blocks: tuple[Block, ...]
@@ -86,7 +86,7 @@ def calls_as_text(message: Message) -> str:
 
 
 def sendable_text(text: str) -> str:
-    """The same without lone surrogates, which a record may hold and no encoding takes."""
+    """The same without lone surrogates, which a record may contain and no encoding takes."""
     return _SURROGATES.sub("\ufffd", text)
 
 
@@ -108,13 +108,13 @@ def _blocks(message: Message) -> Iterable[Block]:
                 structured.append(Result(id=_id(part), name=_name(part), content=_as_text(content), is_error=is_error))
             case "image":
                 structured.append(TextDelta(f"[an image that is not sent: {part.get('hash', 'without a name')}]"))
-    # The text of a message that brings results is what people read of the same results.
+    # The text of a message with results repeats the same results for readers.
     is_told = message.content.strip() and not any(isinstance(block, Result) for block in structured)
     return [TextDelta(sendable_text(message.content)), *structured] if is_told else structured
 
 
 def _paired(turns: list[ProviderTurn]) -> list[ProviderTurn]:
-    """Calls without a result in the next turn, and results without a call in the one before, become words."""
+    """Calls without a result in the next turn, and results without a call in the one before, become text."""
     paired: list[ProviderTurn] = []
     for place, turn in enumerate(turns):
         before = turns[place - 1].blocks if place else ()
@@ -134,7 +134,7 @@ def _paired(turns: list[ProviderTurn]) -> list[ProviderTurn]:
                     others.append(TextDelta(_said(block)))
         paired.append(
             ProviderTurn(turn.role, (*results, *others))
-        )  # results first: they answer what was said just before
+        )  # results first: they belong to the calls just before
     return paired
 
 
@@ -158,7 +158,7 @@ def _name(part: JsonObject) -> str:
 
 
 def arguments_of(value: object) -> JsonObject:
-    """An object, whatever was given: what is none stands under `input`."""
+    """The arguments as an object; any other value becomes its `input`."""
     if not isinstance(value, str):
         value = _as_text(value) or "{}"
     try:

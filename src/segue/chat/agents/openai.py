@@ -44,7 +44,7 @@ _STOPS = {
 class OpenAIAgent:
     """One model, at OpenAI or at the `base_url` of another server.
 
-    The key goes to OpenAI, and to the server that `OPENAI_BASE_URL` names beside it; a `base_url` from elsewhere never
+    The key goes to OpenAI, and to the server that `OPENAI_BASE_URL` names; a `base_url` from elsewhere never
     gets it.
     """
 
@@ -114,11 +114,11 @@ class OpenAIAgent:
         from openai import OpenAI, Timeout
 
         return OpenAI(
-            api_key=self._key or "none",  # the SDK wants one; servers without keys do not look at it
+            api_key=self._key or "none",  # the SDK wants one; servers without keys ignore it
             base_url=self._address,
             max_retries=0,
             timeout=Timeout(self._patience.timeout_seconds, connect=self._patience.connect_seconds),
-            # People think longer than a connection is kept, and one that is closed holds nothing.
+            # Users think longer than a connection stays open, so none is kept open.
             default_headers={"Connection": "close"},
         )
 
@@ -156,7 +156,7 @@ class OpenAIAgent:
             raise CutOffError("the stream ended too early")
         if stop in _STOPS:
             if not shown:
-                raise AgentError(f"{model} gave no answer ({stop})", hint="say it otherwise, or use another model")
+                raise AgentError(f"{model} gave no answer ({stop})", hint="rephrase the message, or use another model")
             yield TextDelta(f"\n\n{_STOPS[stop]}")
         else:
             yield from calls

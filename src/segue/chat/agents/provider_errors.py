@@ -36,7 +36,7 @@ Kind = Literal[
 PASSING: frozenset[Kind] = frozenset({"rate", "unreachable", "timeout", "server", "cut", "garbled"})
 """What may be over a moment later."""
 REPEATED: frozenset[Kind] = PASSING - {"timeout", "garbled"}
-"""What is tried again without asking. After a timeout somebody has waited long enough to be asked."""
+"""Failures after which the request is repeated. After a timeout the user has waited long enough to be asked."""
 
 
 class Provider(Struct, frozen=True, kw_only=True):
@@ -51,7 +51,7 @@ class Provider(Struct, frozen=True, kw_only=True):
 class ProviderFailure(Struct, frozen=True, kw_only=True):
     kind: Kind
     detail: str = ""
-    """What the other side said."""
+    """The message of the provider."""
     wait_seconds: float | None = None
     """When it asked to be left alone for so long."""
 
@@ -74,7 +74,7 @@ _RETRY_DELAY = re.compile(r"retryDelay\W+(\d+(?:\.\d+)?)s")
 
 
 def read_failure(error: Exception) -> ProviderFailure:
-    """What went wrong, whichever SDK or HTTP client says so."""
+    """The failure behind an exception of any SDK or HTTP client."""
     if isinstance(error, CutOffError):
         return ProviderFailure(kind="cut", detail=str(error))
     status = _status(error)
@@ -86,28 +86,28 @@ def read_failure(error: Exception) -> ProviderFailure:
 
 
 def describe_failure(failure: ProviderFailure, provider: Provider, model: str, *, shown: bool) -> AgentError:
-    """The same for a person: what happened, and what to do about it."""
+    """The same for the user: what happened, and what to do about it."""
     who, said = provider.title, f": {failure.detail}" if failure.detail else ""
     if shown:
         return AgentError(
-            f"the answer of {who} broke off half-way{said}", hint="ask again; the question is kept", can_retry=True
+            f"the answer of {who} broke off half-way{said}", hint="ask again; the question is saved", can_retry=True
         )
     message, hint = {
         "key": (f"{who} does not accept the key{said}", provider.key_advice),
-        "credit": (f"{who} reports no credit{said}", "look at the billing page of your account, or use another agent"),
+        "credit": (f"{who} reports no credit{said}", "check the billing page of your account, or use another agent"),
         "model": (f"{who} has no model {model!r}{said}", provider.models_advice),
-        "address": (f"there is no chat at {provider.address}{said}", "check the base URL; it mostly ends in /v1"),
+        "address": (f"there is no chat at {provider.address}{said}", "check the base URL; it usually ends in /v1"),
         "rate": (f"{who} asks for fewer requests{said}", f"try again {_later(failure.wait_seconds)}"),
         "length": (f"the conversation is too long for {model}{said}", "lower the token budget, or begin a new branch"),
-        "refused": (f"{who} refuses the request{said}", "change what the message says, or use another model"),
+        "refused": (f"{who} refuses the request{said}", "change the message, or use another model"),
         "unreachable": (
             f"{provider.address} cannot be reached{said}",
-            "check the network and the address; the agent offline needs neither",
+            "check the network and the address; the offline agent needs neither",
         ),
         "timeout": (f"{who} did not answer in time", "ask again, or allow more time"),
-        "server": (f"{who} has trouble of its own{said}", f"try again {_later(failure.wait_seconds)}"),
-        "cut": (f"the connection to {who} broke before an answer came{said}", "ask again"),
-        "garbled": (f"{who} answered with something that cannot be read{said}", "ask again, or check the base URL"),
+        "server": (f"{who} reports an internal error{said}", f"try again {_later(failure.wait_seconds)}"),
+        "cut": (f"the connection to {who} broke before an answer arrived{said}", "ask again"),
+        "garbled": (f"{who} sent a response that cannot be parsed{said}", "ask again, or check the base URL"),
     }[failure.kind]
     return AgentError(message, hint=hint, can_retry=failure.kind in PASSING)
 

@@ -38,14 +38,14 @@ PROVIDERS = ("anthropic", "openai", "google", "ollama")
 
 
 class ChatSettings(Struct, frozen=True, kw_only=True):
-    """What the configuration of a tool says; empty where it says nothing."""
+    """The settings of conversations; empty where the configuration has none."""
 
     agent: str = ""
     """A preset, or an agent as `--agent` names it."""
     model: str = ""
     max_tokens: int = MAX_TOKENS
     idle_minutes: float = 5
-    """After so long at the prompt a session counts as paused; 0 for never."""
+    """After this time at the prompt without a key, a session is paused; 0 for never."""
     openai_base_url: str = ""
 
 
@@ -56,14 +56,14 @@ class ResolvedAgent(Struct, frozen=True, kw_only=True):
     spec: AgentSpec
     preset: Preset | None = None
     tools: tuple[str, ...] = ()
-    """Those that the agent may be offered, by name."""
+    """The names of the tools that the agent may call."""
     why: Why
     note: str = ""
-    """What led to it, where nobody was named."""
+    """The reason for the choice, where no agent was named."""
     missing_extra: str = ""
     """The extra to install for a provider whose key is set; empty if none is missing."""
     named: dict[str, str] = {}
-    """The agent and the model that were asked for by name, where that is no preset: what a session remembers."""
+    """The agent (unless it is a preset) and the model that the user named: what the session records."""
 
     @property
     def title(self) -> str:
@@ -71,7 +71,7 @@ class ResolvedAgent(Struct, frozen=True, kw_only=True):
 
     @property
     def label(self) -> str:
-        """A short name for the session to be known by: of the preset, or of whoever answers."""
+        """A short name for the session: of the preset, or of the agent."""
         if self.preset is not None:
             return self.preset.name
         if isinstance(self.agent, CommandAgent):
@@ -147,7 +147,7 @@ class AgentResolver:
         return self.converse(session, resolved)
 
     def _executor(self, session: LiveSession, resolved: ResolvedAgent) -> ToolExecutor | None:
-        """The tools of a conversation; None where there are none, or nobody who could use them."""
+        """The tools of a conversation; None if there are none, or if the agent cannot call any."""
         preset = resolved.preset
         if self._toolbox is None or preset is None or not _takes_tools(resolved.agent):
             return None
@@ -161,19 +161,19 @@ class AgentResolver:
         )
 
     def close(self) -> None:
-        """End what was started for tools."""
+        """Stop the programs that were started for tools."""
         if self._toolbox is not None:
             self._toolbox.close()
 
     def names(self) -> tuple[str, ...]:
-        """What can be asked for by name: presets first, then the agents that need nothing more than a key."""
+        """The names of agents: presets first, then the agents that need nothing more than a key."""
         tools = [name for name in PROGRAMS if which(name, self.surface.environ)]
         return tuple(dict.fromkeys([*self.presets.names, "offline", *PROVIDERS[:3], *tools]))
 
     def choose(self, agent: str = "", *, preset: str = "", model: str = "") -> ResolvedAgent:
-        """Who answers in a new conversation, by the name of a preset or of an agent, or as the configuration says.
+        """The agent of a new conversation, by the name of a preset or of an agent, or from the configuration.
 
-        NotFoundError lists what exists, UsageError and MissingExtraError say what is missing: before anything begins.
+        NotFoundError lists what exists; UsageError and MissingExtraError name what is missing, before anything starts.
         """
         found = self.presets.get(preset) if preset else None
         if found is None:
@@ -183,10 +183,10 @@ class AgentResolver:
         return self._resolve(agent, found, model)
 
     def recall(self, session: SessionInfo, agent: str = "", *, model: str = "") -> ResolvedAgent:
-        """Who answers in a session that exists: whoever is named, or else who answered there, as far as they are here.
+        """The agent of an existing session: the named one, or else the one that answered there, if available here.
 
-        Another agent than before keeps the preset, and so the prompt, unless it is a preset itself. What the session
-        asks for and this user has not set here is asked about, once: without a yes nobody answers whom it names, and
+        Another agent keeps the preset, and with it the prompt, unless it is a preset itself. What the session
+        asks for and this user has not set here needs a yes, once: without it, the agent that it names is refused, and
         its tools and its scope are left out.
         """
         resolved = self._recall(session.overview, agent, model)
@@ -213,18 +213,18 @@ class AgentResolver:
         return replace(resolved, tools=tuple(name for name in resolved.tools if name in own))
 
     def trust_requests(self, session: SessionInfo) -> list[TrustRequest]:
-        """All that a session asks for and nobody here has agreed to, whether it is used in a conversation or not."""
+        """All that a session asks for and this user has not agreed to, whether a conversation uses it or not."""
         marks, resolved = self.marks_of(session), self._recall(session.overview, "", "")
         return [one for one in self._all_trust_requests(session, resolved) if not one.is_granted(marks)]
 
     def agree(self, session: SessionInfo) -> None:
-        """Say yes to all that a session asks for, and to whoever answers there now."""
+        """Agree to all that a session asks for, and to its current agent."""
         resolved = self._recall(session.overview, "", "")
         both = [_agent_request(resolved.spec), _agent_request(resolved.spec, any_model=True)]
         self._agree(session, [*both, *self._all_trust_requests(session, resolved)])
 
     def vouch(self, session: SessionInfo, resolved: ResolvedAgent) -> None:
-        """Remember that this user has set here who answers, with which tools."""
+        """Record that this user has chosen the agent and its tools on this machine."""
         trust_requests: list[TrustRequest] = []
         if resolved.named or not self._is_usual(resolved):
             trust_requests += [_agent_request(resolved.spec), _agent_request(resolved.spec, any_model=True)]
@@ -243,32 +243,32 @@ class AgentResolver:
             self.surface.notify(f"the answer cannot be saved, so you will be asked again: {error}")
 
     def _recall(self, about: Overview, agent: str, model: str) -> ResolvedAgent:
-        said = agent or _override(about, "agent")
+        name = agent or _override(about, "agent")
         if not agent:
             model = model or _override(about, "model")
-        if (preset := self._find(said)) is not None:
+        if (preset := self._find(name)) is not None:
             return self._resolve("", preset, model, about)
-        self._check(said)
-        name = about.preset.name if about.preset is not None else about.agent
-        found = self._preset_for(about) or self._find(name)
-        resolved = self._resolve(said, found, model, about)
+        self._check(name)
+        preset_name = about.preset.name if about.preset is not None else about.agent
+        found = self._preset_for(about) or self._find(preset_name)
+        resolved = self._resolve(name, found, model, about)
         if about.preset is not None and found is None:
-            lost = f"the preset {name} no longer exists, so its prompt is missing"
+            lost = f"the preset {preset_name} no longer exists, so its prompt is missing"
             resolved = replace(resolved, note="; ".join(filter(None, [lost, resolved.note])))
         return resolved
 
     def _trust_requests(
         self, session: SessionInfo, resolved: ResolvedAgent, agent: str, model: str
     ) -> Iterator[TrustRequest]:
-        """What a conversation with whoever was cast takes of what the session says."""
+        """What a conversation with the resolved agent takes from the session."""
         preset = resolved.preset
         if not agent and not self._is_usual(resolved):
             yield _agent_request(resolved.spec, any_model=bool(model))
         if self._toolbox is None or preset is None or not resolved.tools or not _takes_tools(resolved.agent):
             return
         if any(name not in self._own_tools(preset, agent) for name in resolved.tools):
-            is_said = "tools" in session.overview.overrides
-            yield tools_request(resolved.tools, "the session" if is_said else f"the preset in {preset.path}")
+            is_recorded = "tools" in session.overview.overrides
+            yield tools_request(resolved.tools, "the session" if is_recorded else f"the preset in {preset.path}")
         yield from self._scope_requests(session, preset)
 
     def _all_trust_requests(self, session: SessionInfo, resolved: ResolvedAgent) -> list[TrustRequest]:
@@ -282,17 +282,17 @@ class AgentResolver:
             yield from self._toolbox.scope_requests(session, trusted, marks=self.marks_of(session))
 
     def _is_usual(self, resolved: ResolvedAgent) -> bool:
-        """Whether it starts nothing, and sends nothing anywhere, that this machine would not without the session."""
+        """Whether it starts no program and uses no server that this machine would not use without the session."""
         if resolved.spec.kind == "offline":
             return True
         own = resolved.preset if resolved.preset is not None and self._is_own(resolved.preset) else None
         if not resolved.named and own is resolved.preset:
-            return True  # nothing was said but by this user
+            return True  # only this user has chosen
         try:
             usual = self._choose("", own, "").spec
         except (UsageError, MissingExtraError):
             return False
-        # Where a server or a program passes words on, the name of a model says to whom.
+        # Where a server or a program forwards requests, the name of the model decides to whom.
         passes_on = usual.argv[:1] == ("llm",) or (usual.kind == "openai" and "OPENAI_BASE_URL" in self._environ)
         return resolved.spec == usual if passes_on else resolved.spec.reach == usual.reach
 
@@ -300,14 +300,14 @@ class AgentResolver:
         return self.presets.is_from(preset, self._sources.trusted)
 
     def _own_tools(self, preset: Preset | None, agent: str) -> tuple[str, ...]:
-        """The tools that need no question: of a preset of the user, or of one that is named now."""
+        """The tools that need no question: of a preset of the user, or of the preset that is named now."""
         return preset.tools if preset is not None and (preset.name == agent or self._is_own(preset)) else ()
 
     def _find(self, name: str) -> Preset | None:
         return self.presets.find(name) if name else None
 
     def _check(self, spec: str) -> None:
-        """Whether anybody is called like this; the presets are listed with the agents."""
+        """Raise NotFoundError, with the presets and the agents that exist, if this names none of them."""
         try:
             if spec:
                 parse_spec(spec)
@@ -326,21 +326,21 @@ class AgentResolver:
         choice = self._choose(agent, preset, model)
         if self._needs_model and choice.why == "default":
             raise NoAgentError(choice.note)
-        told = about.overrides.get("tools") if about is not None else None
-        names = told if isinstance(told, list) else preset.tools if preset is not None else ()
+        recorded = about.overrides.get("tools") if about is not None else None
+        names = recorded if isinstance(recorded, list) else preset.tools if preset is not None else ()
         return ResolvedAgent(
             agent=choice.agent,
             spec=choice.spec,
             preset=preset,
             tools=tuple(name for name in names if isinstance(name, str)),
             why=choice.why,
-            note="; ".join(filter(None, [self._of_two(preset), choice.note])),
+            note="; ".join(filter(None, [self._note_on_duplicate(preset), choice.note])),
             missing_extra=choice.missing_extra,
             named=named,
         )
 
-    def _of_two(self, preset: Preset | None) -> str:
-        """That a project has a preset of the same name as one of the user's."""
+    def _note_on_duplicate(self, preset: Preset | None) -> str:
+        """A note that the project has a preset with the same name as one of the user's."""
         if preset is None or self.presets.find(preset.name) is not preset or not self._is_own(preset):
             return ""
         own = {str(folder) for folder in self._sources.trusted}
@@ -373,7 +373,7 @@ class AgentResolver:
         return choose_agent(flag=flag, preset_model=preset_model, config=config, environ=self._environ)
 
     def _ask_for_model(self, model: AgentSpec) -> AgentChoice:
-        """From its provider or, without a key, through the tool of the same house, as a preset would get it."""
+        """From its provider or, without a key, through the AI tool of the same provider, as for a preset."""
         try:
             return self._ask(flag=model)
         except (UsageError, MissingExtraError):
@@ -387,9 +387,9 @@ class AgentResolver:
 def _model_spec(preset: Preset | None) -> str:
     if preset is None:
         return ""
-    house = preset.backend.casefold()
-    if house in PROVIDERS and not preset.model.startswith(f"{house}/"):
-        return f"{house}/{preset.model}" if preset.model else house
+    provider = preset.backend.casefold()
+    if provider in PROVIDERS and not preset.model.startswith(f"{provider}/"):
+        return f"{provider}/{preset.model}" if preset.model else provider
     return preset.model
 
 

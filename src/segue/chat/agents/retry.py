@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RetryPolicy:
-    """How long to wait for others, and how often to ask again."""
+    """How long to wait for a provider, and how often to repeat a request."""
 
     timeout_seconds: float = 300.0
-    """Without a sign of life. A model that thinks may be silent for minutes."""
+    """Without any data. A model that thinks may be silent for minutes."""
     connect_seconds: float = 10.0
     retries: int = 2
     longest_wait_seconds: float = 30.0
-    """Whoever asks for a longer pause is not asked again: a person can decide better what to do meanwhile."""
+    """If a provider asks for a longer pause, the user decides what to do."""
     sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
 
     def pause_seconds(self, failure: ProviderFailure, attempt: int) -> float:

@@ -95,7 +95,7 @@ class AgentChoice(Struct, frozen=True, kw_only=True):
     spec: AgentSpec
     why: Why
     note: str = ""
-    """The reasons for the choice, in words."""
+    """The reasons for the choice."""
     missing_extra: str = ""
     """The extra to install for a provider whose key is set; empty if none is missing."""
 

@@ -24,5 +24,5 @@ __all__ = ["COMMANDS", "Called", "Command", "Leave", "Table", "TypedLine", "Unkn
 
 
 def table_of(dialect: Dialect) -> Table:
-    """All commands but those the dialect hides, with its own behind them."""
+    """All commands except those that the dialect hides, then its own."""
     return Table([*(command for command in COMMANDS if command.name not in dialect.hidden), *dialect.extra])

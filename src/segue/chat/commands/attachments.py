@@ -1,4 +1,4 @@
-"""Files as context: what may be attached, and what has become of it since."""
+"""Files as context: which can be attached, and whether they have changed since."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from segue.session import LiveSession
 
 LIMIT_BYTES = 1 << 20
-"""More than this is no context for any model of today."""
+"""More than this does not fit into the context of any current model."""
 
 
 def attach(session: LiveSession, path: Path, *, limit_bytes: int = LIMIT_BYTES) -> str:
-    """Keep the file with its hash, unless it is kept already as it is; say what was done."""
+    """Attach a file with its hash, unless it is already attached and unchanged; returns a message for the user."""
     name = os.path.realpath(path)
     data = read(path, limit_bytes=limit_bytes)
     try:
@@ -40,9 +40,9 @@ def attach(session: LiveSession, path: Path, *, limit_bytes: int = LIMIT_BYTES) 
 
 
 def changes(overview: Overview, may_look: Callable[[Path], bool]) -> list[tuple[Attachment, str]]:
-    """What was attached and is no longer so: each with "has changed" or "is gone".
+    """The attachments whose files differ now, each with "has changed" or "is gone".
 
-    A session names its files itself, so only those are looked at that `may_look` lets pass.
+    The paths come from the session, so only those are read that `may_look` allows.
     """
     from pathlib import Path
 
@@ -50,7 +50,7 @@ def changes(overview: Overview, may_look: Callable[[Path], bool]) -> list[tuple[
     found: list[tuple[Attachment, str]] = []
     for name, one in latest.items():
         path = Path(name)
-        if "\0" in name or not path.is_absolute() or not may_look(path):  # what has no path came over standard input
+        if "\0" in name or not path.is_absolute() or not may_look(path):  # without a path it came from standard input
             continue
         try:
             if path.stat().st_size != one.size_bytes or _hash(read(path, limit_bytes=one.size_bytes)) != one.hash:
@@ -61,7 +61,7 @@ def changes(overview: Overview, may_look: Callable[[Path], bool]) -> list[tuple[
 
 
 def read(path: Path, *, limit_bytes: int) -> bytes:
-    """The bytes of a regular file; a pipe is never waited for."""
+    """The bytes of a regular file; never waits for a pipe."""
     try:
         found = path.stat()
         if not stat.S_ISREG(found.st_mode):
@@ -72,8 +72,8 @@ def read(path: Path, *, limit_bytes: int) -> bytes:
         raise storage_error(error, str(path), "read") from None
     if len(data) > limit_bytes:
         raise UsageError(
-            f"{path} is too large: {max(found.st_size, len(data)):,} bytes, and {limit_bytes:,} are the limit",
-            hint="take the part that matters",
+            f"{path} is too large: {max(found.st_size, len(data)):,} bytes; the limit is {limit_bytes:,}",
+            hint="attach only the part that matters",
         )
     return data
 

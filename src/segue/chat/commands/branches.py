@@ -1,4 +1,4 @@
-"""Other ways through the conversation, and other conversations."""
+"""Commands for branches, and for other sessions."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 _LOOK_BACK = 16
 _PATIENCE_SECONDS = 0.5
-"""With another writer, who mostly is a conversation, and will not go away in a moment."""
+"""How long to wait for another writer, which usually is a conversation that lasts."""
 
 
 def _fork(chat: Chat, argument: str) -> None:
-    words = argument.split()
-    numbers = [word for word in words if word.isdecimal()]
-    names = [word for word in words if not word.isdecimal()]
+    given = argument.split()
+    numbers = [one for one in given if one.isdecimal()]
+    names = [one for one in given if not one.isdecimal()]
     if len(numbers) > 1 or len(names) > 1:
         raise UsageError(
             f"{argument!r} is not a name and a turn", hint="/fork other-idea 3 shares the first three turns"
@@ -80,21 +80,21 @@ def _last_of_user(chat: Chat) -> tuple[int, Turn] | None:
 
 def _load(chat: Chat, argument: str) -> None:
     if not argument:
-        raise UsageError("which session?", hint="/load ID, or the beginning of one")
+        raise UsageError("no session is named", hint="/load ID; the beginning of an ID is enough")
     wanted = chat.library.resolve(argument)
     if wanted == chat.session.id:
-        raise UsageError(f"this is session {wanted}", hint="/load ID goes to another one")
+        raise UsageError(f"session {wanted} is the current one", hint="/load ID switches to another one")
     session = resume(chat, chat.library, wanted, f"Session {wanted}")
     if session is not None:
         chat.go_to(session)
 
 
 def resume(chat: Chat, library: Library, id: str, called: str) -> LiveSession | None:
-    """Become the writer of another session; None if it is completed, and the person leaves it at that."""
+    """Open another session for writing; None if it is completed and the user does not want to resume it."""
     try:
         return library.resume(id, timeout_seconds=_PATIENCE_SECONDS)
     except TransitionError:
-        if not chat.terminal.ask(f"{called} is completed. Go on with it?", default=False):
+        if not chat.terminal.ask(f"{called} is completed. Resume it?", default=False):
             return None
         return library.resume(id, force=True, timeout_seconds=_PATIENCE_SECONDS)
 

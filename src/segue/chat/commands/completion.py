@@ -1,4 +1,4 @@
-"""How a line can go on: commands, and what may stand behind them."""
+"""Completion of commands and of their arguments."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from segue.chat.repl import Chat
 
 _MOST = 100
-"""Nobody reads more."""
+"""A longer menu is not useful."""
 
 
 def suggestions(chat: Chat, line: str) -> Iterator[Suggestion]:
-    """Ways to go on with a line that is a command as far as it was typed."""
+    """The completions of a line that begins with a slash."""
     if not line.startswith("/") or "\n" in line:
         return
     name, blank, argument = line.partition(" ")
@@ -53,7 +53,7 @@ def _asked(chat: Chat, words: Callable[[Chat], Iterable[str]] | None) -> list[st
     try:
         return list(words(chat)) if words is not None else []
     except SegueError:
-        return []  # who completes a line has no place for complaints
+        return []  # completion has no place for errors
 
 
 def _words(chat: Chat, kind: str) -> Iterable[str]:

@@ -1,4 +1,4 @@
-"""Copies of the conversation as files, turns that come from files, and files as context."""
+"""Commands for files: write copies of the conversation, import turns, attach files as context."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _FORMATS = {"markdown": ".md", "json": ".json", "jsonl": ".jsonl"}
 _IMPORT_LIMIT_BYTES = 256 << 20
 
 
-def place(chat: Chat, argument: str) -> Path:
-    """The path that a person typed, seen from the folder the conversation was started in."""
+def resolve_path(chat: Chat, argument: str) -> Path:
+    """The path that was typed, relative to the folder in which the conversation was started."""
     if len(argument) > 1 and argument[0] == argument[-1] and argument[0] in "\"'":
         argument = argument[1:-1]
     if argument == "~" or argument.startswith("~/"):
@@ -51,7 +51,7 @@ def _export(chat: Chat, argument: str) -> None:
 def _write_copy(chat: Chat, argument: str, ending: str, *, is_fixed: bool = False) -> None:
     """Write to the file that was named or one named after the session, in the format of its ending or the given one."""
     name = f"{chat.session.id}{ending}"
-    path = place(chat, argument) if argument else chat.surface.cwd / name
+    path = resolve_path(chat, argument) if argument else chat.surface.cwd / name
     if path.is_dir():
         path /= name
     content = _render(chat.library.load(chat.session.id), ending if is_fixed else path.suffix.lower() or ending)
@@ -72,7 +72,7 @@ def _render(session: Session, ending: str) -> str:
 
 
 def _write(chat: Chat, path: Path, data: bytes) -> bool:
-    """All of it under its name, or nothing; what is there is replaced only by a clear yes."""
+    """Write the whole file or nothing; an existing file is replaced only after a clear yes."""
     folder = Folder(os.path.realpath(path.parent))
     try:
         try:
@@ -92,10 +92,8 @@ def _write(chat: Chat, path: Path, data: bytes) -> bool:
 
 def _import(chat: Chat, argument: str) -> None:
     if not argument:
-        raise UsageError("which file?", hint="/import FILE reads what /export wrote")
-    from segue.chat.commands.files import turns_of
-
-    path = place(chat, argument)
+        raise UsageError("no file is named", hint="/import FILE reads what /export wrote")
+    path = resolve_path(chat, argument)
     data = read(path, limit_bytes=_IMPORT_LIMIT_BYTES)
     turns = turns_of(data, path.name, now=chat.clock(), branch=chat.session.branch, new_id=lambda: os.urandom(8).hex())
     before = chat.session.overview.turn_count
@@ -108,7 +106,7 @@ def _import(chat: Chat, argument: str) -> None:
 
 def _context(chat: Chat, argument: str) -> None:
     if argument:
-        chat.attach(place(chat, argument))
+        chat.attach(resolve_path(chat, argument))
         chat.conversation.changed_files = [one.path for one, _ in chat.changes()]
         return
     attachments = {one.path: one for one in chat.session.overview.attachments}
@@ -140,11 +138,11 @@ COMMANDS = (
 
 
 Record = tuple[str, bytes]
-"""Where it stands, and what it says."""
+"""The place of a turn in the file, and its JSON."""
 
 
 def turns_of(data: bytes, name: str, *, now: datetime, branch: str, new_id: Callable[[], str]) -> list[Turn]:
-    """Every turn of the file, or a UsageError that names the first thing in it that is none."""
+    """Every turn of the file; UsageError names the first thing in it that is not a turn."""
     turns: list[Turn] = []
     for where, record in _records(data, name):
         try:
@@ -165,7 +163,7 @@ def _records(data: bytes, name: str) -> list[Record]:
     try:
         found = json.loads(data)
     except (ValueError, RecursionError):
-        return lines  # whose first bad one will be named
+        return lines  # the error will name the first bad one
     turns = _turns(found)
     if turns is None:
         return lines
@@ -176,7 +174,7 @@ def _markdown_records(data: bytes, name: str) -> list[Record]:
     try:
         turns = read_markdown(data.decode("utf-8"))
     except (BadTurnError, ValueError, RecursionError) as error:
-        reason = error if isinstance(error, BadTurnError) else "it is not as it was exported"
+        reason = error if isinstance(error, BadTurnError) else "it is not a Segue export"
         raise UsageError(f"{name}: {reason}", hint="/export jsonl writes what every version reads") from None
     return [(f"turn {number}", json.dumps(turn).encode()) for number, turn in enumerate(turns, start=1)]
 

@@ -1,4 +1,4 @@
-"""What is worth keeping: the title, tags, decisions, learnings, patterns."""
+"""Commands for metadata: title, tags, decisions, learnings, patterns."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _title(chat: Chat, argument: str) -> None:
 def _tag(chat: Chat, argument: str) -> None:
     words = argument.split()
     if wrong := [word for word in words if word in {"+", "-"}]:
-        raise UsageError(f"{wrong[0]!r} is no tag", hint="/tag urgent -waiting adds one and removes another")
+        raise UsageError(f"{wrong[0]!r} is not a tag", hint="/tag urgent -waiting adds one and removes another")
     if words:
         removed = [word.removeprefix("-") for word in words if word.startswith("-")]
         chat.session.tag(*(word.removeprefix("+") for word in words if not word.startswith("-")), remove=removed)

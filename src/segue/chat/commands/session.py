@@ -1,4 +1,4 @@
-"""Finding one's way and leaving: help, history, figures, and the three ways to go."""
+"""Commands for the session itself: help, history, statistics, agent and model, and leaving."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 def _agent(chat: Chat, argument: str) -> None:
     if argument:
         chat.change_agent(argument)
-        chat.terminal.note(f"{chat.conversation.agent.name} answers from now on")
+        chat.terminal.note(f"switched to {chat.conversation.agent.name}")
         return
     names = chat.agents.names()
-    lines = [f"{chat.conversation.agent.name} answers", *([f"there are: {', '.join(names)}"] if names else [])]
+    lines = [f"agent: {chat.conversation.agent.name}", *([f"available: {', '.join(names)}"] if names else [])]
     chat.terminal.say("\n".join(lines))
 
 
 def _model(chat: Chat, argument: str) -> None:
     if argument:
         chat.change_model(argument)
-        chat.terminal.note(f"{chat.conversation.agent.name} answers from now on, with model {argument}")
+        chat.terminal.note(f"switched to {chat.conversation.agent.name}, model {argument}")
         return
     model = chat.model
-    chat.terminal.say(f"{chat.conversation.agent.name} answers" + (f", with model {model}" if model else ""))
+    chat.terminal.say(f"agent: {chat.conversation.agent.name}" + (f", model: {model}" if model else ""))
 
 
 _LAST_TURNS = 10
@@ -45,7 +45,7 @@ def preview(text: str) -> str:
 
 
 def turn_lines(turns: Iterable[Turn], *, first: int) -> Iterator[str]:
-    """Turns as a person reads them back, numbered on from `first`."""
+    """Turns as text, numbered from `first`."""
     for number, turn in enumerate(turns, start=first):
         facts = [turn.role, *([turn.model] if turn.model else []), *(["cut off"] if turn.partial else [])]
         yield f"{number} {' · '.join(facts)}"
@@ -58,7 +58,9 @@ def _help(chat: Chat, argument: str) -> None:
         command = chat.table.find(argument)
         if command is None:
             near = [f"/{name}" for name in chat.table.near(argument)]
-            raise NotFoundError(f"there is no command {argument}", near=near, hint="" if near else "/help lists all")
+            raise NotFoundError(
+                f"there is no command {argument}", near=near, hint="" if near else "/help lists all commands"
+            )
         chat.terminal.say("\n".join(_lines([command])))
         return
     chat.terminal.say(
@@ -100,7 +102,7 @@ def _clear(chat: Chat, _: str) -> None:
 def _stats(chat: Chat, _: str) -> None:
     found = chat.conversation.stats()
     about = chat.session.overview
-    kept = {
+    recorded = {
         "decision": about.decisions,
         "learning": about.learnings,
         "pattern": about.patterns,
@@ -108,15 +110,17 @@ def _stats(chat: Chat, _: str) -> None:
     }
     facts = {
         "session": f"{about.id} ({about.status}, branch {about.branch})",
-        "answers": chat.conversation.agent.name,
+        "agent": chat.conversation.agent.name,
         "turns": f"{found.turns:,}",
         "tokens": f"{found.tokens_in:,} in, {found.tokens_out:,} out since it was opened ({_counted(found.tokens_by)})",
         "window": f"{found.window_used:,} of {found.budget:,} tokens",
-        "kept": ", ".join(f"{len(things)} {name}{'' if len(things) == 1 else 's'}" for name, things in kept.items()),
+        "recorded": ", ".join(
+            f"{len(things)} {name}{'' if len(things) == 1 else 's'}" for name, things in recorded.items()
+        ),
     }
     if found.calls:
         facts["tools"] = ", ".join(f"{count:,} {status}" for status, count in found.calls.items())
-    chat.terminal.say("\n".join(f"{name:<8} {fact}" for name, fact in facts.items()))
+    chat.terminal.say("\n".join(f"{name:<9} {fact}" for name, fact in facts.items()))
 
 
 def _counted(by: str) -> str:

@@ -1,4 +1,4 @@
-"""What a slash command is, and which lines are one."""
+"""What a slash command is, and which lines are commands."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Completes = Literal["", "path", "session", "branch", "agent", "command", "switch
 
 
 class Leave(Struct, frozen=True):
-    """The conversation is over, and this is to be recorded."""
+    """The user leaves, and this status is to be recorded."""
 
     status: Status
 
@@ -31,21 +31,21 @@ class Command(Struct, frozen=True, kw_only=True):
 
     name: str
     usage: str = ""
-    """What may stand behind the name."""
+    """The arguments, for the help."""
     help: str
     run: Callable[[Chat, str], Leave | None]
-    """Told the conversation and all that stands behind the name."""
+    """Called with the chat and the text after the name."""
     aliases: tuple[str, ...] = ()
     completes: Completes = ""
     """What its argument is, for completion."""
     words: Callable[[Chat], Iterable[str]] | None = None
-    """What its argument may be, where only the command knows."""
+    """The values of its argument, where only the command knows them."""
     members: Callable[[Chat], Iterable[str]] | None = None
-    """Of a family such as `/workspace.TYPE`: what TYPE may stand for. `run` is told it in front of the argument."""
+    """Of a family such as `/workspace.TYPE`: the values of TYPE, which `run` gets before the argument."""
 
     @property
     def family(self) -> str:
-        """What stands before the dot."""
+        """The part of the name before the dot."""
         return self.name.partition(".")[0]
 
 
@@ -55,14 +55,14 @@ class Called(Struct, frozen=True):
 
 
 class UnknownCommand(Struct, frozen=True):
-    """It looks like a command, and there is none of that name."""
+    """A line that looks like a command with an unknown name."""
 
     name: str
     near: tuple[str, ...]
 
 
 class TypedLine(Struct, frozen=True):
-    """Words for whoever answers."""
+    """A message for the agent."""
 
     text: str
 
@@ -94,8 +94,8 @@ class Table:
     def parse(self, line: str) -> Called | UnknownCommand | TypedLine:
         """What a line means.
 
-        A command is `/word` or `/word.word` and nothing else before the first blank: `/usr/bin is missing` is said, and
-        so is `/tmp is full`, since no command is called like that. `//` says a text that begins with one slash.
+        A command is `/word` or `/word.word` and nothing else before the first blank: `/usr/bin is missing` is a
+        message, and so is `/tmp is full`, since there is no such command. `//` begins a message with one slash.
         """
         text = line.strip()
         if text.startswith("//"):

@@ -1,1 +1,1 @@
-"""What is sent to a model: the system prompt, and as much of the history as fits into the token budget."""
+"""What is sent to a model: the system prompt, and the part of the history that fits into the token budget."""

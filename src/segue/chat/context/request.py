@@ -1,4 +1,4 @@
-"""What an agent is asked: the window of the conversation behind the system prompt, and that it fits in the budget."""
+"""The request to an agent: system prompt and window of the conversation, within the token budget."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class RequestBuilder:
-    """Of one session. Making one reads nothing."""
+    """Builds the requests of one session. Creating it reads nothing."""
 
     def __init__(self, session: LiveSession, *, budget: int, counter: Counter | None = None) -> None:
         self.budget = budget
@@ -42,13 +42,13 @@ class RequestBuilder:
 
     @property
     def newest(self) -> Turn | None:
-        """The last turn. For those who only look, neither a window nor a counter is needed."""
+        """The last turn; reading it needs neither a window nor a counter."""
         if "_history" in self.__dict__:
             return self._history.newest
         return next(iter(self._session.tail(1)), None)
 
     def used(self, preset: Preset | None, changed: Collection[str]) -> int:
-        """What the next question carries along, the system prompt included."""
+        """The tokens that the next question sends along, including the system prompt."""
         reserved = self.counter.count(self._system(preset, changed))
         return self._history.window(reserved=reserved).tokens + reserved
 

@@ -1,4 +1,4 @@
-"""The system prompt of a session, assembled anew only when something it is made of has changed."""
+"""The system prompt of a session: prompt of the preset, summary, decisions, attachments."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class SystemPrompt:
-    """Holds the attachments in memory: they are told with every question."""
+    """The system prompt of one session, rebuilt only when one of its parts has changed; keeps attachments in memory."""
 
     def __init__(self, session: LiveSession, *, budget: int) -> None:
         self._session = session
@@ -28,7 +28,7 @@ class SystemPrompt:
         self._text = ""
 
     def text(self, prompt: str, changed: Collection[str]) -> str:
-        """With this prompt, and a note at the attachments whose files have changed."""
+        """The system prompt with this prompt, and with a note at attachments whose files have changed."""
         overview = self._session.overview
         made_of = (prompt, overview.title, overview.summary, overview.decisions, overview.attachments, tuple(changed))
         if self._made_of != made_of:
@@ -46,7 +46,7 @@ class SystemPrompt:
         return self._text
 
     def _blob(self, name: str) -> bytes | None:
-        """A lost attachment is told to the agent as lost; the conversation goes on without it."""
+        """The content of an attachment; None if it is lost, which the system prompt then states."""
         if name not in self._blobs:
             try:
                 self._blobs[name] = self._session.get_blob(name)
@@ -56,7 +56,7 @@ class SystemPrompt:
 
 
 def _introduction(about: Overview) -> str:
-    """Which conversation of a workspace this is; other sessions are not introduced."""
+    """The facts about a conversation of a workspace; empty for other sessions."""
     facts = {"type": about.extra.get("conversation_type"), "command": about.extra.get("command")}
     if not all(isinstance(fact, str) for fact in facts.values()):
         return ""
@@ -73,7 +73,7 @@ _FENCES = re.compile(r"`{3,}")
 
 
 class Attached(Struct, frozen=True, kw_only=True):
-    """A file that the user gave, as it was then."""
+    """A file that the user attached, with its content at that time."""
 
     path: str
     data: bytes | None
@@ -90,7 +90,7 @@ def assemble(
     attachments: Sequence[Attached] = (),
     budget: int,
 ) -> str:
-    """The system prompt; empty if there is nothing to say."""
+    """The system prompt; empty if it has no parts. What grows without limit is cut to its share of the budget."""
     sections = [
         prompt.strip(),
         f"# Summary of the conversation so far\n\n{summary.strip()}" if summary.strip() else "",
@@ -113,7 +113,7 @@ def _decisions(decisions: Sequence[str], room: int) -> str:
 
 
 def _attachments(attachments: Sequence[Attached], room: int) -> list[str]:
-    """Each path once, as it was attached last; if there is no room for all, the newest come first."""
+    """Each path once, as last attached; if there is no room for all, the newest take precedence."""
     latest = {attached.path: attached for attached in attachments}
     sections: list[str] = []
     for attached in reversed(latest.values()):

@@ -1,4 +1,4 @@
-"""How long a text is to a model: counted by a tokenizer where one is installed, else estimated."""
+"""The length of a text in tokens: counted by a tokenizer if one is installed, else estimated."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ if TYPE_CHECKING:
 
 CHARACTERS_PER_TOKEN = 4
 ENCODING = "o200k_base"
-"""Of the models there are, each counts in its own way; this one is near enough to all of them for a budget."""
+"""Each model counts in its own way; this one is close enough to all of them for a budget."""
 
 _REMEMBERED = 4096
 
 
 class Counter(Protocol):
-    """Counts tokens, and says how."""
+    """Counts tokens."""
 
     @property
     def kind(self) -> str:
-        """`tokenizer` or `estimate`: what a turn says of its tokens."""
+        """`tokenizer` or `estimate`: recorded with the tokens of a turn."""
 
     def count(self, text: str) -> int: ...
 
 
 class Estimate:
-    """Four characters a token."""
+    """Four characters per token."""
 
     kind = "estimate"
 
@@ -37,7 +37,7 @@ class Estimate:
 
 
 class Tokenizer:
-    """As a model cuts it. Remembers what it has counted: the turns of a conversation are counted at every question."""
+    """Counts as a model does, and remembers: the turns of a conversation are counted at every question."""
 
     kind = "tokenizer"
 
@@ -60,6 +60,6 @@ def best_counter() -> Counter:
             encoding = import_module("bpe_openai").get_encoding(ENCODING)
         counter = Tokenizer(encoding.encode_ordinary)
         counter.count("once, to see that it works")
-    except Exception:  # noqa: BLE001 - whatever is wrong with an optional part, a budget can be kept without it
+    except Exception:  # noqa: BLE001 - an optional part may fail in any way, and the estimate does without it
         return Estimate()
     return counter

@@ -1,6 +1,6 @@
 """What of the history is sent: all of it while it fits, then its beginning and its end.
 
-A tool call and its results stand or fall together, since every provider refuses half of a pair. A call that never got
+A tool call and its results stay together, since every provider refuses half of a pair. A call that never got
 a result (the tool died, the machine died) is answered in the window alone; the record stays as it is.
 """
 
@@ -34,13 +34,13 @@ OVERHEAD_TOKENS = 4
 
 
 class Window(Struct, frozen=True, kw_only=True):
-    """What an agent is told of the conversation."""
+    """The part of the conversation that an agent receives."""
 
     messages: tuple[Message, ...]
     dropped: int
     """Turns that were left out."""
     marker: str
-    """What stands in their place; empty if none was."""
+    """The text in their place; empty if none were left out."""
     tokens: int
 
 
@@ -71,8 +71,8 @@ def fit(
 ) -> Window:
     """The turns that fit in the budget, oldest first, the newest of the user always among them.
 
-    `reserved` is what the system prompt takes of the budget. Where so many turns lie between that they need not be
-    read, `first` has those of the beginning, `unseen` says how many lie between, and `turns` has those of the end.
+    `reserved` is the share of the system prompt in the budget. Where the turns in the middle need not be
+    read, `first` has those of the beginning, `unseen` is the number between, and `turns` has those of the end.
     """
     limit = limit_of(budget) - reserved
     total = len(first) + unseen + len(turns)
@@ -99,7 +99,7 @@ def message_of(turn: Turn) -> Message:
 
 
 def _lean(part: JsonObject) -> JsonObject:
-    """Without what a result repeats of its call, which is sent beside it."""
+    """Without the arguments that a result repeats from its call."""
     if part.get("type") != "tool_result" or "arguments" not in part:
         return part
     return {name: value for name, value in part.items() if name != "arguments"}
@@ -126,7 +126,7 @@ def _kept(units: list[_Unit], total: int, limit: int, counter: Counter) -> list[
 
 
 def _covering(units: Sequence[_Unit], count: int) -> list[_Unit]:
-    """As many of the units as are needed for so many turns."""
+    """The first units that cover this number of turns."""
     taken: list[_Unit] = []
     turns = 0
     for unit in units:
@@ -142,7 +142,7 @@ def _is_from_user(unit: _Unit) -> bool:
 
 
 def _gaps(kept: Sequence[_Unit], total: int) -> dict[int, int]:
-    """How many turns are missing before each of the kept units, and behind the last, where any are."""
+    """The number of turns missing before each of the chosen units, and after the last, where any are."""
     ends = [0, *(unit.end for unit in kept)]
     starts = [*(unit.start for unit in kept), total]
     return {number: start - end for number, (end, start) in enumerate(zip(ends, starts, strict=True)) if start > end}
@@ -220,7 +220,7 @@ def _unanswered(names: Sequence[str]) -> Message:
 
 
 HELD_FIRST, HELD_LAST = 16, 64
-"""More than the window keeps, so that a call at its edge is found with its results."""
+"""More than the window needs, so that a call at its edge is found with its results."""
 
 _FIRST_READ = 64
 
@@ -260,7 +260,7 @@ class RecentTurns:
 
     @property
     def _is_current(self) -> bool:
-        """Turns of a branch are only ever added: its name and their number say whether anything is new."""
+        """Whether there are no new turns: turns are only added, so the name of the branch and their number tell."""
         overview = self._session.overview
         return (overview.branch, overview.turn_count) == (self._branch, self._count)
 

@@ -81,7 +81,7 @@ def _console(width: int) -> Console:
 def _blocks(source: str) -> list[str]:
     """The blocks of a text, of which more text could still change the last.
 
-    Half a line says nothing of what it will be: where it stands, no block begins yet.
+    An incomplete line may still become anything, so it does not begin a block yet.
     """
     from rich.markdown import Markdown
 
@@ -105,7 +105,7 @@ def _render(console: Console, source: str) -> list[str]:
 
 
 def _disarm(document: Markdown) -> None:
-    """Parsing turns `&#155;` into the character itself, behind the back of whoever made the source printable."""
+    """Made printable again: parsing turns `&#155;` into the character itself."""
     tokens = [*document.parsed]
     while tokens:
         token = tokens.pop()
@@ -134,11 +134,11 @@ def _line(segments: Iterable[Segment]) -> str:
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _TICK_SECONDS = 0.1
 _REST = 3
-"""Drawing takes a quarter of the time at most, however large the block at hand."""
+"""Drawing takes a quarter of the time at most, however large the current block is."""
 
 
 class Canvas:
-    """The last lines of the screen, which may still change; the cursor stands at the beginning of the line below."""
+    """The last lines of the screen, which may still change; the cursor is at the beginning of the line below."""
 
     def __init__(self, write: Callable[[str], None], rows: int) -> None:
         self._write = write
@@ -193,7 +193,7 @@ class Drawing:
     def _run(self) -> None:
         try:
             self._draw()
-        except Exception as error:  # noqa: BLE001 - handed to whoever finishes
+        except Exception as error:  # noqa: BLE001 - raised again by `finish`
             self._error = error
 
     def _draw(self) -> None:
@@ -203,7 +203,7 @@ class Drawing:
         held = ""
         tick = 0
         while True:
-            is_over = self._is_over.is_set()  # asked first: whatever was added before it is among the pieces
+            is_over = self._is_over.is_set()  # read first: all that was added before it is among the pieces
             raw = held + "".join(self._take())
             text, held = (raw, "") if is_over else lines_of(raw)
             if page is None and not text.strip():

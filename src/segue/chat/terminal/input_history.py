@@ -1,4 +1,4 @@
-"""The file of what a person typed, with the session that it was typed in: so that it can be forgotten with that."""
+"""The file with the lines that were typed, each with its session, so that it can be deleted with that session."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 KEPT = 1000
-"""As many are read; at twice as many the older half goes."""
+"""This many lines are read; at twice as many, the older half is removed."""
 
 
 class _Typed(NamedTuple):
@@ -56,12 +56,12 @@ class InputHistory:
             if (typed := _parse(line)) is not None:
                 yield typed.text
 
-    def forget(self, session: str, said: Collection[str]) -> None:
-        """What was typed in a session; of what does not tell where, that which was said in it. StorageError if not."""
+    def forget(self, session: str, messages: Collection[str]) -> None:
+        """Remove what was typed in a session; of lines without a session, those that are in `messages`."""
         lines = self._lines()
-        kept = [line for line in lines if not _is_of(_parse(line), session, said)]
-        if len(kept) < len(lines):
-            self._write(kept)
+        remaining = [line for line in lines if not _is_of(_parse(line), session, messages)]
+        if len(remaining) < len(lines):
+            self._write(remaining)
 
     def _write(self, lines: list[bytes]) -> None:
         self._folder.replace(self._name, b"".join(line + b"\n" for line in lines))
@@ -86,7 +86,7 @@ def _parse(line: bytes) -> _Typed | None:
     return None
 
 
-def _is_of(typed: _Typed | None, session: str, said: Collection[str]) -> bool:
+def _is_of(typed: _Typed | None, session: str, messages: Collection[str]) -> bool:
     if typed is None:
         return False
-    return typed.session == session if typed.session else typed.text in said or typed.text.strip() in said
+    return typed.session == session if typed.session else typed.text in messages or typed.text.strip() in messages

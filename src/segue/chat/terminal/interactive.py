@@ -1,4 +1,4 @@
-"""A conversation at a person's terminal: prompt_toolkit reads, rich renders."""
+"""The interactive terminal: prompt_toolkit reads, rich renders."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class InteractiveTerminal:
                 self._write(f"{printable(held)}\n")
 
     def _wrapped(self, line: str) -> str:
-        """Cut between words: a terminal would cut inside one."""
+        """Wrapped between words; a terminal would wrap inside one."""
         columns = os.get_terminal_size(self._stdout.fileno()).columns or 80
         if len(line) <= columns:
             return line

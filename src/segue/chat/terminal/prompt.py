@@ -1,4 +1,4 @@
-"""The line that a person types on: keys, history, completion, and the status below it."""
+"""The input line: keys, history, completion, and the status below it."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ if TYPE_CHECKING:
 
 
 class PromptHistory(History):
-    """Over a file that remembers in which session each was typed."""
+    """The history of the arrow keys, in a file that records the session of each line."""
 
     def __init__(self, file: InputHistory) -> None:
         super().__init__()
         self._file = file
         self.session = ""
-        """The session at hand."""
+        """The current session."""
 
     def load_history_strings(self) -> Iterable[str]:
         """Newest first, as prompt_toolkit wants them."""
@@ -63,7 +63,7 @@ _AGAIN = "Ctrl-C once more leaves"
 
 
 class Prompt:
-    """Reads what is typed: Enter sends, a backslash before it or Alt-Enter goes on in the next line."""
+    """Reads the input: Enter sends, a backslash before it or Alt-Enter continues on the next line."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class Prompt:
         self._session.default_buffer.on_cursor_position_changed += self._on_touch
 
     def read(self, prompt: str, status: str, idle: Idle | None = None, *, session: str = "") -> str | None:
-        """The text, or None if the person leaves: by Ctrl-D, or by Ctrl-C twice."""
+        """The text, or None if the user leaves: with Ctrl-D, or with Ctrl-C twice."""
         if self._typed is not None:
             self._typed.session = session
         self._status = status
@@ -107,7 +107,7 @@ class Prompt:
             return None
 
     async def _read(self, prompt: str, idle: Idle | None) -> str | None:
-        self._touched = asyncio.Event()  # of the loop at hand
+        self._touched = asyncio.Event()  # of the current loop
         watch = asyncio.ensure_future(self._watch(prompt, idle)) if idle is not None else None
         try:
             return await self._session.prompt_async(FormattedText([("class:prompt", prompt)]))
@@ -118,7 +118,7 @@ class Prompt:
                     await watch
 
     async def _watch(self, prompt: str, idle: Idle) -> None:
-        """Wait until nothing was done for so long, then say what came of it above the line."""
+        """Wait until nothing was typed for this time, then act, and show the message above the line."""
         with suppress(TimeoutError):
             while True:
                 async with asyncio.timeout(idle.seconds):  # wait_for can lose a cancellation that comes with a key
@@ -128,7 +128,7 @@ class Prompt:
         if not is_dumb_terminal():
             await run_in_terminal(lambda: self._note(told))
             return
-        self._session.output.write("\n")  # nothing can be drawn above: the line is begun anew below
+        self._session.output.write("\n")  # nothing can be drawn above: the line starts again below
         self._session.output.flush()
         self._note(told)
         self._session.output.write(prompt + self._session.default_buffer.text)
@@ -177,7 +177,7 @@ class Prompt:
 
 
 def read_answer(question: str) -> str | None:
-    """A line that is neither kept nor completed; None for Ctrl-C and Ctrl-D."""
+    """A line without history and completion; None for Ctrl-C and Ctrl-D."""
     try:
         return PromptSession[str](history=InMemoryHistory()).prompt(question)
     except (EOFError, KeyboardInterrupt):
@@ -205,14 +205,14 @@ _CHUNK_BYTES = 4096
 
 
 class Typeahead:
-    """Of one terminal. Keys are taken out of the way before a question, and given back to the next prompt."""
+    """Text typed ahead at one terminal: set aside before a question, and given back to the next prompt."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self._keys: list[KeyPress] = []
 
     def take(self) -> None:
-        """From here on nothing is left that was typed before: not in the terminal, and not in our own buffers."""
+        """Set aside all that was typed so far, in the terminal and in our own buffers."""
         self._keys += get_typeahead(get_app_session().input)
         parser = Vt100Parser(self._keys.append)
         parser.feed(_drain(self._descriptor).decode("utf-8", "replace"))
@@ -225,7 +225,7 @@ class Typeahead:
 
 
 def _drain(descriptor: int) -> bytes:
-    """All that waits in the terminal, also of a line that is not ended yet."""
+    """All input that waits in the terminal, also of an unfinished line."""
     before = termios.tcgetattr(descriptor)
     at_once = [*before]
     at_once[_LOCAL] &= ~termios.ICANON

@@ -1,4 +1,4 @@
-"""A conversation without a person at it: lines are read as if typed, and what is written is plain text.
+"""The terminal of a script: reads lines from standard input, and writes plain text.
 
 Answers, and what commands were asked to show, go to standard output, with a blank line between one and the next; notes,
 questions and errors go to standard error. What was read is not repeated.
@@ -21,7 +21,7 @@ _BYTE_ORDER_MARK = "\ufeff"
 
 
 class ScriptTerminal:
-    """Standard input and output that are no terminal, or not both of them."""
+    """Standard input and output that are not both a terminal."""
 
     def __init__(
         self, stdin: BinaryIO, stdout: TextIO, stderr: TextIO, *, name: str = "segue", prompts: bool = False
@@ -31,7 +31,7 @@ class ScriptTerminal:
         self._stdout = stdout
         self._stderr = stderr
         self._name = name
-        self._prompts = prompts  # somebody types, though the output goes elsewhere
+        self._prompts = prompts  # a user types, though the output goes elsewhere
         self._line_number = 0
         self._held_back: str | None = None
         self._has_written = False
@@ -46,7 +46,7 @@ class ScriptTerminal:
         return "\n".join(lines) if lines else None
 
     def ask(self, question: str, *, default: bool, safe: bool = False) -> bool:
-        """Take the next line as the answer; one that is neither a yes nor a no answers nothing and is read again."""
+        """Read the next line as the answer; one that is neither yes nor no stays for the next read."""
         line = self.answer(f"{question} {choices(default=default)}")
         if line is None:
             return safe
@@ -109,7 +109,7 @@ class ScriptTerminal:
             text = raw.decode(errors="backslashreplace")
             self.error(
                 f"line {self._line_number} of the input is not UTF-8 (byte {error.start + 1})",
-                "what could not be read is kept as escapes such as \\xff",
+                "these bytes are recorded as escapes such as \\xff",
             )
         if self._line_number == 1:
             text = text.removeprefix(_BYTE_ORDER_MARK)
@@ -130,7 +130,7 @@ class ScriptTerminal:
 
 
 def continues(line: str) -> bool:
-    """Whether the line goes on in the next: it ends in a backslash that does not itself stand behind one."""
+    """Whether the line continues on the next: it ends in a backslash that is not itself escaped."""
     return (len(line) - len(line.rstrip("\\"))) % 2 == 1
 
 
@@ -139,7 +139,7 @@ def choices(*, default: bool) -> str:
 
 
 def answer_of(line: str, *, default: bool) -> bool | None:
-    """What a line says to a question; None if it says neither yes nor no."""
+    """The answer to a question; None if it is neither yes nor no."""
     word = line.strip().casefold()
     if not word:
         return default

@@ -214,7 +214,7 @@ class _WorkspaceCommands:
                 session, chat.terminal, when=messages.since(card.last_active, chat.clock()), was=card.status
             )
 
-        self._go_to(chat, session, look_back=welcome)
+        self._go_to(chat, session, recap=welcome)
 
     def _go_to(
         self,
@@ -223,7 +223,7 @@ class _WorkspaceCommands:
         *,
         agent: str = "",
         model: str = "",
-        look_back: Callable[[], None] = lambda: None,
+        recap: Callable[[], None] = lambda: None,
     ) -> None:
         conversations = self._conversations
         is_there = chat.library.store.url == conversations.library.store.url
@@ -237,5 +237,5 @@ class _WorkspaceCommands:
                 resume=chat.dialect.resume if is_there else HINTS.resume,
                 settle=partial(settle, conversations, chat.terminal),
             ),
-            look_back=look_back,
+            recap=recap,
         )
