@@ -30,13 +30,18 @@ from segue.integrations.pi import launcher as pi_launcher
 from segue.integrations.registry import INTEGRATIONS, MODULES
 
 if TYPE_CHECKING:
-    from segue.integrations.shared.integration import History, Launcher, McpConfig, PreviewHistory
+    from segue.integrations.shared.integration import (
+        HistoryModule,
+        LauncherModule,
+        McpConfigModule,
+        PreviewHistoryModule,
+    )
 
 # The type checker compares each module with its protocol.
-HISTORIES: list[History] = [aider, claude, codex, gemini, llm, opencode, pi]
-PREVIEWS: list[PreviewHistory] = [claude, codex]
-LAUNCHERS: list[Launcher] = [claude_launcher, codex_launcher, gemini_launcher, opencode_launcher, pi_launcher]
-MCP_CONFIGS: list[McpConfig] = [claude_mcp, codex_mcp, gemini_mcp, opencode_mcp]
+HISTORIES: list[HistoryModule] = [aider, claude, codex, gemini, llm, opencode, pi]
+PREVIEWS: list[PreviewHistoryModule] = [claude, codex]
+LAUNCHERS: list[LauncherModule] = [claude_launcher, codex_launcher, gemini_launcher, opencode_launcher, pi_launcher]
+MCP_CONFIGS: list[McpConfigModule] = [claude_mcp, codex_mcp, gemini_mcp, opencode_mcp]
 
 
 def test_every_folder_of_an_integration_is_registered() -> None:

@@ -32,7 +32,7 @@ def resume_in_tool(library: Library, id: str, name: str, *, model: str, printed:
     options = _launch_options(name, model=model, printed=printed)
     session = library.open(id)
     try:
-        _import_latest_replies(library, session, options)
+        _import_replies(library, session, options)
         handover = _prepare(session, integration, name, options)
         session.resume(force=force)
         session.pause()  # it is not locked while the tool runs
@@ -105,17 +105,17 @@ def import_from_tool(library: Library, id: str, name: str) -> int:
     return len(found.turns)
 
 
-def import_latest_replies(library: Library, id: str) -> None:
+def import_pending_replies(library: Library, id: str) -> None:
     """Import the replies of the last tool before the session is resumed here."""
     if library.store.overview(id).overrides.get("tool_session"):
         session = library.open(id)
         try:
-            _import_latest_replies(library, session, _read_options())
+            _import_replies(library, session, _read_options())
         finally:
             session.release()
 
 
-def _import_latest_replies(library: Library, session: LiveSession, options: LaunchOptions) -> None:
+def _import_replies(library: Library, session: LiveSession, options: LaunchOptions) -> None:
     """If the replies cannot be read, warn: the conversation continues, and they can be imported later."""
     from segue.integrations.registry import launchable
     from segue.transfer.handover import import_latest_replies

@@ -62,10 +62,11 @@ def command(
     model: str,
     yes: bool,
 ) -> int:
-    """Resume a session by id, id prefix or words of its title.
+    """Resume a session by its id or by words of its title.
 
-    The last turns and a summary are shown. A question that was not answered can be asked again. If several sessions
-    match, you choose one; without a terminal they are listed, and nothing is resumed.
+    An id may be shortened to a unique prefix. The last turns and a summary are shown. A question that was not answered
+    can be asked again. If several sessions match, you choose one; without a terminal they are listed, and nothing is
+    resumed.
 
     ID may also be a session of an AI tool, as shown by segue list: it continues in that tool. With --agent, or --with
     another tool, it is imported into the store first.
@@ -108,7 +109,7 @@ def _resume_in_tool(library: Library, id: str, tool: str, *, model: str, printed
 
 def _resume_here(library: Library, id: str, *, agent: str, model: str, yes: bool) -> int:
     from segue.chat.lifecycle import find_drift, resume, run, show_recap
-    from segue.cli._handover import import_latest_replies
+    from segue.cli._handover import import_pending_replies
     from segue.cli.chat import dialect
     from segue.console.durations import ago
     from segue.console.surface import open_agents, open_surface
@@ -126,7 +127,7 @@ def _resume_here(library: Library, id: str, *, agent: str, model: str, yes: bool
     is_completed = before.status == "completed"
     if is_completed and not yes and not _confirm_completed(id, terminal):
         return Exit.DECLINED
-    import_latest_replies(library, id)
+    import_pending_replies(library, id)
     conversation = resume(library, resolver, id, agent=agent, model=model, force=is_completed)
     try:
         show_recap(conversation.session, terminal, when=ago(before.updated_at, datetime.now(UTC)), was=before.status)

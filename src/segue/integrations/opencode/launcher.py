@@ -14,7 +14,7 @@ from segue.integrations.format.values import as_text
 from segue.integrations.opencode.reader import read
 from segue.integrations.opencode.writer import session_id_of, write
 from segue.integrations.shared.integration import Launch, context_as_prompt, system_as_message
-from segue.integrations.shared.session_files import ask, remove_file, write_file
+from segue.integrations.shared.session_files import remove_file, run_command, write_file
 
 if TYPE_CHECKING:
     from segue.integrations.format.transcript import Transcript
@@ -33,7 +33,7 @@ def launch(context: HandoverContext, options: LaunchOptions) -> Launch:
     data = write(messages, session_id=id, cwd=cwd, title=context.title, model=model or "segue/none", now=now)
     written = write_file(options.home / ".local" / "share" / "opencode" / "segue", f"{id}.json", data)
     try:
-        ask([options.program, "import", written], environ=options.environ, cwd=options.cwd)
+        run_command([options.program, "import", written], environ=options.environ, cwd=options.cwd)
     finally:
         remove_file(written)
     return _prepare(id, options)
@@ -48,7 +48,7 @@ def resume(native_id: str, options: LaunchOptions, *, system: str) -> Launch | N
 def read_back(native_id: str, options: LaunchOptions) -> Transcript:
     argv = [options.program or "opencode", "export", native_id]
     try:
-        return read(ask(argv, environ=options.environ, cwd=options.cwd), place=f"opencode export {native_id}")
+        return read(run_command(argv, environ=options.environ, cwd=options.cwd), place=f"opencode export {native_id}")
     except StorageError as error:
         return empty_transcript("opencode", native_id, str(error))
 
@@ -70,7 +70,7 @@ def _prepare(id: str, options: LaunchOptions) -> Launch:
 
 def _configured_model(options: LaunchOptions) -> str:
     try:
-        found = parse_json(ask([options.program, "debug", "config"], environ=options.environ, cwd=options.cwd))
+        found = parse_json(run_command([options.program, "debug", "config"], environ=options.environ, cwd=options.cwd))
     except (StorageError, BadRecordError):
         return ""
     return as_text(found.get("model")) if isinstance(found, dict) else ""

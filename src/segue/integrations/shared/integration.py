@@ -150,7 +150,7 @@ class CommandFileFormat(Struct, frozen=True, kw_only=True):
     """Whether a file can show the user which arguments it takes."""
 
 
-class History(Protocol):
+class HistoryModule(Protocol):
     """The module `history` of an integration. It changes nothing, takes no lock and never waits."""
 
     def root(self, home: Path, environ: Mapping[str, str]) -> Path:
@@ -163,14 +163,14 @@ class History(Protocol):
         """The session, turn by turn. NotFoundError if it is gone."""
 
 
-class PreviewHistory(History, Protocol):
+class PreviewHistoryModule(HistoryModule, Protocol):
     """The module `history` of an integration with large files, whose ends contain what a listing shows."""
 
     def preview(self, session: ExternalSession) -> OpenedTranscript:
         """Like `read`, without the turns in the middle of a large session."""
 
 
-class Launcher(Protocol):
+class LauncherModule(Protocol):
     """The module `launcher` of an integration."""
 
     def launch(self, context: HandoverContext, options: LaunchOptions) -> Launch: ...
@@ -180,7 +180,7 @@ class Launcher(Protocol):
     def read_back(self, native_id: str, options: LaunchOptions) -> Transcript: ...
 
 
-class McpConfig(Protocol):
+class McpConfigModule(Protocol):
     """The module `mcp` of an integration."""
 
     def read_servers(
@@ -218,16 +218,16 @@ class Integration(Struct, frozen=True, kw_only=True):
     """Below the home folder: where it stores its sessions. Never its settings, which decide what it may do next."""
 
     @property
-    def history(self) -> History:
-        return cast("History", self._module("history"))
+    def history(self) -> HistoryModule:
+        return cast("HistoryModule", self._module("history"))
 
     @property
-    def launcher(self) -> Launcher:
-        return cast("Launcher", self._module("launcher"))
+    def launcher(self) -> LauncherModule:
+        return cast("LauncherModule", self._module("launcher"))
 
     @property
-    def mcp_config(self) -> McpConfig | None:
-        return cast("McpConfig", self._module("mcp")) if self.has_mcp_config else None
+    def mcp_config(self) -> McpConfigModule | None:
+        return cast("McpConfigModule", self._module("mcp")) if self.has_mcp_config else None
 
     def find(self, environ: Mapping[str, str]) -> str | None:
         """Its path, if it is on the PATH."""
@@ -259,7 +259,7 @@ class Integration(Struct, frozen=True, kw_only=True):
         """What a listing shows of a session, without its other turns where the integration can do that."""
         if not self.can_preview:
             return self.read(session)
-        return cast("PreviewHistory", self.history).preview(session)
+        return cast("PreviewHistoryModule", self.history).preview(session)
 
     # ── Handing over ─────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-PATIENCE_SECONDS = 120
+TIMEOUT_SECONDS = 120
 
 
 def write_file(folder: Path, name: str, data: bytes) -> str:
@@ -38,16 +38,16 @@ def remove_file(path: str) -> None:
     Folder(folder).discard(name)
 
 
-def ask(argv: Sequence[str], *, environ: Mapping[str, str], cwd: Path) -> bytes:
-    """What a command of the tool writes. StorageError with its own message if it fails."""
+def run_command(argv: Sequence[str], *, environ: Mapping[str, str], cwd: Path) -> bytes:
+    """Run a command of the tool and return its output. StorageError with its own message if it fails."""
     command = " ".join(argv[:2])
     try:
-        ended = process.run(argv, environ=environ, cwd=cwd, timeout_seconds=PATIENCE_SECONDS)
+        ended = process.run(argv, environ=environ, cwd=cwd, timeout_seconds=TIMEOUT_SECONDS)
     except OSError as error:
         raise storage_error(error, argv[0], "start") from error
     if ended.code is None:
-        raise StorageError(f"{command} did not end in {PATIENCE_SECONDS} seconds", hint="try again")
+        raise StorageError(f"{command} did not exit within {TIMEOUT_SECONDS} seconds", hint="try again")
     if ended.code:
-        said = " ".join((ended.errors or ended.output.decode("utf-8", "replace")).split())[-300:]
-        raise StorageError(f"{command} failed: {said or 'it does not say why'}", hint="run it by hand")
+        message = " ".join((ended.errors or ended.output.decode("utf-8", "replace")).split())[-300:]
+        raise StorageError(f"{command} failed: {message or 'without a message'}", hint="run it by hand")
     return ended.output
