@@ -1,4 +1,4 @@
-"""`segue resume --with`: a session goes on in an AI tool, here one as small as can be, and comes back."""
+"""`segue resume --with` and `--from`: a minimal AI tool continues a session, and its replies are imported."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ SCRIPTED = Path(__file__).resolve().parents[1] / "support" / "scripted_tool.py"
 CALL: JsonObject = {"type": "tool_call", "id": "1", "name": "grep", "arguments": {"words": "token"}}
 
 
-class Desk:
-    """A home with tools of its own on the PATH."""
+class ToolHome:
+    """A home folder with AI tools on the PATH."""
 
     def __init__(self, cli: Segue) -> None:
         self.cli = cli
@@ -42,48 +42,48 @@ class Desk:
 
 
 @pytest.fixture
-def desk(cli: Segue, session: str) -> Desk:
+def home(cli: Segue, session: str) -> ToolHome:
     assert session == "login"
-    return Desk(cli)
+    return ToolHome(cli)
 
 
-def test_a_session_goes_on_in_a_tool_and_every_turn_comes_back_once(desk: Desk) -> None:
-    text, told = desk.resume("--with", "claude", said="And logout?")
+def test_a_session_goes_on_in_a_tool_and_every_turn_comes_back_once(home: ToolHome) -> None:
+    text, told = home.resume("--with", "claude", said="And logout?")
     assert text == "I was told 2 messages. \n"
     assert "handed over to claude, nothing lost" in told
     assert "imported 2 turns from claude" in told
-    desk.resume("--from", "claude")
-    assert desk.said() == [
+    home.resume("--from", "claude")
+    assert home.said() == [
         "Why does login fail?",
         "The token expires.",
         "And logout?",
         "I was told 2 messages. ",
     ]
-    assert desk.cli.library.load("login").status == "paused"
+    assert home.cli.library.load("login").status == "paused"
 
 
-def test_the_tool_goes_on_in_its_own_session_while_nothing_was_said_elsewhere(desk: Desk) -> None:
-    desk.resume("--with", "claude", said="And logout?")
-    text, told = desk.resume("--with", "claude", said="And now?")
+def test_the_tool_goes_on_in_its_own_session_while_nothing_was_said_elsewhere(home: ToolHome) -> None:
+    home.resume("--with", "claude", said="And logout?")
+    text, told = home.resume("--with", "claude", said="And now?")
     assert text == "I was told 4 messages. \n"
     assert "claude continues its existing session, which is up to date" in told
-    assert len(list(desk.cli.home.glob(".claude/projects/*/*.jsonl"))) == 1
+    assert len(list(home.cli.home.glob(".claude/projects/*/*.jsonl"))) == 1
 
 
-def test_a_branch_that_left_the_tool_behind_is_handed_over_anew(desk: Desk) -> None:
-    desk.resume("--with", "claude", said="And logout?")
-    desk.cli.ok("fork", "login", "--at", "2", "--name", "other")
-    text, told = desk.resume("--with", "claude", said="Something else?")
+def test_a_branch_that_left_the_tool_behind_is_handed_over_anew(home: ToolHome) -> None:
+    home.resume("--with", "claude", said="And logout?")
+    home.cli.ok("fork", "login", "--at", "2", "--name", "other")
+    text, told = home.resume("--with", "claude", said="Something else?")
     assert text == "I was told 2 messages. \n"
     assert "1 other branch is left out" in told
-    assert desk.said()[2:] == ["Something else?", "I was told 2 messages. "]
-    assert len(desk.cli.library.load("login").path("main")) == 4
+    assert home.said()[2:] == ["Something else?", "I was told 2 messages. "]
+    assert len(home.cli.library.load("login").path("main")) == 4
 
 
-def test_what_could_not_be_carried_is_said_exactly(desk: Desk) -> None:
-    with desk.cli.library.resume("login") as live:
+def test_what_could_not_be_carried_is_said_exactly(home: ToolHome) -> None:
+    with home.cli.library.resume("login") as live:
         live.add("assistant", "Let me look.", parts=[CALL, {"type": "image"}, {"type": "reasoning", "text": "Hm."}])
-    _, told = desk.resume("--with", "claude", said="And?")
+    _, told = home.resume("--with", "claude", said="And?")
     assert [line.removeprefix("segue: for claude: ") for line in told.splitlines() if "for claude:" in line] == [
         "1 image is left out",
         "1 piece of reasoning is left out",
@@ -92,54 +92,54 @@ def test_what_could_not_be_carried_is_said_exactly(desk: Desk) -> None:
     assert "3 losses listed above" in told
 
 
-def test_printed_the_command_is_on_stdout_alone_and_what_is_said_there_comes_back_later(desk: Desk) -> None:
-    text, told = desk.resume("--with", "claude", "--print")
-    assert text.startswith(f"cd {desk.cli.home} && {desk.bin}/claude --resume ")
+def test_printed_the_command_is_on_stdout_alone_and_what_is_said_there_comes_back_later(home: ToolHome) -> None:
+    text, told = home.resume("--with", "claude", "--print")
+    assert text.startswith(f"cd {home.cli.home} && {home.bin}/claude --resume ")
     assert "to import the replies later: segue resume login --from claude" in told
-    subprocess.run(["/bin/sh", "-c", text], input=b"Said later", check=True, env=desk.cli.environment(PATH=desk.path))
-    assert len(desk.said()) == 2
-    _, told = desk.resume("--agent", "offline", said="/exit\n")
+    subprocess.run(["/bin/sh", "-c", text], input=b"Said later", check=True, env=home.cli.environment(PATH=home.path))
+    assert len(home.said()) == 2
+    _, told = home.resume("--agent", "offline", said="/exit\n")
     assert "imported 2 turns from claude" in told
-    assert desk.said()[2] == "Said later"
+    assert home.said()[2] == "Said later"
 
 
-def test_any_other_command_is_told_in_words_and_what_is_said_there_does_not_come_back(desk: Desk) -> None:
-    desk.install("parrot", "cat")
-    text, told = desk.resume("--with", "parrot", said="And logout?")
+def test_any_other_command_is_told_in_words_and_what_is_said_there_does_not_come_back(home: ToolHome) -> None:
+    home.install("parrot", "cat")
+    text, told = home.resume("--with", "parrot", said="And logout?")
     assert text.index("Why does login fail?") < text.index("The token expires.") < text.index("And logout?")
     assert "the replies of parrot cannot be imported" in told
-    assert len(desk.said()) == 2
+    assert len(home.said()) == 2
 
 
-def test_a_command_gets_the_document_where_it_wants_it(desk: Desk) -> None:
-    desk.install("parrot", "")
-    words, _ = desk.resume("--with", "parrot --first {} --last", "--print")
+def test_a_command_gets_the_document_where_it_wants_it(home: ToolHome) -> None:
+    home.install("parrot", "")
+    words, _ = home.resume("--with", "parrot --first {} --last", "--print")
     argv = shlex.split(words.partition(" && ")[2])
-    assert argv[:2] == [str(desk.bin / "parrot"), "--first"]
+    assert argv[:2] == [str(home.bin / "parrot"), "--first"]
     assert "The token expires." in argv[2]
     assert argv[3:] == ["--last"]
 
 
-def test_no_text_of_a_conversation_reaches_a_shell(desk: Desk) -> None:
-    with desk.cli.library.resume("login") as live:
+def test_no_text_of_a_conversation_reaches_a_shell(home: ToolHome) -> None:
+    with home.cli.library.resume("login") as live:
         live.add("user", "'; touch owned; $(touch owned) `touch owned`\n--option")
-    desk.install("parrot", "exit 0")
-    text, _ = desk.resume("--with", "parrot", "--print")
-    subprocess.run(["/bin/sh", "-c", text], check=True, env=desk.cli.environment(PATH=desk.path))
-    assert not (desk.cli.home / "owned").exists()
+    home.install("parrot", "exit 0")
+    text, _ = home.resume("--with", "parrot", "--print")
+    subprocess.run(["/bin/sh", "-c", text], check=True, env=home.cli.environment(PATH=home.path))
+    assert not (home.cli.home / "owned").exists()
 
 
-def test_a_completed_session_is_handed_over_only_after_a_yes(desk: Desk) -> None:
-    desk.cli.ok("complete", "login")
-    desk.resume("--with", "claude", "--print", said="n\n", code=1)
-    assert desk.cli.library.load("login").status == "completed"
-    desk.resume("--with", "claude", "--print", "--yes")
-    assert desk.cli.library.load("login").status == "paused"
+def test_a_completed_session_is_handed_over_only_after_a_yes(home: ToolHome) -> None:
+    home.cli.ok("complete", "login")
+    home.resume("--with", "claude", "--print", said="n\n", code=1)
+    assert home.cli.library.load("login").status == "completed"
+    home.resume("--with", "claude", "--print", "--yes")
+    assert home.cli.library.load("login").status == "paused"
 
 
-def test_a_tool_that_fails_without_a_word_is_told(desk: Desk) -> None:
-    desk.install("claude", "exit 3")
-    _, told = desk.resume("--with", "claude", said="And logout?", code=8)
+def test_a_tool_that_fails_without_a_word_is_told(home: ToolHome) -> None:
+    home.install("claude", "exit 3")
+    _, told = home.resume("--with", "claude", said="And logout?", code=8)
     assert "claude exited with 3" in told
     assert "no new turns in claude" in told
 
@@ -158,17 +158,17 @@ def test_a_tool_that_fails_without_a_word_is_told(desk: Desk) -> None:
     ],
 )
 def test_mistakes_are_told_in_one_line_and_change_nothing(
-    desk: Desk, words: tuple[str, ...], code: int, complaint: str
+    home: ToolHome, words: tuple[str, ...], code: int, complaint: str
 ) -> None:
-    before = desk.cli.files()
-    done = desk.cli.run("resume", "login", *words, stdin=b"Hello?", PATH=f"{desk.bin}:/usr/bin:/bin")
+    before = home.cli.files()
+    done = home.cli.run("resume", "login", *words, stdin=b"Hello?", PATH=f"{home.bin}:/usr/bin:/bin")
     assert (done.code, done.text, done.complaint.count("\n")) == (code, "", 1), done
     assert complaint in done.complaint
-    assert desk.cli.files() == before
+    assert home.cli.files() == before
 
 
-def test_without_a_terminal_and_without_words_nothing_is_started(desk: Desk) -> None:
-    before = desk.cli.files()
-    _, told = desk.resume("--with", "claude", code=2)
+def test_without_a_terminal_and_without_words_nothing_is_started(home: ToolHome) -> None:
+    before = home.cli.files()
+    _, told = home.resume("--with", "claude", code=2)
     assert "stdin is not a terminal, so claude needs a message" in told
-    assert desk.cli.files() == before
+    assert home.cli.files() == before

@@ -32,7 +32,7 @@ EARLIER = [
 """What was said in the tool where it began."""
 
 
-class Desk:
+class SegueCli:
     """The command, on the machine of a tool."""
 
     def __init__(self, machine: Machine) -> None:
@@ -84,10 +84,10 @@ def test_what_was_said_elsewhere_reaches_the_model_in_order_and_what_follows_com
     machine = Machine(tmp_path, request.config.getoption("--real-tools"), model, "claude")
     prepare_pi(machine, model)
     subprocess.run(["git", "init", "-q"], cwd=machine.project, check=True)
-    desk = Desk(machine)
-    id = desk.bring(began)
+    cli = SegueCli(machine)
+    id = cli.bring(began)
     resume = ("resume", id, "--with", tool, *(("--model", MODELS[tool]) if tool in MODELS else ()))
-    told = desk.run(*resume, said=PROMPT)
+    told = cli.run(*resume, said=PROMPT)
     assert f"handed over to {tool}, nothing lost" in told
 
     heard = model.heard(PROMPT)
@@ -98,9 +98,9 @@ def test_what_was_said_elsewhere_reaches_the_model_in_order_and_what_follows_com
     assert places == sorted(places)
     assert sum(piece.role == "call" for piece in heard) == sum(piece.role == "result" for piece in heard) == 1
 
-    after = [(turn.role, turn.content) for turn in segue.open(desk.store).load(id).turns]
+    after = [(turn.role, turn.content) for turn in segue.open(cli.store).load(id).turns]
     assert after[-2:] == [("user", PROMPT), ("assistant", f"You said: {PROMPT}")]
-    told = desk.run(*resume, said="And once more?")
+    told = cli.run(*resume, said="And once more?")
     assert f"{tool} continues its existing session" in told
-    found = [(turn.role, turn.content) for turn in segue.open(desk.store).load(id).turns]
+    found = [(turn.role, turn.content) for turn in segue.open(cli.store).load(id).turns]
     assert found == [*after, ("user", "And once more?"), ("assistant", "You said: And once more?")]
