@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from segue.dialects.ralph.arguments import find_help
 from tests.docs.pages import PAGES, ROOT, name_of
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ def _name(node: ast.expr) -> str:
 def commands() -> Iterator[tuple[str, click.Command]]:
     """Every command and subcommand of `segue` and the dialects, with its full name."""
     yield from _below("segue", importlib.import_module("segue.cli.app").app)
-    for name, dialect in {"aur": "aurora", "cortext": "cortext", "soleur": "soleur", "ralphtool": "ralph"}.items():
+    for name, dialect in {"aur": "aurora", "cortext": "cortext", "soleur": "soleur"}.items():
         app = getattr(importlib.import_module(f"segue.dialects.{dialect}.cli"), "app", None)
         if app is not None:
             yield from _below(name, app)
@@ -166,11 +167,9 @@ def _below(name: str, command: click.Command) -> Iterator[tuple[str, click.Comma
 
 
 def plain_help() -> Iterator[tuple[str, str]]:
-    """The help of `ralphtool` as long as it is not a click command, with the name of the command."""
-    ralph = importlib.import_module("segue.dialects.ralph.cli")
-    if not hasattr(ralph, "app"):
-        yield "ralphtool", ralph.help_of(["--help"]) or ""
-        yield "ralphtool run", ralph.help_of(["run", "--help"]) or ""
+    """The help of `ralphtool`, which is not a click command, with the name of the command."""
+    yield "ralphtool", find_help(["--help"]) or ""
+    yield "ralphtool run", find_help(["run", "--help"]) or ""
 
 
 def help_texts() -> Iterator[Text]:
