@@ -34,13 +34,13 @@ class Known:
     """What the model knows of a session."""
 
     def __init__(self, used: datetime) -> None:
-        self.said: list[str] = []
+        self.texts: list[str] = []
         self.used = used
         self.is_pinned = False
 
 
 class Keeping(RuleBasedStateMachine):
-    """Time only goes on, from now: what is really written is never younger than the clock says."""
+    """A clock that starts now and only moves forward: no file is newer than its time."""
 
     @initialize(kind=st.sampled_from(HARNESSES))
     def begin(self, kind: type[FileStoreHarness]) -> None:
@@ -78,7 +78,7 @@ class Keeping(RuleBasedStateMachine):
             self.here[id] = Known(self.now)
         with self.library.open(id) as live:
             live.add("user", text)
-        self.here[id].said.append(text)
+        self.here[id].texts.append(text)
         self.here[id].used = self.now
 
     @rule(id=IDS)
@@ -99,7 +99,7 @@ class Keeping(RuleBasedStateMachine):
         path = self.harness.root / f"{id}.jsonl"
         with path.open("a") as file:
             file.write(f'{{"type":"turn","role":"user","content":"{text}"}}\n')
-        self.here[id].said.append(text)
+        self.here[id].texts.append(text)
         when = self.now - timedelta(days=days)
         os.utime(path, (when.timestamp(), when.timestamp()))
         self.here[id].used = max(self.here[id].used, when)
@@ -158,8 +158,8 @@ class Keeping(RuleBasedStateMachine):
             assert id in self.here
         else:
             assert id not in self.here
-            said = self._said(id)
-            which = next(known for known in reversed(self.trash[id]) if known.said == said)
+            texts = self._texts(id)
+            which = next(known for known in reversed(self.trash[id]) if known.texts == texts)
             self.trash[id].remove(which)
             self.here[id] = which
 
@@ -199,11 +199,11 @@ class Keeping(RuleBasedStateMachine):
         library = self.library
         assert sorted(library.store.ids()) == sorted(self.here)
         for id, known in self.here.items():
-            assert self._said(id) == known.said
+            assert self._texts(id) == known.texts
         found = sorted(entry.head.id for entry in library.trashed())
         assert found == sorted(id for id, known in self.trash.items() for _ in known)
 
-    def _said(self, id: str) -> list[str]:
+    def _texts(self, id: str) -> list[str]:
         return [turn.content.strip() for turn in self.library.load(id).turns]
 
 

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:De
 
 
 class Clock:
-    """A minute passes with every look."""
+    """A clock that moves on by a minute per call."""
 
     def __init__(self) -> None:
         self.now = datetime(2026, 11, 15, 9, 0, tzinfo=UTC)

@@ -32,7 +32,7 @@ EVENT_IDS = st.sampled_from([f"own-{number}" for number in range(6)])
 
 
 def unpaired(text: str) -> str:
-    """Without surrogates that stand together as a pair: JSON cannot tell them from the character they stand for."""
+    """Without surrogate pairs: JSON cannot tell them from the character that they encode."""
     return re.sub("([\ud800-\udbff])([\udc00-\udfff])", r"\1 \2", text)
 
 

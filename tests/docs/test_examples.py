@@ -1,4 +1,4 @@
-"""The Python on the pages is run, from top to bottom, and prints what the pages say."""
+"""The Python code on the pages is run, from top to bottom, and prints what the pages show."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tests.docs.pages import GUIDES, README, blocks, environment, missing_lines,
 if TYPE_CHECKING:
     from pathlib import Path
 
-TOLD = [page for page in GUIDES if any(block.language == "python" for block in blocks(page))]
+PYTHON_PAGES = [page for page in GUIDES if any(block.language == "python" for block in blocks(page))]
 NEXT = "\0next\0"
 
 
 def run_all(page: Path, home: Path) -> list[str]:
-    """What each Python block prints; one process, since later ones go on from earlier ones."""
+    """What each Python block prints; one process, since later blocks use earlier ones."""
     code = f"print({NEXT!r})\n".join(block.text for block in blocks(page) if block.language == "python")
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=home, env=environment(home), check=False, capture_output=True, text=True
@@ -27,7 +27,7 @@ def run_all(page: Path, home: Path) -> list[str]:
     return done.stdout.split(f"{NEXT}\n")
 
 
-@pytest.mark.parametrize("page", TOLD, ids=name_of)
+@pytest.mark.parametrize("page", PYTHON_PAGES, ids=name_of)
 def test_the_python_on_the_page_runs_and_prints_what_it_says(page: Path, tmp_path: Path) -> None:
     outputs = iter(run_all(page, tmp_path))
     printed = ""

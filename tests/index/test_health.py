@@ -1,4 +1,4 @@
-"""The index beside a writer, and the index whose bytes have changed."""
+"""The index next to a writer, and a damaged index."""
 
 from __future__ import annotations
 
@@ -106,16 +106,16 @@ def test_a_changed_byte_of_the_index_is_noticed_when_it_is_looked_for(
     with Index(folder) as index:
         expected = ranked(answers(index, library))
     sound = (tmp_path / "cache" / NAME).read_bytes()
-    told: list[str] = []
+    notices: list[str] = []
     for place, bits in flips(rng, len(sound), count):
         shutil.rmtree(tmp_path / "cache")
         (tmp_path / "cache").mkdir()
         changed = bytearray(sound)
         changed[place] ^= bits
         (tmp_path / "cache" / NAME).write_bytes(changed)
-        with Index(folder, clock=lambda: utc_now() + timedelta(days=30), notify=told.append) as index:
+        with Index(folder, clock=lambda: utc_now() + timedelta(days=30), notify=notices.append) as index:
             assert ranked(answers(index, library)) == expected, f"byte {place} changed by {bits}"
-    assert told
+    assert notices
 
 
 @pytest.mark.parametrize("count", [60, pytest.param(3000, marks=pytest.mark.long)])
@@ -138,19 +138,21 @@ def test_a_changed_byte_of_the_index_is_never_a_traceback(
 def test_a_sound_index_is_not_made_anew_when_it_is_looked_at(library: Library, folder: Folder) -> None:
     with Index(folder) as index:
         answers(index, library)
-    told: list[str] = []
-    with Index(folder, clock=lambda: utc_now() + timedelta(days=30), notify=told.append) as index:
+    notices: list[str] = []
+    with Index(folder, clock=lambda: utc_now() + timedelta(days=30), notify=notices.append) as index:
         assert index.refresh([StoreSource(library.store)]).read == 0
-    assert told == []
+    assert notices == []
 
 
 def test_it_is_looked_at_once_and_then_not_before_a_week(library: Library, folder: Folder) -> None:
-    looks: list[str] = []
+    checks: list[str] = []
 
-    def look(days: int) -> int:
+    def check_after(days: int) -> int:
         with Index(folder, clock=lambda: utc_now() + timedelta(days=days)) as index:
-            index._connection.set_trace_callback(lambda said: looks.append(said) if "integrity_check" in said else None)
+            index._connection.set_trace_callback(
+                lambda statement: checks.append(statement) if "integrity_check" in statement else None
+            )
             index.refresh([StoreSource(library.store)])
-        return len(looks)
+        return len(checks)
 
-    assert [look(0), look(0), look(6), look(8), look(9)] == [1, 1, 1, 2, 2]
+    assert [check_after(0), check_after(0), check_after(6), check_after(8), check_after(9)] == [1, 1, 1, 2, 2]

@@ -36,7 +36,7 @@ def sources(*libraries: Library) -> list[StoreSource]:
     return [StoreSource(library.store) for library in libraries]
 
 
-def say(library: Library, id: str, *texts: str, title: str = "", agent: str = "") -> None:
+def add_turns(library: Library, id: str, *texts: str, title: str = "", agent: str = "") -> None:
     with library.create(id=id, title=title, agent=agent) as session:
         for text in texts:
             session.add("user", text)
@@ -47,8 +47,8 @@ def found(index: Index, text: str, **filters: str) -> list[str]:
 
 
 def test_only_what_has_changed_is_read_again(library: Library, folder: Folder) -> None:
-    say(library, "one", "Why does login fail?")
-    say(library, "two", "What about tests?")
+    add_turns(library, "one", "Why does login fail?")
+    add_turns(library, "two", "What about tests?")
     index = Index(folder)
     assert index.refresh(sources(library)).read == 2
     assert index.refresh(sources(library)).read == 0
@@ -60,7 +60,7 @@ def test_only_what_has_changed_is_read_again(library: Library, folder: Folder) -
 
 
 def test_what_was_deleted_is_found_no_more(library: Library, folder: Folder) -> None:
-    say(library, "one", "zebra")
+    add_turns(library, "one", "zebra")
     index = Index(folder)
     index.refresh(sources(library))
     library.delete("one")
@@ -69,17 +69,17 @@ def test_what_was_deleted_is_found_no_more(library: Library, folder: Folder) -> 
 
 
 def test_a_session_made_anew_under_its_old_name_is_another(library: Library, folder: Folder) -> None:
-    say(library, "one", "zebra")
+    add_turns(library, "one", "zebra")
     index = Index(folder)
     index.refresh(sources(library))
     library.delete("one")
-    say(library, "one", "giraffe", "and", "more", "of", "them")
+    add_turns(library, "one", "giraffe", "and", "more", "of", "them")
     index.refresh(sources(library))
     assert (found(index, "zebra"), found(index, "giraffe")) == ([], ["one"])
 
 
 def test_a_title_that_was_changed_is_found_by_its_new_words_alone(library: Library, folder: Folder) -> None:
-    say(library, "one", "hello", title="Zebra")
+    add_turns(library, "one", "hello", title="Zebra")
     index = Index(folder)
     index.refresh(sources(library))
     with library.open("one") as session:
@@ -90,8 +90,10 @@ def test_a_title_that_was_changed_is_found_by_its_new_words_alone(library: Libra
 
 @pytest.mark.parametrize("text", ["fail login", '"login fails"', "log*", "LOGIN", '"why does" token'])
 def test_words_phrases_and_beginnings_are_found(library: Library, folder: Folder, text: str) -> None:
-    say(library, "one", "Why does it say that login fails?", "The token would fail.", "why does a token login fail")
-    say(library, "two", "unrelated")
+    add_turns(
+        library, "one", "Why does it say that login fails?", "The token would fail.", "why does a token login fail"
+    )
+    add_turns(library, "two", "unrelated")
     index = Index(folder)
     index.refresh(sources(library))
     assert found(index, text) == ["one"]
@@ -99,7 +101,7 @@ def test_words_phrases_and_beginnings_are_found(library: Library, folder: Folder
 
 @pytest.mark.parametrize("text", ['"', "AND", "NEAR(a b)", "text:x", "a OR", "-x", "(", "^a", '"a', "a\0b", "\ud800x"])
 def test_no_text_is_an_operator(library: Library, folder: Folder, text: str) -> None:
-    say(library, "one", "something else")
+    add_turns(library, "one", "something else")
     index = Index(folder)
     index.refresh(sources(library))
     try:
@@ -109,8 +111,8 @@ def test_no_text_is_an_operator(library: Library, folder: Folder, text: str) -> 
 
 
 def test_a_title_counts_more_than_a_turn_and_a_session_is_there_once(library: Library, folder: Folder) -> None:
-    say(library, "turn", "zebra and other animals of the plain", "another zebra")
-    say(library, "title", "something else", title="zebra and other animals of the plain")
+    add_turns(library, "turn", "zebra and other animals of the plain", "another zebra")
+    add_turns(library, "title", "something else", title="zebra and other animals of the plain")
     index = Index(folder)
     index.refresh(sources(library))
     hits = index.search("zebra")
@@ -118,7 +120,7 @@ def test_a_title_counts_more_than_a_turn_and_a_session_is_there_once(library: Li
 
 
 def test_a_snippet_shows_which_words_were_meant(library: Library, folder: Folder) -> None:
-    say(library, "one", "first\x02 the zebra\x03 ran")
+    add_turns(library, "one", "first\x02 the zebra\x03 ran")
     index = Index(folder)
     index.refresh(sources(library))
     assert index.search("zebra")[0].snippet == (("first  the ", False), ("zebra", True), ("  ran", False))
@@ -148,9 +150,9 @@ def test_decisions_learnings_and_summaries_are_found(library: Library, folder: F
 
 def test_filters_keep_what_matches_all_of_them(library: Library, folder: Folder, tmp_path: Path) -> None:
     other = segue.open(f"journal:{tmp_path}/elsewhere")
-    say(library, "one", "zebra", agent="qa")
-    say(other, "two", "zebra", agent="qa")
-    say(library, "three", "zebra")
+    add_turns(library, "one", "zebra", agent="qa")
+    add_turns(other, "two", "zebra", agent="qa")
+    add_turns(library, "three", "zebra")
     with library.open("one") as session:
         session.tag("web")
     index = Index(folder)
@@ -163,7 +165,7 @@ def test_filters_keep_what_matches_all_of_them(library: Library, folder: Folder,
 
 def test_the_last_active_comes_first(library: Library, folder: Folder) -> None:
     for name in ("a", "b", "c"):
-        say(library, name)
+        add_turns(library, name)
     index = Index(folder)
     index.refresh(sources(library))
     assert [entry.id for entry in index.entries(limit=2)] == ["c", "b"]
@@ -184,7 +186,7 @@ def test_a_session_whose_writer_died_is_seen_as_interrupted_though_no_file_chang
 def test_a_damaged_session_is_indexed_as_far_as_it_can_be_read(
     library: Library, folder: Folder, tmp_path: Path
 ) -> None:
-    say(library, "one", "zebra", "giraffe", "bison")
+    add_turns(library, "one", "zebra", "giraffe", "bison")
     path = tmp_path / "sessions" / "one.jsonl"
     path.write_bytes(path.read_bytes().replace(b"giraffe", b"GIRAFFE"))
     index = Index(folder)
@@ -195,7 +197,7 @@ def test_a_damaged_session_is_indexed_as_far_as_it_can_be_read(
 
 @pytest.mark.parametrize("junk", [b"junk" * 5000, b"", b"SQLite format 3\0" + b"\xff" * 8000])
 def test_a_broken_catalog_is_made_anew(library: Library, folder: Folder, tmp_path: Path, junk: bytes) -> None:
-    say(library, "one", "zebra")
+    add_turns(library, "one", "zebra")
     with Index(folder) as index:
         index.refresh(sources(library))
     (tmp_path / "cache" / "catalog.sqlite3").write_bytes(junk)
@@ -205,7 +207,7 @@ def test_a_broken_catalog_is_made_anew(library: Library, folder: Folder, tmp_pat
 
 
 def test_a_catalog_that_breaks_while_it_is_open_is_made_anew(library: Library, folder: Folder, tmp_path: Path) -> None:
-    say(library, "one", "zebra")
+    add_turns(library, "one", "zebra")
     with Index(folder) as index:
         index.refresh(sources(library))
     with Index(folder) as index:
@@ -217,7 +219,7 @@ def test_a_catalog_that_breaks_while_it_is_open_is_made_anew(library: Library, f
 
 
 def test_a_catalog_of_another_make_is_made_anew(library: Library, folder: Folder, tmp_path: Path) -> None:
-    say(library, "one", "zebra")
+    add_turns(library, "one", "zebra")
     Index(folder).close()
     with sqlite3.connect(tmp_path / "cache" / "catalog.sqlite3") as connection:
         connection.execute("PRAGMA user_version = 99")
@@ -228,7 +230,7 @@ def test_a_catalog_of_another_make_is_made_anew(library: Library, folder: Folder
 
 
 def test_where_no_file_can_be_it_lives_in_memory(library: Library, tmp_path: Path) -> None:
-    say(library, "one", "zebra")
+    add_turns(library, "one", "zebra")
     (tmp_path / "file").write_bytes(b"")
     with Index(Folder(str(tmp_path / "file" / "cache"))) as index:
         index.refresh(sources(library))
@@ -236,12 +238,12 @@ def test_where_no_file_can_be_it_lives_in_memory(library: Library, tmp_path: Pat
 
 
 def test_whoever_writes_it_keeps_nobody_from_reading(library: Library, folder: Folder, tmp_path: Path) -> None:
-    say(library, "one", "zebra")
+    add_turns(library, "one", "zebra")
     with Index(folder) as index:
         index.refresh(sources(library))
         writer = sqlite3.connect(tmp_path / "cache" / "catalog.sqlite3", isolation_level=None)
         writer.execute("BEGIN IMMEDIATE")
-        say(library, "two", "zebra")
+        add_turns(library, "two", "zebra")
         assert index.refresh(sources(library)).is_stale
         assert found(index, "zebra") == ["one"]
         writer.close()
@@ -253,12 +255,12 @@ OWN = "6f0d2b1c-4a5e-4f6a-8b9c-0d1e2f3a4b5c"
 
 
 def hand_over(library: Library, id: str, home: Path, *, origin: str) -> IntegrationSource:
-    """As it is done: the tool's session is written, then the session here says where it goes on."""
+    """Hand a session over: the tool's session is written first, then the session here records it."""
     place = home / ".claude" / "projects" / "-work"
     place.mkdir(parents=True)
     now = datetime(2026, 1, 5, tzinfo=UTC)
-    said = outgoing_messages(library.load(id).turns, now=now)
-    data = writer.write(said, session_id=OWN, cwd="/work", title="", now=now, origin=origin)
+    messages = outgoing_messages(library.load(id).turns, now=now)
+    data = writer.write(messages, session_id=OWN, cwd="/work", title="", now=now, origin=origin)
     (place / f"{OWN}.jsonl").write_bytes(data)
     claim(library, id)
     return IntegrationSource(INTEGRATIONS["claude"], home, {})
@@ -273,7 +275,7 @@ def claim(library: Library, id: str, **more: str) -> None:
 def test_a_tool_s_session_that_goes_on_with_ours_is_no_session_of_its_own(
     library: Library, folder: Folder, tmp_path: Path, origin: str
 ) -> None:
-    say(library, "ours", "zebra")
+    add_turns(library, "ours", "zebra")
     everything: list[Source] = [*sources(library), hand_over(library, "ours", tmp_path, origin=origin)]
     with Index(folder) as index:
         index.refresh(everything)
@@ -287,23 +289,23 @@ def test_a_tool_s_session_that_goes_on_with_ours_is_no_session_of_its_own(
 
 
 def test_a_stranger_who_says_so_hides_nothing(library: Library, folder: Folder, tmp_path: Path) -> None:
-    stranger = segue.open(f"journal:{tmp_path}/clone")
+    clone = segue.open(f"journal:{tmp_path}/clone")
     for id, target in (("one", "mine"), ("two", OWN)):
-        say(stranger, id, "zebra")
-        with stranger.open(id) as session:
+        add_turns(clone, id, "zebra")
+        with clone.open(id) as session:
             session.set_overrides({"tool": "claude", "tool_session": target})
-    say(library, "mine", "zebra")
-    say(library, "ours", "zebra")
+    add_turns(library, "mine", "zebra")
+    add_turns(library, "ours", "zebra")
     tool = hand_over(library, "ours", tmp_path, origin="ours")
     library.delete("ours")
     with Index(folder) as index:
-        index.refresh([*sources(library, stranger), tool])
+        index.refresh([*sources(library, clone), tool])
         assert {entry.id for entry in index.entries()} == {"mine", "one", "two", OWN}
         assert set(found(index, "zebra")) == {"mine", "one", "two", OWN}
 
 
 def test_one_session_can_be_noted_alone(library: Library, folder: Folder) -> None:
-    say(library, "one", "zebra")
+    add_turns(library, "one", "zebra")
     with Index(folder) as index:
         (source,) = sources(library)
         index.update(source, "one")
@@ -315,7 +317,7 @@ def test_one_session_can_be_noted_alone(library: Library, folder: Folder) -> Non
 
 
 def test_nobody_else_can_read_it(library: Library, folder: Folder, tmp_path: Path) -> None:
-    say(library, "one", "zebra")
+    add_turns(library, "one", "zebra")
     with Index(folder) as index:
         index.refresh(sources(library))
         modes = {path.stat().st_mode & 0o777 for path in (tmp_path / "cache").iterdir()}
@@ -324,14 +326,14 @@ def test_nobody_else_can_read_it(library: Library, folder: Folder, tmp_path: Pat
 
 def test_one_look_through_the_folder_tells_the_same_as_a_look_at_each(library: Library) -> None:
     for name in ("one", "two"):
-        say(library, name, "zebra")
+        add_turns(library, name, "zebra")
     (source,) = sources(library)
     assert sorted(one.id for one in source.scan()) == ["one", "two"]
     assert all(one == source.find(one.id) for one in source.scan())
 
 
 def test_a_listing_reads_no_words_and_a_later_search_reads_only_those(library: Library, folder: Folder) -> None:
-    say(library, "one", "zebra", title="Animals")
+    add_turns(library, "one", "zebra", title="Animals")
     with Index(folder) as index:
         assert index.refresh(sources(library), with_text=False).read == 1
         assert ([entry.title for entry in index.entries()], found(index, "zebra")) == (["Animals"], [])
@@ -346,7 +348,7 @@ def test_a_listing_reads_no_words_and_a_later_search_reads_only_those(library: L
 
 
 def test_words_being_typed_stand_for_all_that_begins_so(library: Library, folder: Folder) -> None:
-    say(library, "one", "the zebra ran")
+    add_turns(library, "one", "the zebra ran")
     with Index(folder) as index:
         index.refresh(sources(library))
         for text, ids in (("zeb", ["one"]), ("zeb ", []), ("zebra r", ["one"]), ('"the zeb', ["one"])):
@@ -354,7 +356,7 @@ def test_words_being_typed_stand_for_all_that_begins_so(library: Library, folder
 
 
 def test_what_was_said_can_be_read_from_a_place_on(library: Library, folder: Folder) -> None:
-    say(library, "one", "first", "second zebra", "third")
+    add_turns(library, "one", "first", "second zebra", "third")
     with Index(folder) as index:
         index.refresh(sources(library))
         (hit,) = index.search("zebra")
@@ -363,11 +365,11 @@ def test_what_was_said_can_be_read_from_a_place_on(library: Library, folder: Fol
 
 
 def test_a_place_that_turns_read_only_is_done_without(library: Library, folder: Folder, tmp_path: Path) -> None:
-    say(library, "one", "zebra")
+    add_turns(library, "one", "zebra")
     with Index(folder) as index:
         index.refresh(sources(library))
-        index._connection.execute("PRAGMA query_only = ON")  # as SQLite finds a folder that nobody may write
-        say(library, "two", "zebra")
+        index._connection.execute("PRAGMA query_only = ON")  # as in a folder that cannot be written
+        add_turns(library, "two", "zebra")
         assert not index.refresh(sources(library)).is_stale
         assert sorted(found(index, "zebra")) == ["one", "two"]
         assert not index.is_shared

@@ -146,7 +146,7 @@ class Index:
 
     def turns(self, entry: IndexEntry, *, first: int = 0, branch: str = "", limit: int = 6) -> list[IndexedText]:
         """The last turns of a session, or those from `first` on, as they were indexed; in order."""
-        statement = query("said").format(order="ASC" if first else "DESC")
+        statement = query("turns").format(order="ASC" if first else "DESC")
         values = {"source": entry.source, "id": entry.id, "first": first, "branch": branch, "limit": limit}
         found = self._answer(lambda: [IndexedText(**row) for row in self._ask(statement, values)])
         return sorted(found, key=lambda text: text.seq)

@@ -1,10 +1,10 @@
--- known: what a source had when it was looked at last
+-- known: the sessions of a source at the last refresh
 SELECT id, revision, is_read, status = 'active' FROM sessions WHERE source = ?;
 
--- find: how far one session was read
+-- find: the position up to which a session was read
 SELECT number, seq, mark FROM sessions WHERE source = ? AND id = ?;
 
--- put: what a listing needs of a session, as it is now
+-- put: what a listing shows of a session
 INSERT INTO sessions (
     source, id, revision, is_read, seq, mark, tool, agent, title, status, branch, project, folder, summary,
     handed_to, handed_from, tags, turn_count, created_at, updated_at, damage, sum
@@ -22,7 +22,7 @@ ON CONFLICT (source, id) DO UPDATE SET
     sum = excluded.sum
 RETURNING number;
 
--- add_piece: something to search for
+-- add_piece: a text that can be found
 INSERT INTO pieces (session, kind, seq, branch, role, text, sum) VALUES (?, ?, ?, ?, ?, ?, ?);
 
 -- index_pieces: the words of the pieces of a session beyond a number
@@ -71,7 +71,7 @@ JOIN pieces AS p ON p.number = words.rowid
 JOIN sessions AS s ON s.number = p.session
 WHERE words MATCH :words AND words.rowid = :piece;
 
--- said: turns of a session beyond a place, in this order
+-- turns: turns of a session from a seq on, in this order
 SELECT p.kind, p.seq, p.branch, p.role, p.text
 FROM pieces AS p
 JOIN sessions AS s ON s.number = p.session

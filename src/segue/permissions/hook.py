@@ -61,7 +61,7 @@ def deny_error(error: Exception) -> JsonObject:
         case InvalidHookCallError():
             return _answer("deny", f"segue: {error}")
         case SegueError():
-            return _answer("deny", f"segue: {error}; {error.hint}")
+            return _answer("deny", "; ".join(filter(None, (f"segue: {error}", error.hint))))
         case _:
             return _answer("deny", f"segue: unexpected: {type(error).__name__}: {error}")
 
