@@ -52,7 +52,7 @@ def test_allowed_once_is_used_up_by_one_check(cli: Segue, session: str) -> None:
 
 
 def test_a_scope_goes_out_and_comes_back(cli: Segue, session: str) -> None:
-    assert "nobody gave this session a scope" in cli.ok("scope", "show", session)
+    assert "this session has no scope" in cli.ok("scope", "show", session)
     text = 'paths:\n  read: ["${project_root}/**"]\n  deny: [".env"]\n'
     (cli.home / "scope.yml").write_text(text)
     cli.ok("scope", "set", session, "scope.yml")
@@ -89,14 +89,14 @@ def test_a_profile_can_be_named_and_the_user_can_write_one(cli: Segue, session: 
     (cli.home / ".config" / "segue" / "scopes").mkdir(parents=True)
     (cli.home / ".config" / "segue" / "scopes" / "docs.yml").write_text("paths: {read: ['docs/**']}")
     assert cli.ok("scope", "check", session, "--profile", "docs", "--read", "docs/a").startswith("yes")
-    assert "there are docs, project" in cli.refuses(3, "scope", "check", session, "--profile", "no", "--read", "a")
+    assert "available profiles: docs, project" in cli.refuses(3, "scope", "check", session, "--profile", "no", "--read", "a")
 
 
 @pytest.mark.parametrize(
     ("args", "code", "words"),
     [
         (("check", "login"), 2, "exactly one of --read, --write and --shell is needed"),
-        (("check", "login", "--read", "a", "--write", "b"), 2, "this needs one of"),
+        (("check", "login", "--read", "a", "--write", "b"), 2, "exactly one of"),
         (("check", "nobody", "--read", "a"), 3, "there is no session nobody"),
         (("allow", "login", "--read", "a/../b"), 2, "'a/../b' cannot be added"),
         (("set", "login", "nowhere.yml"), 2, "there is no file nowhere.yml"),

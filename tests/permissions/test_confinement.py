@@ -232,7 +232,7 @@ def test_a_folder_with_too_much_in_it_is_told(project: ToolProject, monkeypatch:
     for number in range(20):
         (project.root / str(number)).touch()
     monkeypatch.setattr(confinement, "MAX_ENTRIES", 10)
-    assert "holds too much for a sandbox" in shell(project, "true").content
+    assert "has too many files for a sandbox" in shell(project, "true").content
 
 
 @pytest.mark.needs("git")
