@@ -202,7 +202,7 @@ def test_stats_say_how_many_turns_and_tokens_and_who_counted(desk: Desk) -> None
 
 def test_clear_leaves_the_session_and_says_so(desk: Desk) -> None:
     desk.talk("one", "/clear")
-    assert "the session is as it was" in desk.err
+    assert "the session is unchanged" in desk.err
     assert len(desk.said) == 2
 
 

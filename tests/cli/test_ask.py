@@ -113,7 +113,7 @@ def test_ctrl_c_keeps_what_had_come(cli: Segue) -> None:
         (2, (), b"", "there is no question"),
         (2, ("  ",), b"", "there is no question"),
         (2, ("Why?",), b"\xff\xfe", "not UTF-8"),
-        (2, ("Why?",), b"x" * (1 << 20) + b"y", "too large"),
+        (2, ("Why?",), b"x" * (1 << 20) + b"y", "larger than 1,048,576 bytes"),
         (2, ("Why?", "--agent", "anthropic"), b"", "ANTHROPIC_API_KEY"),
         (3, ("Why?", "--agent", "nobody"), b"", "there is no agent 'nobody'"),
         (3, ("Why?", "--session", "nobody"), b"", "there is no session nobody"),

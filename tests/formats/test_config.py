@@ -19,6 +19,7 @@ class Sample(Struct, frozen=True, kw_only=True):
     count: Annotated[int, Meta(ge=1, description="a number of turns")] = 3
     minutes: Annotated[float, Meta(ge=0)] = 5
     on: bool = False
+    limit: Annotated[int, Meta(ge=1, description="a limit")] | None = None
     server: Table = Table()
 
 
@@ -34,6 +35,7 @@ def test_settings_that_are_missing_have_their_defaults() -> None:
         ("\ncount = 0", 2, "count must be a number of turns, not 0"),
         ("minutes = -1", 1, "minutes must be a number, not -1"),
         ("minutes = nan", 1, "minutes must be a number, not nan"),
+        ("limit = 0", 1, "limit must be a limit, not 0"),
         ("on = 1", 1, "on must be true or false, not 1"),
         ("count = true", 1, "count must be a number of turns, not true"),
         ("name = ['a']", 1, "name must be a text, not a list"),
@@ -60,7 +62,7 @@ def test_a_file_that_is_not_utf8_is_named_by_its_line() -> None:
 def test_all_problems_are_found_for_those_who_go_on_with_the_rest() -> None:
     found = list(find_problems({"name": 1, "count": 2, "x": 3}, Sample))
     assert [one.key for one in found] == ["name", "x"]
-    assert found[1] == ConfigProblem("x", "there is no setting 'x'", "there are name, count, minutes, on, server")
+    assert found[1] == ConfigProblem("x", "there is no setting 'x'", "there are name, count, minutes, on, limit, server")
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,8 @@ class Config(Struct, frozen=True, kw_only=True):
 
     agent: Text = ""
     model: Text = ""
-    max_tokens: Annotated[int, Meta(ge=1, description="a number of tokens")] | None = None
+    max_tokens: Annotated[int, Meta(ge=1, description="a number of tokens")] = 0
+    """0 for the default."""
     idle_minutes: Minutes = 5
     openai: OpenAITable = OpenAITable()
     stores: Annotated[list[Any], Meta(description='a list of stores, as in ["cortext:~/notes"]')] = []

@@ -90,6 +90,8 @@ def _description(kind: object) -> str:
             if isinstance(one, Meta) and one.description:
                 return one.description
         kind = get_args(kind)[0]
+    if options := [one for one in get_args(kind) if one is not type(None)]:
+        return " or ".join(map(_description, options))
     names = {str: "a text", bool: "true or false", int: "a whole number", float: "a number"}
     if isinstance(kind, type) and issubclass(kind, Struct):
         return "a table"
