@@ -401,7 +401,7 @@ def test_leaving_records_the_status_and_says_how_to_come_back(desk: Desk, line: 
     desk.talk("hello", line, "never said")
     assert desk.session.status == status
     assert len(desk.said) == 2
-    assert desk.err.endswith(f"session talk is saved in {desk.store}\nresume it with: segue resume talk\n")
+    assert desk.err.endswith(f"session talk is saved in {desk.store}\nresume with: segue resume talk\n")
     assert desk.code == 0
 
 

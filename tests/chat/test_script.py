@@ -36,7 +36,7 @@ def test_answers_go_to_standard_output_and_everything_else_beside_it(desk: Desk)
     desk.agent = Parrot("One.", "Two.\n")
     assert desk.talk("a", "/title T", "b", "/title", "/exit") == "One.\n\nTwo.\n\nT\n"
     assert desk.err == (
-        "the title is now: T\n" + f"session talk is saved in {desk.store}\nresume it with: segue resume talk\n"
+        "the title is now: T\n" + f"session talk is saved in {desk.store}\nresume with: segue resume talk\n"
     )
 
 

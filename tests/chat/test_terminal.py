@@ -152,7 +152,7 @@ def test_a_conversation_at_a_terminal(tmp_path: Path) -> None:
         at.wait_for_status("tokens · 2 turns")
         at.type(f"/exit{ENTER}")
         at.wait_for("session talk is saved in journal:")
-        at.wait_for("resume it with: segue resume talk")
+        at.wait_for("resume with: segue resume talk")
         assert at.end() == 0
     assert at.session.status == "paused"
 
@@ -228,7 +228,7 @@ def test_ctrl_c_clears_the_line_and_twice_leaves(tmp_path: Path) -> None:
         at.type(CTRL_C)
         at.wait_for_status("Ctrl-C once more leaves")
         at.type(CTRL_C)
-        at.wait_for("resume it with: segue resume talk")
+        at.wait_for("resume with: segue resume talk")
         assert at.end() == 0
     assert at.said == [("user", "sent"), ("assistant", "You said: 'sent'.")]
 

@@ -102,13 +102,13 @@ def test_a_session_in_which_nothing_was_said_is_not_kept(cli: Segue, lines: tupl
 
 @pytest.mark.parametrize("line", ["hello", "/title Login bug", "/tag urgent", "/learn Tokens expire", "/fork"])
 def test_a_session_in_which_anything_was_recorded_is_kept(cli: Segue, line: str) -> None:
-    assert "resume it with" in cli.run("chat", "--agent", ECHO, stdin=script(line)).complaint
+    assert "resume with" in cli.run("chat", "--agent", ECHO, stdin=script(line)).complaint
     assert len(list(cli.library.store.ids())) == 1
 
 
 @pytest.mark.parametrize("args", [("--id", "talk"), ("--title", "A"), ("--tag", "x")])
 def test_a_session_that_was_given_a_name_is_kept(cli: Segue, args: tuple[str, ...]) -> None:
-    assert "resume it with" in cli.run("chat", "--agent", ECHO, *args).complaint
+    assert "resume with" in cli.run("chat", "--agent", ECHO, *args).complaint
     assert len(list(cli.library.store.ids())) == 1
 
 
@@ -121,7 +121,7 @@ def test_going_to_another_session_leaves_no_empty_one_behind(cli: Segue) -> None
 
 def test_coming_back_and_saying_nothing_keeps_what_was_there(cli: Segue) -> None:
     cli.library.create(id="empty").close()
-    assert "resume it with" in cli.run("resume", "empty", stdin=script("/exit")).complaint
+    assert "resume with" in cli.run("resume", "empty", stdin=script("/exit")).complaint
     assert list(cli.library.store.ids()) == ["empty"]
 
 

@@ -62,7 +62,9 @@ def test_a_file_that_is_not_utf8_is_named_by_its_line() -> None:
 def test_all_problems_are_found_for_those_who_go_on_with_the_rest() -> None:
     found = list(find_problems({"name": 1, "count": 2, "x": 3}, Sample))
     assert [one.key for one in found] == ["name", "x"]
-    assert found[1] == ConfigProblem("x", "there is no setting 'x'", "there are name, count, minutes, on, limit, server")
+    assert found[1] == ConfigProblem(
+        "x", "there is no setting 'x'", "there are name, count, minutes, on, limit, server"
+    )
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ class Dialect(Struct, frozen=True, kw_only=True):
     """Shown at a terminal when the conversation starts; empty for none."""
     resume: str = "segue resume {id}"
     """The literal command that resumes this session."""
-    farewell: str = "session {id} is saved in {store}\nresume it with: {resume}"
+    farewell: str = "session {id} is saved in {store}\nresume with: {resume}"
     exit_status: Status = "paused"
     """The status that /exit, Ctrl-D and the end of input record."""
     settle: Callable[[Conversation, Status], None] = lambda _conversation, _status: None

@@ -131,7 +131,7 @@ class Chat:
         self.conversation, self.library, self.dialect = conversation, library or old_library, dialect or self.dialect
         where = ""
         if _close(left, old_library):
-            elsewhere = f" (resume it with: {resume})" if self.library is not old_library else ""
+            elsewhere = f" (resume with: {resume})" if self.library is not old_library else ""
             where = f"; {left.session.id} is {left.session.status}{elsewhere}"
         self.terminal.note(self._text("now in session {id}, with {turns} turns") + where)
         recap()

@@ -110,7 +110,7 @@ def test_resume_lists_what_there_is_and_goes_on_with_the_number_that_is_said(off
 def test_the_library_follows_and_both_ways_back_are_told(office: Office, api: str) -> None:
     office.talk("hello", "/workspace.resume api design", "/title New title")
     assert f"now in session {api}, with 2 turns; talk is paused, and segue resume talk comes back to it\n" in office.err
-    assert f"session {api} is saved in {office.workspace.url}\nresume it with: cortext resume {api}\n" in office.err
+    assert f"session {api} is saved in {office.workspace.url}\nresume with: cortext resume {api}\n" in office.err
     assert office.shelf.load(api).title == "New title"
 
 
@@ -141,7 +141,7 @@ def test_where_nothing_is_chosen_the_conversation_stays_where_it_was(
 ) -> None:
     office.talk("hello", *lines)
     assert told in office.err
-    assert "resume it with: segue resume talk" in office.err
+    assert "resume with: segue resume talk" in office.err
     assert office.shelf.load(api).turn_count == 2
 
 

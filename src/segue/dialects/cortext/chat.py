@@ -66,7 +66,7 @@ class CortextChat:
             greeting="conversation {id} · /help lists the commands, /workspace.stop-conversation saves and leaves",
             resume=HINTS.resume,
             hint_for=HINTS.hint_for,
-            farewell="resume it with: {resume}",
+            farewell="resume with: {resume}",
             settle=partial(settle, self._conversations, self.terminal),
             idle_seconds=desk.workspace.config.idle_minutes * 60,
             autorecord=True,
