@@ -238,12 +238,17 @@ def describe_exit(code: int | None) -> str:
 
 
 def run_in_terminal(
-    argv: Sequence[str], *, cwd: str | Path, environ: Mapping[str, str], stdin: bytes | None = None
+    argv: Sequence[str],
+    *,
+    environ: Mapping[str, str],
+    cwd: str | Path | None = None,
+    stdin: Iterable[bytes] | None = None,
 ) -> int:
     """Lend the terminal to a program until it ends; its exit code, negative for the signal that ended it.
 
-    It stays in the process group of the terminal, so Ctrl-C reaches it and us: there it may stop an answer, and here
-    it does nothing, so that what follows the program is done. Raises OSError if it cannot be started.
+    Its input is `stdin`, piece by piece, else the terminal. It stays in the process group of the terminal, so Ctrl-C
+    reaches it and us: there it may stop an answer, and here it does nothing, so that what follows the program is done.
+    Raises OSError if it cannot be started.
     """
     from subprocess import PIPE, Popen
 
@@ -252,7 +257,12 @@ def run_in_terminal(
         _handling([signal.SIGINT], lambda _number, _frame: None),
         Popen(argv, cwd=cwd, env=dict(environ), stdin=None if stdin is None else PIPE) as process,
     ):
-        process.communicate(stdin)
+        if process.stdin is not None and stdin is not None:
+            with suppress(BrokenPipeError):  # a program need not read its input
+                for data in stdin:
+                    process.stdin.write(data)
+            with suppress(BrokenPipeError):
+                process.stdin.close()
     return process.returncode
 
 

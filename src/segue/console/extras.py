@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from segue import process
 from segue.errors import MissingExtraError, SegueError
-from segue.process import which
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -125,7 +125,7 @@ def _commands(extra: Extra, environ: Mapping[str, str]) -> list[list[str]]:
         )
     if find_spec("pip") is not None:
         return [[*pip, *extra.requirements]]
-    if (uv := which("uv", environ)) is not None:
+    if (uv := process.which("uv", environ)) is not None:
         return [[uv, "pip", "install", "--python", sys.executable, *extra.requirements]]
     if find_spec("ensurepip") is not None:
         return [[sys.executable, "-P", "-m", "ensurepip"], [*pip, *extra.requirements]]
@@ -134,30 +134,28 @@ def _commands(extra: Extra, environ: Mapping[str, str]) -> list[list[str]]:
     )
 
 
-def _run(command: Sequence[str], environ: Mapping[str, str], progress: Callable[[str], None]) -> tuple[int, list[str]]:
+def _run(
+    command: Sequence[str], environ: Mapping[str, str], progress: Callable[[str], None]
+) -> tuple[int | None, list[str]]:
     """Run an installer; its exit code, and what it printed.
 
     It starts in the folder of the environment, since a project must not influence where packages come from.
     """
-    from subprocess import DEVNULL, PIPE, STDOUT, Popen
-
     lines: list[str] = []
-    with Popen(
-        command,
-        cwd=sys.prefix,
-        env=dict(environ),
-        stdin=DEVNULL,
-        stdout=PIPE,
-        stderr=STDOUT,
-        encoding="utf-8",
-        errors="replace",
-    ) as process:
-        assert process.stdout is not None  # noqa: S101 - for the type checker: it is a pipe
-        for line in process.stdout:
-            if text := line.strip():
-                lines.append(text)
-                progress(text)
-    return process.returncode, lines
+
+    def note(line: bytes) -> None:
+        if text := line.decode("utf-8", "replace").strip():
+            lines.append(text)
+            progress(text)
+
+    rest = b""
+    with process.start(command, cwd=sys.prefix, environ=environ, merges_errors=True) as running:
+        for data, _ in running.read():
+            *whole, rest = (rest + data.replace(b"\r", b"\n")).split(b"\n")
+            for line in whole:
+                note(line)
+    note(rest)
+    return running.code, lines
 
 
 def _failed(extra: Extra, reason: str, hint: str = "") -> InstallError:

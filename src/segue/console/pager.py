@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import shlex
-import subprocess
-from contextlib import suppress
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from segue import process
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 _USUAL = "less"
 _SHOWING_COLOUR = {"less", "cat", "more"}
@@ -26,26 +26,21 @@ def send(content: Iterable[str]) -> bool:
     command = _command()
     if not command:
         return False
-    environment = {"LESS": "FRX", **os.environ}  # quit if it fits, let colours through, leave it on the screen
+    environ = {"LESS": "FRX", **os.environ}  # quit if it fits, let colours through, leave it on the screen
+    has_started = False
+
+    def encoded() -> Iterator[bytes]:
+        nonlocal has_started
+        has_started = True
+        for text in content:
+            yield text.encode("utf-8", "backslashreplace")
+
     try:
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, env=environment)
+        process.run_in_terminal(command, environ=environ, stdin=encoded())
     except OSError:
-        return False
-    assert process.stdin is not None  # noqa: S101 - it was asked for
-    try:
-        for piece in content:
-            process.stdin.write(piece.encode("utf-8", "backslashreplace"))
-    except (BrokenPipeError, KeyboardInterrupt):
-        pass  # the user has quit the pager
-    finally:
-        with suppress(BrokenPipeError):
-            process.stdin.close()
-    while True:
-        try:
-            process.wait()
-        except KeyboardInterrupt:
-            continue  # the pager handles Ctrl-C
-        return True
+        if has_started:
+            raise
+    return has_started
 
 
 def _command() -> list[str]:

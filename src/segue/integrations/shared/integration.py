@@ -107,7 +107,7 @@ class Launch(Struct, frozen=True, kw_only=True):
 
         StorageError if it cannot be started.
         """
-        prompt = None if self.stdin is None else self.stdin.encode("utf-8", "replace")
+        prompt = None if self.stdin is None else [self.stdin.encode("utf-8", "replace")]
         try:
             return process.run_in_terminal(self.argv, cwd=self.cwd, environ={**environ, **self.environ}, stdin=prompt)
         except OSError as error:
