@@ -1,8 +1,8 @@
-"""What this user set, or agreed to, on this machine: the only thing about a session that the session cannot say itself.
+"""Trust marks: what this user set, or agreed to, on this machine. A session cannot contain its own mark.
 
-Sessions travel: as a clone, a copy, an import, an attachment. So what one asks for (who answers, with which tools, in
-which scope) counts only with a mark that is not part of it. A mark is a keyed hash of the session's place, its id and
-exactly what was agreed to, in a file of this user. A session that lies elsewhere, or asks for anything else, has none.
+Sessions travel: as a clone, a copy, an import, an attachment. So what a session asks for (agent, tools, scope) counts
+only with a mark that is not part of it. A mark is a keyed hash of the session's place, its id and exactly what was
+agreed to, in a file of this user. A session in another place, or with another request, has no mark.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ _KEY_BYTES = 32
 
 
 class Trust:
-    """The marks of a user; without a folder there are none, and none can be made."""
+    """The marks of a user; without a folder there are none, and none can be added."""
 
     def __init__(self, folder: Folder | None = None) -> None:
         self._folder = folder
 
     def of(self, url: str, session_id: str) -> Marks:
-        """Those of one session, in the store that the URL names."""
+        """The marks of one session, in the store that the URL names."""
         return Marks(self._folder, _place(url), session_id)
 
 
 class Marks:
-    """Of one session. Each part that it asks for has one mark: a new one takes the place of the old."""
+    """The marks of one session: one for each part that it asks for; a new one replaces the old."""
 
     def __init__(self, folder: Folder | None, place: str, session_id: str) -> None:
         self._folder = folder
         self._session = (place, session_id)
 
     def has(self, part: str, content: object, *, where: str = "") -> bool:
-        """Whether exactly this was agreed to; `where` tells several of one part apart. What cannot be read has none."""
+        """Whether the user agreed to exactly this; `where` distinguishes several of one part. False if unreadable."""
         if self._folder is None:
             return False
         try:
@@ -54,27 +54,29 @@ class Marks:
         return hmac.compare_digest(found, self._seal(key, part, content, where))
 
     def put(self, part: str, content: object, *, where: str = "") -> None:
-        """Agree to it, durably. StorageError if that cannot be kept: then it is asked for again."""
+        """Record the agreement durably. StorageError if it cannot be saved: then the user is asked again."""
         if self._folder is None or self.has(part, content, where=where):
             return
         self._folder.make()
         with suppress(FileNotFoundError):
             self._write(self._key(), part, content, where)
             return
-        with suppress(FileExistsError):  # somebody was quicker, and theirs is the key
+        with suppress(FileExistsError):  # another process was quicker, and its key counts
             self._folder.create(KEY, secrets.token_bytes(_KEY_BYTES))
         self._write(self._key(), part, content, where)
 
     def _write(self, key: bytes, part: str, content: object, where: str) -> None:
-        assert self._folder is not None  # noqa: S101 - the caller looked
+        assert self._folder is not None  # noqa: S101 - the caller checked
         self._folder.replace(self._name(part, where), self._seal(key, part, content, where))
 
     def _key(self) -> bytes:
-        assert self._folder is not None  # noqa: S101 - the callers looked
+        assert self._folder is not None  # noqa: S101 - the callers checked
         key = self._folder.read(KEY)
         if len(key) != _KEY_BYTES:
             path = self._folder.path_of(KEY)
-            raise StorageError(f"{path} is damaged", hint="remove it; what was agreed to is asked again", path=path)
+            raise StorageError(
+                f"{path} is damaged", hint="remove it; you are then asked again for what you agreed to", path=path
+            )
         return key
 
     def _name(self, part: str, where: str) -> str:
@@ -85,11 +87,11 @@ class Marks:
 
 
 def _place(url: str) -> str:
-    """One name for one place, whichever links lead there."""
+    """One name for one place, whichever links lead to it."""
     scheme, colon, path = url.partition(":")
     return f"{scheme}{colon}{os.path.realpath(path)}" if path.startswith("/") else url
 
 
 def _bytes(value: object) -> bytes:
-    """One text for one value; any text that JSON can hold."""
+    """One encoding per value, for any value of JSON."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), default=repr).encode()

@@ -50,11 +50,11 @@ def test_what_is_answered_in_time_is_passed_on() -> None:
     [
         ("return 3", "it ended with 3"),
         ("print('{}'); return 3", "it ended with 3"),
-        ("return 0", "it said nothing"),
+        ("return 0", "it printed nothing"),
         ("raise RecursionError('deep')", "it ended with 70"),
         ("import segue.nowhere", "it ended with 70"),
         ("sys.exit(0)", "it ended with 70"),
-        ("os._exit(0)", "it said nothing"),
+        ("os._exit(0)", "it printed nothing"),
         ("print('{}', flush=True); os.kill(os.getpid(), signal.SIGKILL)", "it ended with -9"),
         ("os.abort()", "it ended with -6"),
     ],

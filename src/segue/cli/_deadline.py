@@ -1,7 +1,8 @@
-"""A hook that must answer in time: it works in a child process, and where that gives no answer the answer is no.
+"""A hook that must answer in time: it runs in a child process, and if that gives no answer, the answer is no.
 
-An AI tool that asks a hook goes on without an answer if the hook hangs, crashes or is killed. So nothing is imported
-and nothing is read here: whatever can go wrong goes wrong in the child.
+An AI tool continues without an answer if its hook hangs, crashes or is killed. So this module imports and reads
+nothing else: anything that can go wrong goes wrong in the child. The child is a fork and not a program (see `process`),
+since the hook is a function that is imported already.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ if TYPE_CHECKING:
 
 SECONDS = 10.0
 BLOCKED = 2
-"""The exit code by which Claude Code is told no; every other one but 0 means to it that there was no hook."""
+"""The exit code that means no to Claude Code; it ignores a hook that ends with any other one than 0."""
 _TICK_SECONDS = 0.005
 
 
 def answer_within(seconds: float, run: Callable[[], int]) -> int:
-    """The exit code of `run`, and what it printed; BLOCKED and a refusal unless it ended well and said something."""
+    """Run it and print its output; BLOCKED and a refusal unless it succeeded and printed something."""
     answer, why = b"", "it was interrupted"
     with suppress(Exception, KeyboardInterrupt):
         answer, why = _ask_child(run, time.monotonic() + seconds)
@@ -38,7 +39,7 @@ def answer_within(seconds: float, run: Callable[[], int]) -> int:
 
 
 def _ask_child(run: Callable[[], int], deadline: float) -> tuple[bytes, str]:
-    """What the child printed, and why that does not count."""
+    """What the child printed, and why it does not count; empty if it does."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -52,7 +53,7 @@ def _ask_child(run: Callable[[], int], deadline: float) -> tuple[bytes, str]:
             piece = os.read(reading, 1 << 16)
             pieces.append(piece)
             if not piece:
-                status = _end_of(child, deadline)
+                status = _wait_for(child, deadline)
                 break
     finally:
         os.close(reading)
@@ -63,7 +64,7 @@ def _ask_child(run: Callable[[], int], deadline: float) -> tuple[bytes, str]:
         return b"", "it took too long"
     if status:
         return b"", f"it ended with {os.waitstatus_to_exitcode(status)}"
-    return b"".join(pieces), "" if any(pieces) else "it said nothing"
+    return b"".join(pieces), "" if any(pieces) else "it printed nothing"
 
 
 def _work(run: Callable[[], int], writing: int) -> NoReturn:
@@ -71,11 +72,11 @@ def _work(run: Callable[[], int], writing: int) -> NoReturn:
     try:
         os.dup2(writing, 1)
         os.close(writing)
-        # The old one may be for a file, in which it could go back.
+        # The old one may be for a file, in which it could seek.
         sys.stdout = TextIOWrapper(BufferedWriter(FileIO(1, "w", closefd=False)), encoding="utf-8")
         code = run()
         sys.stdout.flush()
-    except BaseException as error:  # noqa: BLE001 - nothing of the child may go on as if it were the parent
+    except BaseException as error:  # noqa: BLE001 - the child must never continue as the parent
         with suppress(Exception):
             sys.stderr.write(f"segue: {type(error).__name__}: {error}\n")
             sys.stderr.flush()
@@ -84,8 +85,8 @@ def _work(run: Callable[[], int], writing: int) -> NoReturn:
         os._exit(code)
 
 
-def _end_of(child: int, deadline: float) -> int | None:
-    """How the child ended, once it has closed its output; None if it does not end."""
+def _wait_for(child: int, deadline: float) -> int | None:
+    """The status of the child, which has closed its output; None if it does not end in time."""
     while True:
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
@@ -98,6 +99,6 @@ def _end_of(child: int, deadline: float) -> int | None:
 def _refuse(why: str) -> None:
     from json import dumps
 
-    told = {"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": why}
+    decision = {"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": why}
     sys.stderr.write(f"{why}\n")
-    sys.stdout.write(f"{dumps({'hookSpecificOutput': told})}\n")
+    sys.stdout.write(f"{dumps({'hookSpecificOutput': decision})}\n")

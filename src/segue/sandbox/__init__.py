@@ -1,6 +1,6 @@
-"""A command that the kernel itself holds in its place: files, network, processes.
+"""Runs a command in a sandbox of the kernel, which restricts its files, its network and its processes.
 
-Read `box` (what a command may touch, and what this kernel can enforce of it), then the
-program that puts it up and starts the command: `launcher`, with `namespaces`, `landlock` and `seccomp`, one for each
-part of the kernel. The launcher runs as a process of its own and needs nothing but the standard library.
+Read `box` (what a command may access, and what this kernel can enforce), then `launcher`, the program that sets the
+sandbox up and starts the command in it, with `namespaces`, `landlock` and `seccomp` for the parts of the kernel. The
+launcher is a process of its own and uses the standard library only.
 """

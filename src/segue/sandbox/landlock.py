@@ -1,7 +1,7 @@
-"""Landlock: which files a process, and all that it starts, may open, change, make and remove.
+"""Landlock: which files a process, and all that it starts, may open, change, create and remove.
 
-There are only rules that allow, each for a path and all that is beneath it. Whatever the kernel knows to restrict and
-no rule allows is denied, for good, and nothing needs to be root for it. See landlock(7).
+Rules only allow, each for a path and everything beneath it. What the kernel can restrict and no rule allows is denied
+permanently. This does not need root. See landlock(7).
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ TCP_SINCE, SCOPED_SINCE = 4, 6
 
 
 def version() -> int:
-    """What the kernel has of it; 0 for nothing."""
+    """The version of Landlock in this kernel; 0 if it has none."""
     try:
         return system.call(_CREATE_RULESET, None, 0, _ASK_VERSION)
     except OSError:
@@ -71,7 +71,7 @@ def version() -> int:
 
 
 def restrict(rules: Iterable[tuple[str, Right]], *, network: bool) -> None:
-    """From here on only this. Paths that are not there, or are links by now, are passed over: that is stricter."""
+    """Allow only this from now on. Paths that do not exist, or have become links, are skipped: that is stricter."""
     known = version()
     handled = Right((1 << 16) - 1)
     for since, right in _KNOWN_SINCE.items():

@@ -1,9 +1,9 @@
-"""The program that puts the sandbox up, starts one command in it, and ends all that the command started.
+"""The program that sets the sandbox up, starts one command in it, and ends everything that the command started.
 
-    python -I -S launcher.py WISH_DESCRIPTOR STATUS_DESCRIPTOR
+    python -I -S launcher.py REQUEST_DESCRIPTOR STATUS_DESCRIPTOR
 
-It is told what to do in JSON (see `box`). Whatever goes wrong before the command begins is written to the status
-descriptor, and then the command does not begin. It ends as the command does, with 128 and the number of a signal.
+It reads its request as JSON (see `box`). An error before the command starts is written to the status descriptor, and
+the command is not started. The launcher ends with the exit code of the command, or 128 plus the number of its signal.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ if __name__ == "__main__":
 
 from segue.sandbox import landlock, namespaces, seccomp, system
 
-Wish = dict[str, list[str]]
 GRACE_SECONDS = 1.0
 _TICK_SECONDS = 0.001
 _SIGNALLED = 128
@@ -29,17 +28,17 @@ _DESCRIPTORS = 4096
 
 
 class Launcher:
-    def __init__(self, wish: dict[str, object], status: int) -> None:
-        self._paths: Wish = {name: value for name, value in wish.items() if isinstance(value, list)}
-        self._cwd = str(wish["cwd"])
-        self._spare = str(wish["spare"])
-        self._network = wish["network"] is True
-        self._isolates = wish["namespaces"] is True
+    def __init__(self, request: dict[str, object], status: int) -> None:
+        self._paths: dict[str, list[str]] = {name: value for name, value in request.items() if isinstance(value, list)}
+        self._cwd = str(request["cwd"])
+        self._spare = str(request["spare"])
+        self._network = request["network"] is True
+        self._isolates = request["namespaces"] is True
         self._status = status
         self._first = 0
 
     def run(self) -> int:
-        """The exit code of the command, when nothing of it is left."""
+        """Run the command; its exit code, once all its processes have ended."""
         signal.signal(signal.SIGTERM, self._stop)
         signal.signal(signal.SIGALRM, self._kill)
         try:
@@ -54,7 +53,7 @@ class Launcher:
             self._first = os.fork()
             if not self._first:
                 self._begin()
-        except BaseException as error:  # noqa: BLE001 - whatever it is, nothing is run
+        except BaseException as error:  # noqa: BLE001 - after any error, nothing is run
             return self._fail(error)
         os.close(self._status)
         code = _wait_for(self._first)
@@ -63,7 +62,7 @@ class Launcher:
         return code
 
     def _begin(self) -> None:
-        """In the first process: with namespaces it is the one that all others end with."""
+        """The first process; with namespaces all others end with it."""
         try:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             system.prctl(system.PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -78,11 +77,11 @@ class Launcher:
             os.chdir(self._cwd)
             for number in (signal.SIGTERM, signal.SIGALRM, signal.SIGPIPE, signal.SIGXFSZ):
                 signal.signal(number, signal.SIG_DFL)
-            os.closerange(3, self._status)  # what we were given to hold is not for the command
+            os.closerange(3, self._status)  # the command does not inherit the descriptors that we were given
             os.closerange(self._status + 1, _DESCRIPTORS)
             if not self._paths["argv"]:
-                os._exit(0)  # somebody only wants to know whether it can be put up
-            os.execvp(self._paths["argv"][0], self._paths["argv"])  # noqa: S606 - that is what it is for
+                os._exit(0)  # a trial: whether the sandbox can be set up
+            os.execvp(self._paths["argv"][0], self._paths["argv"])  # noqa: S606 - its purpose
         except BaseException as error:  # noqa: BLE001 - as above
             os._exit(self._fail(error))
 
@@ -90,12 +89,12 @@ class Launcher:
         paths = self._paths
         closed = {*paths["sealed"], *paths["masked"]}
         masked = set(paths["masked"])
-        if self._isolates:  # the mounts do it, where there can be one
+        if self._isolates:  # mounts do it, except for links
             closed, masked = ({path for path in found if _is_link(path)} for found in (closed, masked))
         rules = [
             *((path, landlock.READ) for root in paths["read"] for path in around(root, masked)),
             *((path, landlock.WRITE) for root in paths["write"] for path in around(root, closed)),
-            # Names are no secret, and programs look into the folder they are in.
+            # Names are not secret, and programs list their current folder.
             *((root, landlock.Right.READ_DIR) for root in paths["read"]),
             *((path, landlock.READ | landlock.Right.WRITE_FILE) for path in paths["devices"]),
             *([("/proc", landlock.READ)] if shows_own else []),
@@ -111,7 +110,7 @@ class Launcher:
         return _NOT_STARTED
 
     def _stop(self, number: int, _: object) -> None:
-        """Ask first, so that it can save what it has."""
+        """Ask first, so that it can save its work."""
         signal.signal(number, signal.SIG_IGN)
         os.killpg(0, number)
         signal.setitimer(signal.ITIMER_REAL, GRACE_SECONDS)
@@ -124,7 +123,7 @@ class Launcher:
 
 
 def around(root: str, holes: set[str]) -> list[str]:
-    """Paths that cover all that is beneath the root now, but the holes: nothing that is made beside one later."""
+    """Paths that cover everything beneath the root now, except the holes; not what is created next to a hole later."""
     inside = f"{root.rstrip('/')}/"
     if root in holes:
         return []
@@ -144,7 +143,7 @@ def _is_link(path: str) -> bool:
 
 
 def _wait_for(child: int) -> int:
-    """Until this one has ended; whatever else ends meanwhile is taken note of."""
+    """Wait until this child has ended, and reap all others that end meanwhile."""
     while True:
         ended, status = os.waitpid(-1, 0)
         if ended == child:
@@ -153,7 +152,7 @@ def _wait_for(child: int) -> int:
 
 
 def _end_descendants() -> None:
-    """Those of a command that has left its group, too: as orphans they come to us."""
+    """Kill all descendants, including those that left their process group: as orphans they become our children."""
     while True:
         for process in _descendants(os.getpid()):
             with suppress(ProcessLookupError, PermissionError):
@@ -180,12 +179,12 @@ def _descendants(of: int) -> list[int]:
 
 
 def main() -> int:
-    told, status = (int(word) for word in sys.argv[1:3])
-    os.set_inheritable(told, False)  # noqa: FBT003 - the signature is Python's
+    described, status = (int(argument) for argument in sys.argv[1:3])
+    os.set_inheritable(described, False)  # noqa: FBT003 - the signature is Python's
     os.set_inheritable(status, False)  # noqa: FBT003 - as above
-    with os.fdopen(told, "rb") as file:
-        wish = json.load(file)
-    return Launcher(wish, status).run()
+    with os.fdopen(described, "rb") as file:
+        request = json.load(file)
+    return Launcher(request, status).run()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Namespaces: a view of the files that is read-only but for some of them, and processes that end with their first.
+"""Namespaces: most files become read-only, and all processes end with the first one.
 
-They belong to a user namespace of their own, so that nobody has to be root. Some systems do not let users make one.
+They belong to a new user namespace, so they do not need root. Some systems do not let users create one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _HERE, _ALL_BENEATH, _READ_ONLY = -100, 0x8000, 1
 
 
 def enter() -> None:
-    """The next process that is started is the first of its own, and all others end with it."""
+    """Enter new namespaces: the next child becomes their first process, and all others end with it."""
     user, group = os.geteuid(), os.getegid()
     system.unshare(_NEW_USER | _NEW_MOUNTS | _NEW_PIDS | _NEW_IPC)
     for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
@@ -33,8 +33,8 @@ def enter() -> None:
 
 
 def close_files(written: Sequence[str], sealed: Sequence[str], masked: Sequence[str], *, spare: str) -> None:
-    """Everything is read-only but `written`, and in there `sealed` is; `masked` is neither read nor written."""
-    # A file that cannot be opened at all, whoever one is, and a folder with nothing in it.
+    """Make everything read-only except `written`; within it `sealed` stays read-only, and `masked` is hidden."""
+    # A file that no user can open, not even root, and an empty folder.
     nothing, empty = f"{spare}/nothing", f"{spare}/empty"
     os.mknod(nothing, stat.S_IFSOCK)
     os.mkdir(empty, 0)  # noqa: PTH102 - pathlib takes time to load
@@ -53,7 +53,7 @@ def close_files(written: Sequence[str], sealed: Sequence[str], masked: Sequence[
 
 
 def show_own_processes() -> bool:
-    """Whether /proc shows no others: it is for the first process to ask for, and not every container lets it."""
+    """Limit /proc to the own processes; False where a container forbids it. The first process calls it."""
     with suppress(OSError):
         system.mount("proc", "/proc", "proc", _NOSUID | _NODEV | _NOEXEC)
         return True

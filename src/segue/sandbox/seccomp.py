@@ -1,7 +1,7 @@
-"""A filter of system calls, for what Landlock does not know: sockets that are no TCP, and modes, owners and times.
+"""Filters system calls, for what Landlock does not cover: sockets other than TCP, and modes, owners and times of files.
 
-A call that is denied fails with an error that programs know. Whatever comes in another way than that of this machine
-(32-bit calls, x32) fails as well, since the same numbers mean something else there.
+A denied call fails with an error that programs expect. Calls of another architecture (32-bit, x32) fail as well, since
+the same numbers mean other calls there.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _NUMBER, _ARCHITECTURE, _ARGUMENT = 0, 4, 16
 _X32 = 0x40000000
 _INTERNET = (2, 10)  # IPv4 and IPv6
 _NETLINK = 16
-"""How programs ask which addresses this machine has, before they look up a name."""
+"""Programs use it to find the addresses of this machine before they resolve a name."""
 
 _ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _EVERYWHERE = {"io_uring_setup": 425, "mount_setattr": 442, "fchmodat2": 452, "setxattrat": 463, "removexattrat": 466}
@@ -36,7 +36,7 @@ _NUMBERS = {
     | {"open_by_handle_at": 265, "bpf": 280, "userfaultfd": 282},
 }
 _ALWAYS = (
-    "io_uring_setup",  # which does what the filter denies
+    "io_uring_setup",  # it could do what the filter denies
     "mount_setattr",
     "open_by_handle_at",
     "add_key",
@@ -64,13 +64,13 @@ _BY_PATH = (
     "utimes",
     "futimesat",
 )
-"""What changes a file that need not be open, and so is not asked of Landlock."""
+"""Calls that change a file without opening it, which Landlock does not check."""
 
 MACHINES = tuple(_ARCHITECTURES)
 
 
 def restrict(machine: str, *, network: bool, changes_modes: bool) -> None:
-    """From here on no sockets but those of the internet, and these only with `network`."""
+    """Allow only internet sockets from now on, and only with `network`."""
     numbers = _NUMBERS[machine]
     steps = [
         _step(_LOAD, _ARCHITECTURE),
@@ -86,7 +86,7 @@ def restrict(machine: str, *, network: bool, changes_modes: bool) -> None:
         for name in _BY_PATH:
             if name in numbers:
                 steps += [_step(_EQUALS, numbers[name], 0, 1), _fail(errno.EPERM)]
-        # With no path it is about a file that is open.
+        # Without a path it applies to an open file.
         path_is_null = [_step(_LOAD, _ARGUMENT + 8), _step(_EQUALS, 0, 0, 2), _step(_LOAD, _ARGUMENT + 12)]
         path_is_null += [_step(_EQUALS, 0, 1, 0), _fail(errno.EPERM), _step(_RETURN, _ALLOW)]
         steps += [_step(_EQUALS, numbers["utimensat"], 0, len(path_is_null)), *path_is_null]

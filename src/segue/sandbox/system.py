@@ -13,11 +13,11 @@ PR_SET_PDEATHSIG, PR_CAPBSET_DROP, PR_SET_SECUREBITS, PR_SET_CHILD_SUBREAPER, PR
 _CAPSET = {"x86_64": 126, "aarch64": 91}
 _CAPABILITIES = 64
 _CAPABILITY_VERSION = 0x20080522
-_NO_ROOT_LOCKED = 0b1111  # root gets no capabilities by being root, and cannot change that
+_NO_ROOT_LOCKED = 0b1111  # being root gives no capabilities, and that cannot be changed back
 
 
 def call(number: int, *arguments: int | bytes | ctypes.Array[ctypes.c_char] | None) -> int:
-    """The result of a system call by its number; OSError where it fails."""
+    """Make a system call by its number; OSError if it fails."""
     ctypes.set_errno(0)
     given = [ctypes.c_long(one) if isinstance(one, int) else one for one in arguments]
     return _checked(_libc.syscall(ctypes.c_long(number), *given))
@@ -40,7 +40,7 @@ def unshare(flags: int) -> None:
 
 
 def drop_capabilities() -> None:
-    """For good: neither root nor a file with more rights brings one back."""
+    """Drop all capabilities permanently: neither root nor a file with more rights brings one back."""
     for number in range(_CAPABILITIES):
         try:
             prctl(PR_CAPBSET_DROP, number)
