@@ -89,7 +89,9 @@ def test_a_profile_can_be_named_and_the_user_can_write_one(cli: Segue, session: 
     (cli.home / ".config" / "segue" / "scopes").mkdir(parents=True)
     (cli.home / ".config" / "segue" / "scopes" / "docs.yml").write_text("paths: {read: ['docs/**']}")
     assert cli.ok("scope", "check", session, "--profile", "docs", "--read", "docs/a").startswith("yes")
-    assert "available profiles: docs, project" in cli.refuses(3, "scope", "check", session, "--profile", "no", "--read", "a")
+    assert "available profiles: docs, project" in cli.refuses(
+        3, "scope", "check", session, "--profile", "no", "--read", "a"
+    )
 
 
 @pytest.mark.parametrize(
