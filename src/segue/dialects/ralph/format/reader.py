@@ -94,7 +94,7 @@ class _Assembly:
         if isinstance(change, str) and (change or CHANGE in plain):
             plain[CHANGE] = change
         elif not isinstance(change, str):
-            self.damages.append(Damage(f"{self._place} change_name", "it is no text"))
+            self.damages.append(Damage(f"{self._place} change_name", "it is not a text"))
         plain |= {"session_id": self._session_id, "created_at": found.get("created_at", plain.get("created_at"))}
         self._add(plain)
         if not self.events:  # the reason is among the damages; the session starts anyway
@@ -113,7 +113,7 @@ class _Assembly:
         tasks = self._found.get("completed_tasks", [])
         if isinstance(tasks, list) and all(isinstance(task, str) for task in tasks):
             return [*plains, *[{"type": "task", **born, "task_id": task} for task in dict.fromkeys(tasks)]]
-        self.damages.append(Damage(f"{self._place} completed_tasks", "it is no list of texts"))
+        self.damages.append(Damage(f"{self._place} completed_tasks", "it is not a list of texts"))
         return plains
 
     def _drop_what_is_gone(self, shown: list[Event]) -> list[JsonObject]:
@@ -193,7 +193,7 @@ class _Assembly:
         """The items of a list that are objects; for each other one, a damage."""
         if not isinstance(value, list):
             if value is not None:
-                self.damages.append(Damage(f"{self._place} {name}", "it is no list"))
+                self.damages.append(Damage(f"{self._place} {name}", "it is not a list"))
             return []
         for at, item in enumerate(value):
             if not isinstance(item, dict):

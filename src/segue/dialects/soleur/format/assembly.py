@@ -179,7 +179,7 @@ class Assembly:
         """The items of a list that are objects; for each other one, a damage."""
         if not isinstance(value, list):
             if value is not None:
-                self.damages.append(Damage(f"{self._place} {name}", "it is no list"))
+                self.damages.append(Damage(f"{self._place} {name}", "it is not a list"))
             return []
         for at, item in enumerate(value):
             if not isinstance(item, dict):
