@@ -231,7 +231,7 @@ def test_a_glance_believes_only_a_sound_checkpoint() -> None:
 
 def test_an_append_of_several_says_in_each_line_but_the_last_that_it_goes_on() -> None:
     lines = encode_append([META, TURN, replace(TURN, seq=3)]).splitlines()
-    assert [decode_line(line).goes_on for line in lines] == [True, True, False]
+    assert [decode_line(line).continues for line in lines] == [True, True, False]
 
 
 def test_the_fast_way_and_the_careful_way_agree() -> None:

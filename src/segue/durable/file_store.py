@@ -390,15 +390,15 @@ def keep_original(folder: Folder, name: str) -> str:
     """Give a damaged file a second name: `.corrupt`, or `.corrupt.2` and so on if that is taken."""
     number = 1
     while True:
-        kept = f"{name}.corrupt" if number == 1 else f"{name}.corrupt.{number}"
+        copy_name = f"{name}.corrupt" if number == 1 else f"{name}.corrupt.{number}"
         try:
-            folder.link(name, kept)
+            folder.link(name, copy_name)
         except FileExistsError:
-            if folder.is_same(name, kept):
-                return kept  # a crash came between this and the recovery
+            if folder.is_same(name, copy_name):
+                return copy_name  # a crash came between this and the recovery
             number += 1
         else:
-            return kept
+            return copy_name
 
 
 def _revision_of(found: os.stat_result) -> str:

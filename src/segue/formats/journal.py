@@ -78,7 +78,7 @@ class JournalLine(NamedTuple):
     record: Event | Checkpoint
     numbered: bool
     """Whether it has its own seq; a line of another writer gets the next one."""
-    goes_on: bool
+    continues: bool
     """Whether its append continues in the next line."""
 
 
@@ -86,15 +86,15 @@ _head_decoder = msgspec.json.Decoder(Head)
 _record_decoder: msgspec.json.Decoder[KnownEvent | Checkpoint] = msgspec.json.Decoder(KnownEvent | Checkpoint)
 
 
-def encode_event(event: Event, *, goes_on: bool = False) -> bytes:
+def encode_event(event: Event, *, continues: bool = False) -> bytes:
     """The line of an event that has its seq, newline included."""
-    return _finish(_body(event), b"+" if goes_on else b"")
+    return _finish(_body(event), b"+" if continues else b"")
 
 
 def encode_append(events: Sequence[Event]) -> bytes:
     """The lines of one append: all of them count, or none."""
     last = len(events) - 1
-    return b"".join([encode_event(event, goes_on=at < last) for at, event in enumerate(events)])
+    return b"".join([encode_event(event, continues=at < last) for at, event in enumerate(events)])
 
 
 def encode_checkpoint(overview: Overview) -> bytes:
@@ -113,14 +113,14 @@ def decode_line(line: bytes) -> JournalLine:
         line, max(0, len(line) - _SUM_SIZE)
     )
     if ending is None:
-        return JournalLine(_decode_foreign(line), numbered=False, goes_on=False)
+        return JournalLine(_decode_foreign(line), numbered=False, continues=False)
     body = line[: ending.start()]
     if crc32(body) != int(ending[1], 16):
         raise BadLineError("the checksum does not match: some of its bytes changed")
     record = _decode_record(body + b"}")
     if record.seq < 1:
         raise BadLineError("it has a checksum but no number")
-    return JournalLine(record, numbered=True, goes_on=ending[2] == b"+")
+    return JournalLine(record, numbered=True, continues=ending[2] == b"+")
 
 
 class Plain(NamedTuple):

@@ -119,8 +119,8 @@ def read_markdown(text: str) -> list[JsonObject]:
             "parts": [json.loads(part) for part in parts],
         }
         # Markdown has no ids, so the content gives them: importing the same file again adds nothing.
-        said = json.dumps([len(turns), turn]).encode()
-        turns.append({**turn, "id": f"markdown:{sha256(said).hexdigest()[:32]}"})
+        data = json.dumps([len(turns), turn]).encode()
+        turns.append({**turn, "id": f"markdown:{sha256(data).hexdigest()[:32]}"})
     return turns
 
 

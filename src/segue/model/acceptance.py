@@ -67,8 +67,8 @@ def accept(
     builder = OverviewBuilder(overview)
     for event in events:
         known = recorded.get(event.id)
-        if known is None and (twin := new.get(event.id)) is not None:
-            known = (twin.seq, digest(twin))
+        if known is None and (earlier := new.get(event.id)) is not None:
+            known = (earlier.seq, digest(earlier))
         if known is None:
             check_event(event, builder)
             new[event.id] = own = replace(copy(event), seq=builder.seq + 1)

@@ -150,17 +150,17 @@ _LISTS: dict[type[Event], str] = {
 
 def apply(overview: Overview, *events: Event) -> Overview:
     """The session after some more events; turns are counted and not stored."""
-    folding = OverviewBuilder(overview)
+    builder = OverviewBuilder(overview)
     for event in events:
-        folding.add(event)
-    return folding.overview
+        builder.add(event)
+    return builder.overview
 
 
 def apply_turns(overview: Overview, turns: Sequence[Turn]) -> Overview:
     """Like `apply`, for turns alone."""
-    folding = OverviewBuilder(overview)
-    folding.add_turns(turns)
-    return folding.overview
+    builder = OverviewBuilder(overview)
+    builder.add_turns(turns)
+    return builder.overview
 
 
 def fold(events: Iterable[Event]) -> Session:
@@ -169,7 +169,7 @@ def fold(events: Iterable[Event]) -> Session:
     first = next(iterator, None)
     if not isinstance(first, Metadata):
         raise UsageError("a session must begin with its metadata")
-    folding = OverviewBuilder(initial_overview(first))
+    builder = OverviewBuilder(initial_overview(first))
     own: dict[str, list[Turn]] = {MAIN: []}
     unknown: list[Unknown] = []
     pending: list[Turn] = []  # counted together: a long conversation is mostly turns
@@ -182,14 +182,14 @@ def fold(events: Iterable[Event]) -> Session:
             keep(event)
             pending.append(event)
             continue
-        folding.add_turns(pending)
+        builder.add_turns(pending)
         pending.clear()
         if isinstance(event, Unknown):
             unknown.append(event)
-        folding.add(event)
-    folding.add_turns(pending)
+        builder.add(event)
+    builder.add_turns(pending)
     return Session(
-        **asdict(folding.overview),
+        **asdict(builder.overview),
         own_turns={name: tuple(turns) for name, turns in own.items() if turns},
         unknown=tuple(unknown),
     )

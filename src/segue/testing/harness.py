@@ -75,10 +75,10 @@ class Harness(ABC):
 
 def snapshot_of(folder: Path) -> Mapping[str, object]:
     """Every file and folder below this one: kind and mode, inode, time of change, content."""
-    return dict(_look(folder)) if folder.exists() else {}
+    return dict(_iter_entries(folder)) if folder.exists() else {}
 
 
-def _look(folder: Path) -> Iterator[tuple[str, object]]:
+def _iter_entries(folder: Path) -> Iterator[tuple[str, object]]:
     for path in [folder, *sorted(folder.rglob("*"))]:
         found = os.lstat(path)
         content = path.read_bytes() if stat.S_ISREG(found.st_mode) else b""

@@ -74,7 +74,7 @@ class Parser:
 
     def _take(self, line: bytes) -> None:
         try:
-            record, numbered, goes_on = decode_line(line)
+            record, numbered, continues = decode_line(line)
         except BadLineError as error:
             self._damage(str(error), len(line))
             self._flush()
@@ -98,7 +98,7 @@ class Parser:
         self._check_gap(record.seq, len(line))
         self.seq = record.seq
         self._unfinished.append(record)
-        if not goes_on:
+        if not continues:
             self._flush()
 
     def _check_gap(self, seq: int, size_bytes: int) -> None:

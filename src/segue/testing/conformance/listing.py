@@ -35,9 +35,9 @@ class ListingChapter(Chapter):
             heads = _heads(store)
             assert sorted(heads) == ["alive", "empty", "every-kind", "forked", "long"]
             for session_id, head in heads.items():
-                told = head_of(store.load(session_id))
-                assert head == store.head(session_id) == replace(told, updated_at=head.updated_at)
-                assert head.updated_at == last_activity(told.updated_at, store.changed_at(session_id))
+                overview = head_of(store.load(session_id))
+                assert head == store.head(session_id) == replace(overview, updated_at=head.updated_at)
+                assert head.updated_at == last_activity(overview.updated_at, store.changed_at(session_id))
         assert heads["forked"].turn_count == 1
         assert heads["long"].turn_count == 200
         assert heads["every-kind"].title == "Logout bug"

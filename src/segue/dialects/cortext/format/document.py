@@ -90,8 +90,8 @@ class CortextDocument(Struct, frozen=True, kw_only=True):
             "conversation_type": conversation_type(known.extra, self.folder),
             "title": known.title,
             "status": known.status if known.status in WORDS else "paused",
-            "created_at": _kept(top.get("created_at"), known.created_at),
-            "last_active": _kept(top.get("last_active"), known.updated_at),
+            "created_at": _unless_changed(top.get("created_at"), known.created_at),
+            "last_active": _unless_changed(top.get("last_active"), known.updated_at),
             "message_count": sum(branch.own for branch in known.branches.values()),
             "agent_config": self._config(),
             "context_summary": known.summary,
@@ -194,7 +194,7 @@ def _object(value: object) -> JsonObject:
     return value if isinstance(value, dict) else {}
 
 
-def _kept(found: object, now: datetime) -> object:
+def _unless_changed(found: object, now: datetime) -> object:
     try:
         return found if found is not None and parse_moment(found) == now else now
     except BadRecordError:

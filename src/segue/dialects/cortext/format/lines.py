@@ -164,14 +164,14 @@ def _decode_foreign(line: bytes) -> Turn:
         raise BadRecordError("it is not a message: it has neither role nor content")
     role, content = plain.get("role"), plain.get("content")
     word = ROLE_SYNONYMS.get(role, role) if isinstance(role, str) else ""
-    is_odd = not plain.keys() <= set(SHOWN) or role not in ROLES or not isinstance(content, str)
+    is_malformed = not plain.keys() <= set(SHOWN) or role not in ROLES or not isinstance(content, str)
     turn = parse_event(
         {
             "type": "turn",
             "role": word if word in ROLES else "system",
             "content": _text(content),
             "timestamp": plain.get("timestamp"),
-            **({"native": plain} if is_odd else {}),
+            **({"native": plain} if is_malformed else {}),
         },
         0,
     )

@@ -33,15 +33,15 @@ def birth(found: JsonObject, session_id: str, first_message: object) -> Iterator
     """The session of a file without our key, as records without numbers, the metadata first."""
     config, status = _config(found), _status(found)
     born = found.get("created_at") or first_message
-    odd: JsonObject = {
+    malformed: JsonObject = {
         name: value for name, value in found.items() if name in _METADATA and name not in {*TOP, "segue"}
     }
-    odd |= {name: found[name] for name in _TEXTS if not isinstance(found.get(name, ""), str)}
+    malformed |= {name: found[name] for name in _TEXTS if not isinstance(found.get(name, ""), str)}
     if not isinstance(found.get("agent_config", {}), dict):
-        odd["agent_config"] = found["agent_config"]
+        malformed["agent_config"] = found["agent_config"]
     yield {
         **{name: value for name, value in found.items() if name not in {*TOP, *_METADATA, "segue"}},
-        **({NATIVE: odd} if odd else {}),
+        **({NATIVE: malformed} if malformed else {}),
         **({"conversation_type": kind} if (kind := _text(found, "conversation_type")) else {}),
         **({"command": command} if (command := _text(config, "command")) else {}),
         "type": "metadata",

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 def conversation_type(extra: object, folder: str) -> str:
     """The type in the metadata, else the word in the name of the folder."""
-    said = extra.get("conversation_type") if isinstance(extra, dict) else None
-    return said if isinstance(said, str) and said else parse_folder_type(folder)
+    specified = extra.get("conversation_type") if isinstance(extra, dict) else None
+    return specified if isinstance(specified, str) and specified else parse_folder_type(folder)
 
 
 def document_name(first: Metadata, folder: str) -> str:

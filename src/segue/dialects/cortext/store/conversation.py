@@ -66,8 +66,8 @@ class ConversationFiles:
     def read(self) -> ParsedConversation:
         reading = self._read()
         for _ in range(_TRIES):
-            is_odd = reading.damages or reading.complete < self.size
-            if not is_odd or read_signature(self.folder, SESSION) == self.signature:
+            is_malformed = reading.damages or reading.complete < self.size
+            if not is_malformed or read_signature(self.folder, SESSION) == self.signature:
                 break
             reading = self._read()
         return reading

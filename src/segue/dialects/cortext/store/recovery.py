@@ -28,11 +28,11 @@ def salvage_conversation(folder: Folder, document: CortextDocument, reading: Par
     events = [replace(event, seq=seq) for seq, event in enumerate(reading.events, start=1)]
     fresh = new_document(document.folder, events, overview_of(fold(events)), 0)
     fresh = replace(fresh, top=document.top, version=document.version)
-    kept = {name: keep_original(folder, name) for name in (MESSAGES, SESSION) if read_signature(folder, name)}
+    originals = {name: keep_original(folder, name) for name in (MESSAGES, SESSION) if read_signature(folder, name)}
     folder.replace(SESSION, replace(fresh, turns=tuple(map(encode_entry, _turns(events)))).encode())
     finish_recovery(folder, fresh, events)
     is_in_messages = any(f"/{MESSAGES}" in damage.place for damage in reading.damages)
-    return folder.path_of(kept[MESSAGES if is_in_messages and MESSAGES in kept else SESSION])
+    return folder.path_of(originals[MESSAGES if is_in_messages and MESSAGES in originals else SESSION])
 
 
 def finish_recovery(folder: Folder, document: CortextDocument, events: Sequence[Event]) -> None:

@@ -96,12 +96,12 @@ def count_edits(events: Iterable[Event]) -> int:
 def without_branch(events: list[Event], name: str) -> list[Event]:
     """The events without this branch, and one event that contains what it was."""
     made = [event for event in events if isinstance(event, BranchCreated) and event.name == name]
-    said = [event for event in events if isinstance(event, Turn | BranchSwitched) and event.branch == name]
-    removed = [event_to_object(event) for event in (*made, *said)]
-    gone = {event.seq for event in (*made, *said)}
+    own_events = [event for event in events if isinstance(event, Turn | BranchSwitched) and event.branch == name]
+    removed = [event_to_object(event) for event in (*made, *own_events)]
+    gone = {event.seq for event in (*made, *own_events)}
     note = Unknown(type=EDITED, data={"branch": name, "added": [], "removed": removed}, id=f"removed-{events[-1].seq}")
-    kept = [*[event for event in events if event.seq not in gone], note]
-    return [replace(event, seq=seq) for seq, event in enumerate(kept, start=1)]
+    remaining = [*[event for event in events if event.seq not in gone], note]
+    return [replace(event, seq=seq) for seq, event in enumerate(remaining, start=1)]
 
 
 def find_leftover_branches(events: Iterable[Event], marks: Mapping[str, FooterMark | None]) -> list[str]:
@@ -160,10 +160,10 @@ class _Assembly:
         if self._damages:
             return Assembled(self._events, tuple(self._damages), is_changed=False, edits=self._edits)
         own = {name: self._own(name, branch.parent) for name, branch in self._session.branches.items()}
-        kept = _kept(own)
+        remaining = _remaining(own)
         turns = [event for event in self._events if isinstance(event, Turn)]
-        self._names |= {turn.id for turn in turns if turn.seq in kept}
-        removed = [event_to_object(turn) for turn in turns if turn.seq not in kept]
+        self._names |= {turn.id for turn in turns if turn.seq in remaining}
+        removed = [event_to_object(turn) for turn in turns if turn.seq not in remaining]
         self._replay(own)
         for name, parent in strangers:
             self._adopt(name, parent)
@@ -206,13 +206,13 @@ class _Assembly:
     def _replay(self, own: Mapping[str, tuple[int, list[TurnOrText]]]) -> None:
         """Our events in order, with every fork at its current turn, and new events before the turn after them."""
         waiting: dict[str, list[TurnOrText]] = {name: list(items) for name, (_, items) in own.items()}
-        kept = _kept(own)
+        remaining = _remaining(own)
         for event in self._events:
             if isinstance(event, BranchCreated) and event.name in own:
                 self._made.append(replace(event, at=own[event.name][0]))
             elif not isinstance(event, Turn):
                 self._made.append(event)
-            elif event.seq in kept:
+            elif event.seq in remaining:
                 items = waiting[event.branch]
                 while not _is_one(items[0], event):
                     self._add(items.pop(0), event.branch)
@@ -357,7 +357,7 @@ def _taken_in(events: Sequence[Event]) -> JsonObject:
     return files if isinstance(files, dict) else {}
 
 
-def _kept(own: Mapping[str, tuple[int, list[TurnOrText]]]) -> set[int]:
+def _remaining(own: Mapping[str, tuple[int, list[TurnOrText]]]) -> set[int]:
     """The turns that are still in the branch in which they were recorded."""
     found = [(name, item) for name, (_, items) in own.items() for item in items]
     return {item.seq for name, item in found if isinstance(item, Turn) and item.branch == name}

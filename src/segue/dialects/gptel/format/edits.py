@@ -1,6 +1,6 @@
 """What users and Emacs have changed in a session.md since we wrote it.
 
-Where the bounds are of this text, they say who said what. Where another editor changed the text alone, the lines tell:
+If the bounds belong to this text, they tell whose text it is. If another editor changed only the text, lines decide:
 one that is still there belongs to its turn, one typed inside a turn changes that turn, and any other was typed by the
 user. Only what the file is known to have shown can be removed by editing it.
 """
@@ -145,8 +145,8 @@ def is_cut(page: BufferPage, data: bytes, path: Sequence[Turn]) -> bool:
     above = text.above()
     if data.startswith(above + b"\f"):
         return not page.variables
-    said = data.rstrip().removesuffix(b"\n###").rstrip()
-    return above.startswith(data) and len(said) not in {len(above[:end].rstrip()) for end in ends}
+    message = data.rstrip().removesuffix(b"\n###").rstrip()
+    return above.startswith(data) and len(message) not in {len(above[:end].rstrip()) for end in ends}
 
 
 def _merged(path: Sequence[Turn], found: list[TextPiece], base: int | None) -> Iterator[TurnOrText]:
@@ -164,11 +164,11 @@ def _merged(path: Sequence[Turn], found: list[TextPiece], base: int | None) -> I
         news = found[start:end] if tag != "equal" else []
         changed = visible[first:last] if tag != "equal" else []
         gone = {at for at in changed if at < (base or 0) or _has_grown(path[at], news)}
-        kept = [at for at in range(done, upto) if at not in gone]
+        remaining = [at for at in range(done, upto) if at not in gone]
         place = min([*gone, limit])
-        yield from (path[at] for at in kept if at < place)
+        yield from (path[at] for at in remaining if at < place)
         yield from news
-        yield from (path[at] for at in kept if at >= place)
+        yield from (path[at] for at in remaining if at >= place)
         done = upto
     yield from path[done:]
 
@@ -253,16 +253,16 @@ def _marked(text: str, start: int, turn: Turn) -> Iterator[Span]:
 def _piece(text: str, turn: Turn) -> Iterator[TextPiece]:
     block = render_block(turn)
     if turn.role == "user":
-        said = text.removeprefix(PROMPT).strip()
+        message = text.removeprefix(PROMPT).strip()
     else:
-        said = text.strip()
-        if said == block.whole.strip():
-            said = displayable(turn.content).strip()
-        elif block.head and said.startswith(block.head) and said.endswith(block.tail):
-            said = said[len(block.head) : -len(block.tail)]
-            said = said.removeprefix(block.text[: len(block.text) - len(displayable(turn.content))]).strip()
-    if said or (turn.role == "tool" and text.strip()):
-        yield TextPiece(turn.role, said)
+        message = text.strip()
+        if message == block.whole.strip():
+            message = displayable(turn.content).strip()
+        elif block.head and message.startswith(block.head) and message.endswith(block.tail):
+            message = message[len(block.head) : -len(block.tail)]
+            message = message.removeprefix(block.text[: len(block.text) - len(displayable(turn.content))]).strip()
+    if message or (turn.role == "tool" and text.strip()):
+        yield TextPiece(turn.role, message)
 
 
 def _owners(lines: list[str], path: Sequence[Turn], *, is_known: bool) -> list[int]:

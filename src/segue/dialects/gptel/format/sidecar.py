@@ -87,7 +87,7 @@ class _Reader:
 
     def _take_one(self, line: bytes) -> None:
         try:
-            record, is_numbered, goes_on = decode_line(line)
+            record, is_numbered, continues = decode_line(line)
             if not is_numbered or isinstance(record, Checkpoint):
                 raise BadLineError("it has no number and no checksum")
             if record.seq <= self._seq:
@@ -102,7 +102,7 @@ class _Reader:
         self._gap = False
         self._seq = record.seq
         self._unfinished.append(record)
-        if not goes_on:
+        if not continues:
             self._flush()
 
     def _flush(self) -> None:

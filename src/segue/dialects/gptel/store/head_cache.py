@@ -45,7 +45,7 @@ class GptelHeadCache(HeadCache):
             known = self._heads.get(session_id)
             if known is None or known[0] != signature:
                 newest = max((mtime_ns for *_, mtime_ns in signature), default=0)
-                known = signature, self._looked(session_id, newest)
+                known = signature, self._read_dated(session_id, newest)
                 if all(is_settled(mtime_ns) for *_, mtime_ns in signature):
                     self._heads[session_id] = known
             return self.with_liveness(known[1])
@@ -70,7 +70,7 @@ class GptelHeadCache(HeadCache):
         head = head_of(fold(reading.events))
         return replace(head, damage=str(reading.damages[0])) if reading.damages else head
 
-    def _looked(self, session_id: str, mtime_ns: int) -> Head:
+    def _read_dated(self, session_id: str, mtime_ns: int) -> Head:
         head = self.read_head(session_id)
         return self.with_mtime(head, mtime_ns) if isinstance(head, Head) else _unreadable(session_id, head)
 

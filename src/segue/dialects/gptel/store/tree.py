@@ -92,7 +92,7 @@ class Replaced(NamedTuple):
     data: bytes
 
 
-def sum_of(data: bytes) -> Sum:
+def file_checksum(data: bytes) -> Sum:
     return len(data), crc32(data)
 
 
@@ -146,7 +146,7 @@ class Tree:
             damages = [*damages, *lost]
             return TreeReading(events, tuple(damages), False, edits, complete, len(data), texts)  # noqa: FBT003
         files = self.files(is_new=not events)
-        sums = {name: sum_of(branch.session) for name, branch in files.branches.items()}
+        sums = {name: file_checksum(branch.session) for name, branch in files.branches.items()}
         replaced = {name: files.branches[name]._replace(session=one) for name, one in (instead or {}).items()}
         found = assemble_session(session_id, events, files._replace(branches={**files.branches, **replaced}))
         rest = complete, len(data), texts, sums, found.chosen

@@ -12,7 +12,7 @@ from segue.dialects.gptel.format.conversation import BranchText
 from segue.dialects.gptel.format.footer import Upto, read_page
 from segue.dialects.gptel.format.names import EVENTS, SESSION
 from segue.dialects.gptel.format.settings import variables_of
-from segue.dialects.gptel.store.tree import sum_of
+from segue.dialects.gptel.store.tree import file_checksum
 from segue.durable.blobs import put_blob
 from segue.durable.log import Log
 from segue.durable.snapshot import Snapshot, read_signature
@@ -55,7 +55,7 @@ class GptelWriter:
         self._overview: Overview
         self._recorded: dict[str, tuple[int, int]]  # id -> seq, fingerprint
         self._signature: Signature
-        self._behind: set[str] = set()
+        self._outdated: set[str] = set()
         """Branches whose files do not show all that is recorded of them."""
         self._take_in(reading)
 
@@ -103,7 +103,7 @@ class GptelWriter:
                 else:
                     self._merge(replaced)
             if not self._is_pending and (late := self._tree.late(fold(self._events))):
-                self._behind.update(late)
+                self._outdated.update(late)
                 self._catch_up()
 
     def save(self, settled: str = "") -> None:
@@ -120,7 +120,7 @@ class GptelWriter:
             if self._is_pending:
                 self._record([])
             self._chosen.pop(settled, None)
-            self._behind.update(self._overview.branches)
+            self._outdated.update(self._overview.branches)
             self._write_texts(None, is_saved=True)
             self._write_about()
 
@@ -149,7 +149,7 @@ class GptelWriter:
             self._overview = overview_of(fold(self._events))
             self._recorded = {event.id: (event.seq, fingerprint(event)) for event in self._events}
             self._edits += 1
-            self._behind.discard(name)
+            self._outdated.discard(name)
             self._tree.remove_branch(name)
             self._write_texts(None, is_saved=True)
             self._write_about()
@@ -237,7 +237,7 @@ class GptelWriter:
         self._open_log()
         self._is_pending = False
         self._texts = {}
-        self._behind.update(self._overview.branches)
+        self._outdated.update(self._overview.branches)
 
     def _show(self, new: list[Event]) -> None:
         """A failure here loses nothing: the events are recorded, and are shown the next time."""
@@ -246,15 +246,15 @@ class GptelWriter:
         for name in {turn.branch for turn in turns}:
             if (text := self._texts.get(name)) is not None:
                 text.extend([turn for turn in turns if turn.branch == name])
-            self._behind.add(name)
+            self._outdated.add(name)
         for grown in [event for event in new if isinstance(event, BranchCreated)]:
-            self._behind.add(grown.name)
+            self._outdated.add(grown.name)
             if grown.parent in self._chosen:  # a branch inherits the settings of its parent
                 self._chosen[grown.name] = self._chosen[grown.parent]
         if len(turns) < len(new):
-            self._behind.add(self.branch)
+            self._outdated.add(self.branch)
             self._catch_up(new)
-        elif any(turn.role == "tool" for turn in turns) or any(map(self._is_due, self._behind)):
+        elif any(turn.role == "tool" for turn in turns) or any(map(self._is_due, self._outdated)):
             self._show_texts(new)
 
     def _is_due(self, name: str) -> bool:
@@ -263,7 +263,7 @@ class GptelWriter:
 
     def _catch_up(self, new: list[Event] | None = None) -> None:
         with suppress(SegueError):
-            late = set(self._behind)
+            late = set(self._outdated)
             self._show_texts(new)
             self._write_about(late)
         self._read()
@@ -272,7 +272,7 @@ class GptelWriter:
         for name in self._overview.branches if late is None else {*late, self.branch}:
             self._tree.write_about(self._overview, name, self._cut(name))
         self._tree.point(self.branch)
-        self._is_dirty = bool(self._behind)
+        self._is_dirty = bool(self._outdated)
         self._read()
 
     def _show_texts(self, new: list[Event] | None) -> None:
@@ -285,7 +285,7 @@ class GptelWriter:
 
         An editor that saves all the time has the last word for now, once that has happened so often in a row.
         """
-        for name in sorted(self._behind):
+        for name in sorted(self._outdated):
             text = self._text(name)
             is_kept = is_saved or (not text.size_bytes and self._tree.is_saved(name))
             upto = Upto(self._overview.seq, self._edits)
@@ -295,16 +295,16 @@ class GptelWriter:
             path = [turn for turn in turns if isinstance(turn, Turn) and turn.branch == name]
             if not is_saved or self._tree.find(self._tree.branch(name), SESSION) != data:  # an editor may have it open
                 replaced = self._tree.write_branch(name, data, self._overview, self._cut(name))
-                before, self._sums[name] = self._sums.get(name), sum_of(data)
-                if replaced is not None and sum_of(replaced.data) == before:
+                before, self._sums[name] = self._sums.get(name), file_checksum(data)
+                if replaced is not None and file_checksum(replaced.data) == before:
                     self._tree.discard(replaced)
-                elif replaced is not None and self._merge(replaced, sum_of(data)):
+                elif replaced is not None and self._merge(replaced, file_checksum(data)):
                     if tries:
                         self._write_texts(None, is_saved=is_saved, tries=tries - 1)
                     return
             self._tree.write_logs(name, path, self._events if new is None else new)
             self._shown_bytes[name] = text.size_bytes
-            self._behind.discard(name)
+            self._outdated.discard(name)
 
     def _merge(self, replaced: Replaced, ours: Sum | None = None) -> bool:
         """Import what an editor had saved at the very moment when we replaced it. Returns whether it was new.

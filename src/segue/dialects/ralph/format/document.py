@@ -73,8 +73,8 @@ class RalphDocument:
             "change_name": _text(known.extra.get(CHANGE)) or "",
             "current_story_id": _text(known.overrides.get(STORY)),
             "created_at": msgspec.to_builtins(known.created_at),
-            "learnings": [shown_of(event) for event in known.learnings],
-            "patterns": [shown_of(event) for event in known.patterns],
+            "learnings": [shown_object(event) for event in known.learnings],
+            "patterns": [shown_object(event) for event in known.patterns],
             "completed_tasks": list(dict.fromkeys(task.task_id for task in known.tasks_done)),
         }
 
@@ -84,14 +84,14 @@ def new_document(events: Sequence[Event]) -> RalphDocument:
     return RalphDocument(events, top={})
 
 
-def shown_of(event: Learning | Pattern) -> JsonObject:
+def shown_object(event: Learning | Pattern) -> JsonObject:
     """How a learning or pattern is shown; additional fields of other programs stay."""
     names = LEARNING if isinstance(event, Learning) else PATTERN
     plain = event_to_object(event)
     return {**{name: plain.get(name) for name in names}, **event.extra}
 
 
-def key_of(event: Event) -> tuple[object, ...] | None:
+def shown_key(event: Event) -> tuple[object, ...] | None:
     """The identity of an event that is shown; None for other events."""
     match event:
         case Learning():

@@ -12,7 +12,7 @@ from zlib import crc32
 
 from msgspec.structs import fields, replace
 
-from segue.dialects.ralph.format.document import CHANGE, LAYOUT, LAYOUT_VERSION, STORY, TOP, RalphDocument, key_of
+from segue.dialects.ralph.format.document import CHANGE, LAYOUT, LAYOUT_VERSION, STORY, TOP, RalphDocument, shown_key
 from segue.errors import Damage
 from segue.formats.records import BadRecordError, encode_indented, event_to_object, parse_event
 from segue.formats.sealed import EVENTS, read_sealed
@@ -118,25 +118,25 @@ class _Assembly:
 
     def _drop_what_is_gone(self, shown: list[Event]) -> list[JsonObject]:
         """Remove the events that are no longer shown, and return what is new. A task may have been done twice."""
-        left = Counter(key_of(event) for event in shown)
-        kept: list[Event] = []
+        left = Counter(shown_key(event) for event in shown)
+        remaining: list[Event] = []
         gone: list[JsonObject] = []
         for event in self.events:
-            key = key_of(event)
+            key = shown_key(event)
             if key is not None and left[key] <= 0:
                 gone.append(event_to_object(event))
                 continue
             if not isinstance(event, TaskDone):
                 left[key] -= 1
-            kept.append(replace(event, seq=len(kept) + 1))
-        self.events = kept
+            remaining.append(replace(event, seq=len(remaining) + 1))
+        self.events = remaining
         return gone
 
     def _missing(self, shown: list[Event]) -> list[Event]:
-        known = Counter(key_of(event) for event in self.events)
+        known = Counter(shown_key(event) for event in self.events)
         missing: list[Event] = []
         for event in shown:
-            key = key_of(event)
+            key = shown_key(event)
             if known[key] > 0:
                 known[key] -= 1
             else:

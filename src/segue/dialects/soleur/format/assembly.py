@@ -16,9 +16,9 @@ from segue.dialects.soleur.format.document import (
     TOP,
     SoleurDocument,
     SoleurRecord,
-    as_text,
     is_malformed,
     message_checksum,
+    text_value,
 )
 from segue.dialects.soleur.format.edits import pair_messages, rebased
 from segue.errors import Damage
@@ -55,7 +55,7 @@ class Assembly:
 
     def build(self) -> None:
         entries = self._objects("events", self._ours.get("events"))
-        self._names = {as_text(entry.get("id")) for entry in entries}
+        self._names = {text_value(entry.get("id")) for entry in entries}
         first = entries.pop(0) if entries and entries[0].get("type") == "metadata" else None
         messages = self._objects("messages", self._found.get("messages"))
         decisions = self._objects("decisions", self._found.get("decisions"))
@@ -105,19 +105,19 @@ class Assembly:
         if isinstance(found.get("project_name"), str):
             plain["project_name"] = found["project_name"]
         born = {"created_at": found.get("created_at") or (messages[0].get("timestamp") if messages else None)}
-        above = {"session_id": self._session_id, "agent": as_text(found.get("agent_type")), **born}
+        above = {"session_id": self._session_id, "agent": text_value(found.get("agent_type")), **born}
         self._add({"type": "metadata", "id": "metadata", "status": "paused", **plain, **(entry or {}), **above}, {})
         if not self._records:  # the reason is among the damages; the session starts anyway
             first = Metadata(session_id=self._session_id, agent="", created_at=EPOCH, status="paused", id="metadata")
             self._keep(replace(first, seq=1), {})
 
     def _add_turn(self, entry: JsonObject, shown: JsonObject, branch: object) -> None:
-        role = as_text(shown.get("role"))
+        role = text_value(shown.get("role"))
         plain = {
             "type": "turn",
             "role": ROLE_SYNONYMS.get(role, role if role in ROLES else "system"),
             "branch": branch,
-            **_said(entry, shown),
+            **_shared_fields(entry, shown),
         }
         self._add(plain, shown, None if entry else f"message-{message_checksum(shown)}")
 
@@ -125,9 +125,9 @@ class Assembly:
         tags = shown.get("tags")
         plain = {
             "type": "decision",
-            **_said(entry, shown),
+            **_shared_fields(entry, shown),
             "tags": [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else [],
-            "source": as_text(shown.get("source")),
+            "source": text_value(shown.get("source")),
         }
         self._add(plain, shown, None if entry else f"decision-{message_checksum(shown)}")
 
@@ -161,7 +161,7 @@ class Assembly:
         if new_name is not None:
             plain["id"] = name = self._free(new_name)
             self._added.append(name)
-        elif not as_text(plain.get("id")):
+        elif not text_value(plain.get("id")):
             plain["id"] = self._free(f"event-{self._next()}")
         try:
             event = parse_event(plain, self._next())
@@ -205,7 +205,7 @@ class Assembly:
         return free
 
 
-def _said(entry: JsonObject, shown: JsonObject) -> JsonObject:
+def _shared_fields(entry: JsonObject, shown: JsonObject) -> JsonObject:
     """What a turn and a decision have in common: our fields, overridden by those that are shown."""
     return {
         **({NATIVE: shown} if is_malformed(shown) else {}),
@@ -219,4 +219,4 @@ def _text(content: object) -> str:
     """The readable text of content that may have structure."""
     if isinstance(content, list):
         return "".join(_text(part.get("text") if isinstance(part, dict) else part) for part in content)
-    return as_text(content)
+    return text_value(content)

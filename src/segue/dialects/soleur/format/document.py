@@ -109,7 +109,7 @@ class SoleurDocument:
     def extended(self, events: Sequence[Event], overview: Overview, context: object) -> SoleurDocument:
         """The document with more events; `overview` is the session after them."""
         session_id = self.overview.id
-        new = [SoleurRecord(event, message_of(event, session_id)) for event in events]
+        new = [SoleurRecord(event, shown_message(event, session_id)) for event in events]
         stays = not any(isinstance(event, BranchCreated | BranchSwitched) for event in events)
         more = [one for one in new if isinstance(one.event, Turn) and one.event.branch == overview.branch]
         return SoleurDocument(
@@ -150,22 +150,22 @@ class SoleurDocument:
         project = known.extra.get("project_name")
         found: JsonObject = dict.fromkeys(TOP)
         found["id"] = known.id
-        found["agent_type"] = _kept(top, "agent_type", known.agent, as_text)
+        found["agent_type"] = _unless_changed(top, "agent_type", known.agent, text_value)
         found["project_name"] = project if isinstance(project, str) else top.get("project_name")
         found["project_context"] = self.context
-        found["created_at"] = _kept(top, "created_at", known.created_at, _moment)
-        found["updated_at"] = _kept(top, "updated_at", known.updated_at, _moment)
+        found["created_at"] = _unless_changed(top, "created_at", known.created_at, _moment)
+        found["updated_at"] = _unless_changed(top, "updated_at", known.updated_at, _moment)
         return {**found, **{name: value for name, value in top.items() if name not in found}}
 
 
 def new_document(session_id: str, events: Iterable[Event], context: object = None) -> SoleurDocument:
     """The document of a new session with these events."""
     return SoleurDocument(
-        [SoleurRecord(event, message_of(event, session_id)) for event in events], top={}, context=context
+        [SoleurRecord(event, shown_message(event, session_id)) for event in events], top={}, context=context
     )
 
 
-def message_of(event: Event, session_id: str) -> JsonObject:
+def shown_message(event: Event, session_id: str) -> JsonObject:
     """The message or decision of an event; empty for other events."""
     plain = event_to_object(event)
     if isinstance(event, Turn):
@@ -194,7 +194,7 @@ def is_malformed(visible: JsonObject) -> bool:
     )
 
 
-def as_text(value: object) -> str:
+def text_value(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
@@ -208,7 +208,7 @@ def _metadata(event: Event, top: JsonObject) -> bytes:
     return render_value({name: value for name, value in plain.items() if name not in shown}, 6)
 
 
-def _kept(top: JsonObject, name: str, now: object, read: Callable[[object], object]) -> object:
+def _unless_changed(top: JsonObject, name: str, now: object, read: Callable[[object], object]) -> object:
     """The value in the file if it means the same as the current one; else the current one."""
     return top[name] if name in top and read(top[name]) == now else now
 
