@@ -87,9 +87,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _has_no_sandbox() -> str:
-    from segue.sandbox.box import ground
+    from segue.sandbox.policy import find_support
 
-    return ground().missing
+    return find_support().missing
 
 
 def _is_missing(program: str) -> bool:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from segue.permissions import Permissions, ProtectedPaths
-from segue.sandbox import box
-from segue.sandbox.box import Ground
+from segue.sandbox import policy
+from segue.sandbox.policy import SandboxSupport
 from segue.tools import executor as executor_module
 from segue.tools import shell as shell_module
 from tests.support.tool_project import EVERYTHING, ToolProject, call, run
@@ -30,10 +30,10 @@ def everything(project: ToolProject) -> None:
 
 @pytest.fixture(params=["namespaces", "landlock"], autouse=True)
 def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    found = box.ground()
-    given = Ground("", request.param == "namespaces", found.version)
+    found = policy.find_support()
+    given = SandboxSupport("", request.param == "namespaces", found.version)
     for module in (executor_module, shell_module):
-        monkeypatch.setattr(module, "ground", lambda: given)
+        monkeypatch.setattr(module, "find_support", lambda: given)
     return str(request.param)
 
 
@@ -198,7 +198,7 @@ def test_a_scope_may_do_without_and_then_the_question_says_so(project: ToolProje
 
 
 def test_where_there_is_no_sandbox_the_question_says_so(project: ToolProject, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(executor_module, "ground", lambda: Ground("the kernel has no Landlock"))
+    monkeypatch.setattr(executor_module, "find_support", lambda: SandboxSupport("the kernel has no Landlock"))
     project.allow(paths={"read": ["**"]}, shell_commands={"allow": []})
     project.approver.widens = "once"
     assert shell(project, "echo x").content == "x"
@@ -209,7 +209,7 @@ def test_where_there_is_no_sandbox_the_question_says_so(project: ToolProject, mo
 def test_a_sandbox_that_cannot_be_put_up_runs_nothing(project: ToolProject, monkeypatch: pytest.MonkeyPatch) -> None:
     broken = project.home / "launcher.py"
     broken.write_text("import os, sys; os.write(int(sys.argv[2]), b'no rights'); sys.exit(125)")
-    monkeypatch.setattr(box, "_LAUNCHER", broken)
+    monkeypatch.setattr(policy, "_LAUNCHER", broken)
     result = shell(project, "echo x > made")
     assert (result.status, result.content) == ("failed", "it cannot be started: no rights")
     assert not (project.root / "made").exists()

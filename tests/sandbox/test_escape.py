@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from segue.sandbox.box import Box, Ground, ground, launch
+from segue.sandbox.policy import SandboxPolicy, SandboxSupport, find_support, prepare_command
 from tests.sandbox.attempts import CHANGES, CREATES, DEEDS, OTHERS, READS, SPELLINGS, attempt
 
 if TYPE_CHECKING:
@@ -74,24 +74,26 @@ def make_world(folder: Path) -> Path:
     return folder
 
 
-def box_of(world: Path) -> Box:
+def policy_of(world: Path) -> SandboxPolicy:
     project = f"{world}/project"
-    sealed = (f"{project}/.git", f"{project}/.claude", f"{project}/sessions", f"{project}/deep/er/.git")
-    return Box(read=(project, *PROGRAMS), write=(project,), sealed=sealed, masked=(f"{project}/.env",))
+    read_only = (f"{project}/.git", f"{project}/.claude", f"{project}/sessions", f"{project}/deep/er/.git")
+    return SandboxPolicy(read=(project, *PROGRAMS), write=(project,), read_only=read_only, hidden=(f"{project}/.env",))
 
 
 GROUNDS = [pytest.param(True, id="namespaces"), pytest.param(False, id="landlock")]
 
 
-def ground_of(*, namespaces: bool) -> Ground:
-    found = ground()
+def support_with(*, namespaces: bool) -> SandboxSupport:
+    found = find_support()
     assert not found.missing, found.missing
     assert found.has_namespaces or not namespaces, "this machine lets users make no namespaces"
-    return Ground("", namespaces, found.version)
+    return SandboxSupport("", namespaces, found.version)
 
 
-def run(world: Path, command: Sequence[str], on: Ground, box: Box | None = None) -> subprocess.CompletedProcess[str]:
-    with launch(command, box or box_of(world), cwd=f"{world}/project", on=on) as start:
+def run(
+    world: Path, command: Sequence[str], support: SandboxSupport, policy: SandboxPolicy | None = None
+) -> subprocess.CompletedProcess[str]:
+    with prepare_command(command, policy or policy_of(world), cwd=f"{world}/project", support=support) as start:
         done = subprocess.run(
             start.argv,
             pass_fds=start.descriptors,
@@ -106,10 +108,10 @@ def run(world: Path, command: Sequence[str], on: Ground, box: Box | None = None)
     return done
 
 
-def inside(world: Path, attempts: Sequence[Attempt], on: Ground) -> list[str]:
+def inside(world: Path, attempts: Sequence[Attempt], support: SandboxSupport) -> list[str]:
     order = world / "project" / "sub" / "order.json"
     order.write_text(json.dumps({"folder": str(world), "attempts": attempts}))
-    done = run(world, (PYTHON, "-I", "-S", PROGRAM, str(order)), on)
+    done = run(world, (PYTHON, "-I", "-S", PROGRAM, str(order)), support)
     assert done.returncode == 0, done.stderr
     found: list[str] = json.loads(done.stdout)
     return found
@@ -142,7 +144,7 @@ def check(tmp_path: Path, attempts: Sequence[Attempt], *, namespaces: bool, trie
     results = outside(tmp_path, pattern, tried)
     assert [(one, result) for one, result in zip(tried, results, strict=True) if result] == []  # ways out, not mistakes
     before = state(pattern)
-    results = inside(pattern, attempts, ground_of(namespaces=namespaces))
+    results = inside(pattern, attempts, support_with(namespaces=namespaces))
     assert [one for one, result in zip(attempts, results, strict=True) if not result] == []
     assert state(pattern) == before
 
@@ -203,7 +205,7 @@ def test_nobody_outside_is_reached(tmp_path: Path, others: dict[str, Attempt], w
     world = make_world(tmp_path / "world")
     if way != "unmount":  # outside there is nothing to undo
         assert attempt(str(world), others[way]) == "", "it is no way out: it fails anywhere"
-    assert inside(world, [others[way]], ground_of(namespaces=namespaces)) != [""]
+    assert inside(world, [others[way]], support_with(namespaces=namespaces)) != [""]
     assert not (world / "outside" / "evil").exists()
 
 
@@ -216,8 +218,8 @@ def test_the_network_is_open_where_the_box_says_so(
     world = make_world(tmp_path / "world")
     order = world / "project" / "sub" / "order.json"
     order.write_text(json.dumps({"folder": str(world), "attempts": [others["tcp"], others["udp"], others["unix"]]}))
-    box = replace(box_of(world), network=True)
-    done = run(world, (PYTHON, "-I", "-S", PROGRAM, str(order)), ground_of(namespaces=namespaces), box)
+    policy = replace(policy_of(world), network=True)
+    done = run(world, (PYTHON, "-I", "-S", PROGRAM, str(order)), support_with(namespaces=namespaces), policy)
     results = json.loads(done.stdout)
     assert results[:2] == ["", ""]
     assert "PermissionError" in results[2]  # a socket of this machine is not the network
@@ -257,15 +259,15 @@ def test_a_daemon_that_leaves_its_session_and_ignores_every_signal_is_gone_with_
     (free / "daemon.py").write_text(DAEMON)
     wait = "until [ -e sub/begun ]; do sleep 0.05; done"
     line = f"{PYTHON} -I -S sub/daemon.py {free} & {wait}; echo began{'; sleep 1000' if ends == 'killed' else ''}"
-    with launch(
-        ("/bin/sh", "-c", line), box_of(world), cwd=f"{world}/project", on=ground_of(namespaces=namespaces)
-    ) as on:
+    with prepare_command(
+        ("/bin/sh", "-c", line), policy_of(world), cwd=f"{world}/project", support=support_with(namespaces=namespaces)
+    ) as support:
         process = subprocess.Popen(
-            on.argv,
-            pass_fds=on.descriptors,
+            support.argv,
+            pass_fds=support.descriptors,
             stdout=subprocess.PIPE,
             start_new_session=True,
-            env={"PATH": "/usr/bin:/bin", **on.environ},
+            env={"PATH": "/usr/bin:/bin", **support.environ},
         )
         assert process.stdout is not None
         assert process.stdout.readline() == b"began\n"

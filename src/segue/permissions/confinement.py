@@ -15,7 +15,7 @@ from segue.durable.descent import descend
 from segue.errors import StorageError, UsageError
 from segue.permissions.path_patterns import BaseFolders, PathPatterns, split_pattern
 from segue.permissions.protected import is_instruction_file, is_protected_name, names_exactly
-from segue.sandbox.box import Box, programs
+from segue.sandbox.policy import SandboxPolicy, program_folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -52,20 +52,20 @@ class Confinement:
         self._denied = [PathPatterns(scope.deny, self._bases, beneath=True) for scope in scopes]
         self._write_patterns = tuple(pattern for scope in scopes for pattern in scope.write)
 
-    def box(self, *, read: Sequence[str] = (), write: Sequence[str] = ()) -> Box:
+    def policy(self, *, read: Sequence[str] = (), write: Sequence[str] = ()) -> SandboxPolicy:
         """The sandbox, with additional files that the user allowed besides the scope."""
         trees_read, trees_write = self._trees("read"), self._trees("write")
-        sealed: dict[str, None] = {}
-        masked: dict[str, None] = dict.fromkeys(self._protected.secret)
+        read_only: dict[str, None] = {}
+        hidden: dict[str, None] = dict.fromkeys(self._protected.secret)
         for tree in {*trees_read, *trees_write}:
             is_written = any(_is_in(tree, other) for other in trees_write)
             if is_written or any(denied.may_match_beneath(tree) for denied in self._denied):
-                self._collect_closed(tree, sealed if is_written else {}, masked)
-        return Box(
-            read=(*programs(self._environ, self._bases.home), *trees_read, *read),
+                self._collect_closed(tree, read_only if is_written else {}, hidden)
+        return SandboxPolicy(
+            read=(*program_folders(self._environ, self._bases.home), *trees_read, *read),
             write=(*trees_write, *write),
-            sealed=(*sealed, *self._protected.read_only),
-            masked=tuple(masked),
+            read_only=(*read_only, *self._protected.read_only),
+            hidden=tuple(hidden),
             network=all(scope.network for scope in self._scopes),
         )
 
@@ -132,18 +132,18 @@ class Confinement:
             if entry.is_file(follow_symlinks=False) and patterns.find(entry.path) is not None:
                 yield entry.path
 
-    def _collect_closed(self, tree: str, sealed: dict[str, None], masked: dict[str, None]) -> None:
+    def _collect_closed(self, tree: str, read_only: dict[str, None], hidden: dict[str, None]) -> None:
         if self._is_closed(tree):
-            masked[tree] = None
-        for entry in self._walk(tree, masked):
+            hidden[tree] = None
+        for entry in self._walk(tree, hidden):
             above = entry.path.rsplit("/", 3)[-3]
             if is_protected_name(entry.name, above) or (
                 is_instruction_file(entry.name) and not self._is_named(entry.path)
             ):
-                sealed[entry.path] = None
+                read_only[entry.path] = None
 
-    def _walk(self, folder: str, masked: dict[str, None] | None = None) -> Iterator[os.DirEntry[str]]:
-        """Walk a folder without following links; with `masked`, closed paths are added to it and not entered."""
+    def _walk(self, folder: str, hidden: dict[str, None] | None = None) -> Iterator[os.DirEntry[str]]:
+        """Walk a folder without following links; with `hidden`, closed paths are added to it and not entered."""
         folders = [folder]
         while folders:
             with suppress(OSError), os.scandir(folders.pop()) as entries:
@@ -154,8 +154,8 @@ class Confinement:
                             f"{folder} has too many files for a sandbox: more than {MAX_ENTRIES:,}; "
                             "narrow the scope to the folders that matter"
                         )
-                    if masked is not None and self._is_closed(entry.path):
-                        masked[entry.path] = None
+                    if hidden is not None and self._is_closed(entry.path):
+                        hidden[entry.path] = None
                         continue
                     yield entry
                     if entry.is_dir(follow_symlinks=False):

@@ -2,7 +2,7 @@
 
     python -I -S launcher.py REQUEST_DESCRIPTOR STATUS_DESCRIPTOR
 
-It reads its request as JSON (see `box`). An error before the command starts is written to the status descriptor, and
+It reads its request as JSON (see `policy`). An error before the command starts is written to the status descriptor, and
 the command is not started. The launcher ends with the exit code of the command, or 128 plus the number of its signal.
 """
 
@@ -48,7 +48,7 @@ class Launcher:
                 namespaces.enter()
                 paths = self._paths
                 namespaces.close_files(
-                    paths["write"], _plain(paths["sealed"]), _plain(paths["masked"]), spare=self._spare
+                    paths["write"], _plain(paths["read_only"]), _plain(paths["hidden"]), spare=self._spare
                 )
             self._first = os.fork()
             if not self._first:
@@ -87,12 +87,12 @@ class Launcher:
 
     def _enclose(self, *, shows_own: bool) -> None:
         paths = self._paths
-        closed = {*paths["sealed"], *paths["masked"]}
-        masked = set(paths["masked"])
+        closed = {*paths["read_only"], *paths["hidden"]}
+        hidden = set(paths["hidden"])
         if self._isolates:  # mounts do it, except for links
-            closed, masked = ({path for path in found if _is_link(path)} for found in (closed, masked))
+            closed, hidden = ({path for path in found if _is_link(path)} for found in (closed, hidden))
         rules = [
-            *((path, landlock.READ) for root in paths["read"] for path in around(root, masked)),
+            *((path, landlock.READ) for root in paths["read"] for path in around(root, hidden)),
             *((path, landlock.WRITE) for root in paths["write"] for path in around(root, closed)),
             # Names are not secret, and programs list their current folder.
             *((root, landlock.Right.READ_DIR) for root in paths["read"]),

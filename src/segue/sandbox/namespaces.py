@@ -32,8 +32,8 @@ def enter() -> None:
     system.mount("none", "/", "", _PRIVATE | _RECURSIVE)
 
 
-def close_files(written: Sequence[str], sealed: Sequence[str], masked: Sequence[str], *, spare: str) -> None:
-    """Make everything read-only except `written`; within it `sealed` stays read-only, and `masked` is hidden."""
+def close_files(written: Sequence[str], read_only: Sequence[str], hidden: Sequence[str], *, spare: str) -> None:
+    """Make everything read-only except `written`; within it `read_only` stays so, and `hidden` is inaccessible."""
     # A file that no user can open, not even root, and an empty folder.
     nothing, empty = f"{spare}/nothing", f"{spare}/empty"
     os.mknod(nothing, stat.S_IFSOCK)
@@ -44,10 +44,10 @@ def close_files(written: Sequence[str], sealed: Sequence[str], masked: Sequence[
         _set("/", add=_READ_ONLY)
     for path in written:
         _set(path, remove=_READ_ONLY)
-    for path in sealed:
+    for path in read_only:
         _bind(path, path)
         _set(path, add=_READ_ONLY)
-    for path in masked:
+    for path in hidden:
         _bind(empty if os.path.isdir(path) else nothing, path)  # noqa: PTH112 - as above
         _set(path, add=_READ_ONLY)
 

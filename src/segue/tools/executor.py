@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from segue.errors import SegueError
 from segue.permissions.confinement import Confinement
 from segue.permissions.scope import write_scope
-from segue.sandbox.box import ground
+from segue.sandbox.policy import find_support
 from segue.tools.call import ToolFailedError, ToolResult, refused
 from segue.tools.files import ListDir, ReadFile, WriteFile
 from segue.tools.scope_suggestions import suggest_patterns
@@ -189,7 +189,7 @@ class ToolExecutor:
         """The reason why commands run without a sandbox; empty if they run in one."""
         if not any(scope.sandbox for scope in scopes):
             return "the scope disables it"
-        return ground().missing
+        return find_support().missing
 
     def _warning(self, request: PermissionRequest | None) -> str:
         """What the user should know about a command before it runs."""
@@ -198,7 +198,7 @@ class ToolExecutor:
         missing = self._why_unconfined([one.scope for one in self._permissions.active_scopes()])
         if missing:
             return f"It runs without a sandbox ({missing}): it can read and write all your files, and use the network."
-        return f"It runs in a sandbox with one gap: {ground().gap}." if ground().gap else ""
+        return f"It runs in a sandbox with one gap: {find_support().gap}." if find_support().gap else ""
 
     def _suggest_patterns(self, request: PermissionRequest) -> tuple[tuple[Action, str], ...]:
         return suggest_patterns(request, cwd=self._cwd, root=self._root, home=self._home)

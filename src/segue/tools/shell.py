@@ -11,7 +11,7 @@ from segue import process
 from segue.durable.descent import descend
 from segue.errors import StorageError
 from segue.permissions.shell_parser import UnsupportedShellError, parse_shell
-from segue.sandbox.box import ground, launch
+from segue.sandbox.policy import find_support, prepare_command
 from segue.tools.call import ToolFailedError
 from segue.tools.files import split_path
 from segue.tools.tool import PermissionRequest, ToolContext, clip
@@ -49,8 +49,10 @@ class RunShell(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         watched = confinement.protected_names()
         with ExitStack() as reserved:
             read, write = self._redirections(context, confinement, reserved)
-            box = confinement.box(read=read, write=write)
-            with launch(("/bin/sh", "-c", self.command), box, cwd=context.cwd, on=ground()) as start:
+            policy = confinement.policy(read=read, write=write)
+            with prepare_command(
+                ("/bin/sh", "-c", self.command), policy, cwd=context.cwd, support=find_support()
+            ) as start:
                 environ = _minimal_environ(context.environ) | start.environ
                 output, code = _run(start.argv, environ, context, start.descriptors)
                 if code is not None and (reason := start.failure()):

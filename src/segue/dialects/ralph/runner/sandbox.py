@@ -13,7 +13,7 @@ from segue.errors import UsageError
 from segue.integrations import INTEGRATIONS
 from segue.permissions.confinement import Confinement
 from segue.permissions.scope import Scope
-from segue.sandbox.box import ground, launch
+from segue.sandbox.policy import find_support, prepare_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -48,7 +48,7 @@ class KernelSandbox:
     """The sandbox of the kernel. UsageError where it cannot be set up: nothing runs without it then."""
 
     def __init__(self, project: str, *, home: str, environ: Mapping[str, str], protected: ProtectedPaths) -> None:
-        if missing := ground().missing:
+        if missing := find_support().missing:
             raise UsageError(f"no sandbox is available: {missing}", hint="omit --sandbox, or use a container")
         self._project = project
         self._home = home
@@ -70,8 +70,8 @@ class KernelSandbox:
         integration = INTEGRATIONS.get(tool)
         settings = self._at_home(integration.settings_paths) if integration is not None else ()
         state = self._at_home(integration.state_paths) if integration is not None else ()
-        box = confinement.box(read=(*own, sessions, *settings, *state), write=(sessions, *state))
-        with launch(argv, box, cwd=self._project, on=ground()) as found:
+        policy = confinement.policy(read=(*own, sessions, *settings, *state), write=(sessions, *state))
+        with prepare_command(argv, policy, cwd=self._project, support=find_support()) as found:
             yield PreparedCommand(found.argv, found.environ, found.descriptors)
             if reason := found.failure():
                 raise UsageError(f"{argv[0]} cannot be started in its sandbox: {reason}", hint="check the command")

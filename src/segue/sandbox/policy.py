@@ -1,4 +1,4 @@
-"""What a command may touch, what this kernel enforces of it, and how such a command is started."""
+"""What a command may access, what this kernel can enforce, and how such a command is started."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SYSTEM = (
     *(f"/proc/{name}" for name in ("cpuinfo", "meminfo", "stat", "loadavg", "uptime", "version", "filesystems")),
     *("/proc/sys/kernel", "/proc/sys/vm", "/sys/devices/system", "/run/systemd/resolve"),
 )
-"""Programs, what they load, and what they ask about the machine: read by every command."""
+"""Programs, their libraries, and facts about the machine: every command may read them."""
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 _LAUNCHER = Path(__file__).with_name("launcher.py")
 _TRUNCATION_SINCE = 3
@@ -34,68 +34,68 @@ _OTHERS = 0o004
 _TRIAL_SECONDS = 60.0
 
 
-class Box(Struct, frozen=True, kw_only=True):
-    """Paths as they resolve, each with all that is beneath it. What is not named is neither read nor written."""
+class SandboxPolicy(Struct, frozen=True, kw_only=True):
+    """Resolved paths, each with everything beneath it. All other paths can be neither read nor written."""
 
     read: tuple[str, ...] = ()
     write: tuple[str, ...] = ()
-    sealed: tuple[str, ...] = ()
-    """Within what may be written: not to be."""
-    masked: tuple[str, ...] = ()
-    """Within what may be read or written: neither."""
+    read_only: tuple[str, ...] = ()
+    """Paths within `write` that cannot be written."""
+    hidden: tuple[str, ...] = ()
+    """Paths within `read` and `write` that can be neither read nor written."""
     network: bool = False
 
 
-class Ground(NamedTuple):
-    """What the system at hand can enforce."""
+class SandboxSupport(NamedTuple):
+    """What this system can enforce."""
 
     missing: str = ""
     """Why there is no sandbox; empty if there is one."""
     has_namespaces: bool = False
     version: int = 0
-    """Of Landlock."""
+    """The version of Landlock."""
 
     @property
     def gap(self) -> str:
-        """What a sandbox here leaves open that others close; mostly nothing."""
+        """What the sandbox cannot prevent on this system; usually empty."""
         if self.missing or self.has_namespaces or self.version >= landlock.SCOPED_SINCE:
             return ""
         return "it can send signals to your other processes"
 
 
 class SandboxedCommand(NamedTuple):
-    """How a command is started in its box."""
+    """How a command is started in its sandbox."""
 
     argv: tuple[str, ...]
     descriptors: tuple[int, ...]
-    """To be handed to the process, and nobody else."""
+    """The process must inherit these, and no other process may."""
     environ: dict[str, str]
-    """Beside what the command gets anyway."""
+    """Variables in addition to those of the command."""
     status: int
 
     def failure(self) -> str:
-        """Why the box could not be put up, or the command not be started; asked when the process has ended."""
+        """Why the sandbox or the command could not be started; to be called when the process has ended."""
         with suppress(OSError):
-            os.close(self.descriptors[1])  # our own end of it
+            os.close(self.descriptors[1])  # our end of the pipe
         return os.read(self.status, 4096).decode("utf-8", "replace")
 
 
 @cache
-def ground() -> Ground:
-    """Tried out once: a kernel may have something and not let us use it."""
+def find_support() -> SandboxSupport:
+    """What this system supports. Tried once: a kernel may have a feature and not let us use it."""
     if sys.platform != "linux":
-        return Ground("this system has none that Segue knows")
+        return SandboxSupport("Segue knows none for this system")
     if os.uname().machine not in MACHINES:
-        return Ground(f"it is not known for {os.uname().machine}")
+        return SandboxSupport(f"it does not support {os.uname().machine}")
     version = landlock.version()
     if not version:
-        return Ground("the kernel has no Landlock, or it is switched off")
+        return SandboxSupport("the kernel has no Landlock, or it is switched off")
     reasons = []
     for has_namespaces in (True, False):
         if not has_namespaces and version < _TRUNCATION_SINCE:
             continue
-        found = Ground("", has_namespaces, version)
-        with launch((), Box(), cwd="/", on=found) as trial:
+        found = SandboxSupport("", has_namespaces, version)
+        with prepare_command((), SandboxPolicy(), cwd="/", support=found) as trial:
             ended = process.run(
                 trial.argv, cwd="/", environ={}, pass_fds=trial.descriptors, timeout_seconds=_TRIAL_SECONDS
             )
@@ -103,47 +103,51 @@ def ground() -> Ground:
         if ended.code == 0 and not reason:
             return found
         reasons.append(reason or ended.errors.strip().rpartition("\n")[2])
-    return Ground(f"the kernel does not let us: {reasons[-1]}" if reasons else "the kernel is too old")
+    return SandboxSupport(f"the kernel does not allow it: {reasons[-1]}" if reasons else "the kernel is too old")
 
 
 @contextmanager
-def launch(argv: Sequence[str], box: Box, *, cwd: str, on: Ground) -> Iterator[SandboxedCommand]:
-    """The command in its box, as long as the block lasts; it has a folder of its own for what is temporary."""
+def prepare_command(
+    argv: Sequence[str], policy: SandboxPolicy, *, cwd: str, support: SandboxSupport
+) -> Iterator[SandboxedCommand]:
+    """Prepare a command to start in a sandbox, which lasts as long as the block and has its own temporary folder."""
     with scratch_folder() as scratch:
         own = f"{scratch}/own"
         for folder in (own, f"{scratch}/spare"):
-            os.mkdir(folder)  # noqa: PTH102 - a text in, a text out
-        box = replace(box, read=(*SYSTEM, *box.read, own), write=(*box.write, own), masked=(*box.masked, *_hidden()))
-        wish = {
+            os.mkdir(folder)  # noqa: PTH102 - paths are texts here
+        policy = replace(
+            policy, read=(*SYSTEM, *policy.read, own), write=(*policy.write, own), hidden=(*policy.hidden, *_hidden())
+        )
+        request = {
             "argv": list(argv),
             "cwd": cwd,
-            "read": _there(box.read),
-            "write": _there(box.write),
-            "sealed": _outermost(box.sealed),
-            "masked": _outermost(box.masked),
+            "read": _existing(policy.read),
+            "write": _existing(policy.write),
+            "read_only": _outermost(policy.read_only),
+            "hidden": _outermost(policy.hidden),
             "devices": list(DEVICES),
-            "network": box.network,
-            "namespaces": on.has_namespaces,
+            "network": policy.network,
+            "namespaces": support.has_namespaces,
             "spare": f"{scratch}/spare",
         }
-        told = os.memfd_create("segue-sandbox")
+        described = os.memfd_create("segue-sandbox")
         status, written = os.pipe()
         try:
-            os.pwrite(told, json.dumps(wish).encode("utf-8", "surrogateescape"), 0)
+            os.pwrite(described, json.dumps(request).encode("utf-8", "surrogateescape"), 0)
             yield SandboxedCommand(
-                (sys.executable, "-I", "-S", str(_LAUNCHER), str(told), str(written)),
-                (told, written),
+                (sys.executable, "-I", "-S", str(_LAUNCHER), str(described), str(written)),
+                (described, written),
                 {"TMPDIR": own, "XDG_CACHE_HOME": f"{own}/cache", "GIT_CONFIG_GLOBAL": os.devnull},
                 status,
             )
         finally:
-            for descriptor in (told, status, written):
+            for descriptor in (described, status, written):
                 with suppress(OSError):
                     os.close(descriptor)
 
 
-def programs(environ: Mapping[str, str], home: str) -> tuple[str, ...]:
-    """Where the PATH leads: each folder and, around one that is called `bin`, the installation that it belongs to."""
+def program_folders(environ: Mapping[str, str], home: str) -> tuple[str, ...]:
+    """The folders of the PATH and, for one called `bin`, the installation that it belongs to."""
     own = os.path.realpath(home)
     shared = {"/", own, f"{own}/.local", *(str(parent) for parent in Path(own).parents)}
     found: dict[str, None] = {}
@@ -159,7 +163,7 @@ def programs(environ: Mapping[str, str], home: str) -> tuple[str, ...]:
 
 @cache
 def _hidden() -> tuple[str, ...]:
-    """What of /etc not everybody may read, where we could: a command has no more rights than a guest."""
+    """The files of /etc that not every user may read, although we could: a command gets no more rights than others."""
     if os.geteuid():
         return ()
     found: list[str] = []
@@ -176,14 +180,14 @@ def _hidden() -> tuple[str, ...]:
     return tuple(found)
 
 
-def _there(paths: Sequence[str]) -> list[str]:
+def _existing(paths: Sequence[str]) -> list[str]:
     return [path for path in dict.fromkeys(paths) if os.path.lexists(path)]
 
 
 def _outermost(paths: Sequence[str]) -> list[str]:
-    """Without those that are beneath another, and without those that are not there."""
+    """The paths that exist, without those beneath another one."""
     found: list[str] = []
-    for path in sorted(_there(paths)):
+    for path in sorted(_existing(paths)):
         if not found or not path.startswith(f"{found[-1]}/"):
             found.append(path)
     return found
