@@ -154,7 +154,7 @@ def test_while_something_else_is_unfinished_nothing_is_committed(place: Place, w
     place.write("notes.txt", "main\n")
     place.git("commit", "--quiet", "--all", "--message=main")
     place.git(what, "side~1" if what == "revert" else "side", check=False)
-    assert_refused(place, f"a {what} is going on", hint=f"git {what} --abort")
+    assert_refused(place, f"a {what} is in progress", hint=f"git {what} --abort")
 
 
 def test_a_file_of_ours_with_conflicts_is_left_to_the_user(place: Place) -> None:
@@ -206,6 +206,6 @@ def test_a_repository_that_cannot_be_read_is_told_in_the_words_of_git(place: Pla
     repository = place.repository
     (place.root / ".git" / "HEAD").write_text("nonsense\n", encoding="utf-8")
     outcome = repository.commit([place.ours], "broken")
-    assert outcome.message.startswith(f"{SAVED}git says: ")
+    assert outcome.message.startswith(f"{SAVED}git failed: ")
     shutil.rmtree(place.root)
     assert "the folder is gone" in repository.commit([place.ours], "gone").message

@@ -117,7 +117,7 @@ class Commit:
         for name, what in _UNFINISHED.items():
             if os.path.lexists(self._git.location.folder / name):
                 raise RefusedError(
-                    f"a {what} is going on, and a commit now would become part of it",
+                    f"a {what} is in progress, and a commit now would become part of it",
                     f"finish it (git {what} --continue) or give it up (git {what} --abort)",
                 )
 

@@ -87,7 +87,7 @@ def explain_failure(ended: ProcessResult, root: Path, timeout_seconds: float) ->
             f"the commit could not be signed: {_first_line(text)}",
             "make signing work in a terminal without questions, or switch it off (commit.gpgSign)",
         )
-    return RefusedError(f"git says: {_first_line(text)}", "run git status in a terminal")
+    return RefusedError(f"git failed: {_first_line(text)}", "run git status in a terminal")
 
 
 def locked_error(path: str) -> RefusedError:

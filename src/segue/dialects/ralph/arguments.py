@@ -31,17 +31,17 @@ VERBS = {
     ),
     "session next-story": CommandSpec("select the next incomplete story"),
     "session flush": CommandSpec(
-        "write learnings and patterns to the change, then end the session",
+        "write what was learned to the change, then end the session",
         options={"--keep": "STORE  also save the session in this store, e.g. journal:PATH", **_SESSION},
     ),
     "session status": CommandSpec("show the session, its claim and its change"),
-    "session list": CommandSpec("list all sessions of this machine and all claims in this project"),
+    "session list": CommandSpec("list the sessions of this machine and the claims here"),
     "session release": CommandSpec(
         "end a claim without flushing; the session stays",
         options={"--change": "NAME  of any session  [default: the change of this session]", **_SESSION},
     ),
     "context": CommandSpec(
-        "show what the story needs: tasks, scenarios, documents, learnings, patterns", options=_STORY
+        "show all that is needed for the story", options=_STORY
     ),
     "task done": CommandSpec("tick a task of the story", ("ID",), _STORY),
     "status": CommandSpec("show the progress of the change", options=_STORY),
@@ -51,7 +51,7 @@ VERBS = {
 """What follows `ralphtool agent`."""
 
 RUN = CommandSpec(
-    "work through a change: one agent per story, verified, retried, committed",
+    "work through a change, with an agent for every story",
     options={
         "--change": "NAME",
         "--with": 'AGENT  claude, codex, gemini or opencode (with its own options), or "any command"',
