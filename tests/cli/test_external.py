@@ -1,4 +1,4 @@
-"""Sessions that AI tools keep, by their ids: shown and exported where they are, and gone on with."""
+"""Sessions of AI tools by their ids: shown and exported in place, and resumed."""
 
 from __future__ import annotations
 

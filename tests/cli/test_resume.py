@@ -1,4 +1,4 @@
-"""`segue resume`: which session it is, what is shown of it, who answers, and what a crash left behind."""
+"""`segue resume`: which session it finds, what it shows, which agent answers, and what it does after a crash."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tools keep of their conversations, read in place."""
+"""The sessions of AI tools, read in place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Starting a tool, with a stand-in on the PATH that shows what it was told."""
+"""Starting an AI tool: a stand-in on the PATH records its arguments and its input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is handed over: two sides, every call with a result, and nothing that a tool would choke on."""
+"""What is handed over: two roles, every call with a result, and nothing that a tool refuses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A session that began in one real tool goes on in another, tool calls included, against a model on this machine."""
+"""A session of one real tool continues in another, tool calls included, against a model on this machine."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ EARLIER = [
     ("result", "from-the-shell"),
     ("assistant", "You said: Use a TOOL, please"),
 ]
-"""What was said in the tool where it began."""
+"""The turns in the tool where the session started."""
 
 
 class SegueCli:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import segue.integrations
+from segue.cli import import_, resume
 from segue.integrations.aider import history as aider
 from segue.integrations.claude import history as claude
 from segue.integrations.claude import launcher as claude_launcher
@@ -27,7 +28,7 @@ from segue.integrations.opencode import launcher as opencode_launcher
 from segue.integrations.opencode import mcp as opencode_mcp
 from segue.integrations.pi import history as pi
 from segue.integrations.pi import launcher as pi_launcher
-from segue.integrations.registry import INTEGRATIONS, MODULES
+from segue.integrations.registry import INTEGRATIONS, MODULES, launchable
 
 if TYPE_CHECKING:
     from segue.integrations.shared.integration import (
@@ -62,6 +63,13 @@ def test_what_an_integration_declares_is_what_its_folder_has(name: str) -> None:
     assert (integration.history in HISTORIES, integration.history in PREVIEWS) == (True, integration.can_preview)
     assert not integration.can_launch or integration.launcher in LAUNCHERS
     assert not integration.has_mcp_config or integration.mcp_config in MCP_CONFIGS
+
+
+def test_the_help_names_every_integration() -> None:
+    offered = {option.name: getattr(option, "help", "") for option in resume.command.params}
+    assert ", ".join(launchable()) in offered["tool"]
+    listed = " ".join(str(import_.command.help).split())
+    assert f"TOOL is {', '.join([*MODULES][:-1])} or {[*MODULES][-1]}." in listed
 
 
 def test_listing_sessions_starts_no_launcher_and_knows_no_writer(tmp_path: Path) -> None:

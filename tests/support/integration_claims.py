@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tests.support.loopback.talk import Said
 
 PROMPT = "-p TOOL $(touch owned) && now?"
-"""Begins like an option, and holds what a shell would obey."""
+"""Starts like an option, and contains what a shell would run."""
 
 
 def goes_on_and_comes_back_once(machine: Machine, model: Model) -> None:

@@ -1,4 +1,4 @@
-"""What is handed over, what is said of it, and what comes back: with a tool whose transcript is handed in."""
+"""What is handed over, which losses are reported, and which replies are imported, with a scripted tool."""
 
 from __future__ import annotations
 

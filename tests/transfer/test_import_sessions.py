@@ -1,4 +1,4 @@
-"""Sessions of other tools in a store: copied once, then only what is new, whatever the tool does with its own."""
+"""Importing sessions of AI tools: all of it once, then only what is new, however the tool changes its files."""
 
 from __future__ import annotations
 
