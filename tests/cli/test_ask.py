@@ -126,6 +126,25 @@ def test_what_cannot_be_asked_begins_no_session(
     assert list(cli.library.store.ids()) == []
 
 
+def test_without_a_model_nothing_is_asked_and_no_rule_answers(cli: Segue, session: str) -> None:
+    before = cli.files()
+    for args in (("Why?",), ("--session", session, "Why?"), ("--json", "Why?")):
+        result = cli.run("ask", *args, PATH="/usr/bin:/bin")
+        assert (result.code, result.text) == (8, "")
+        assert "no agent is available (no --agent, no API key, no AI tool on the PATH)" in result.complaint
+        assert "--agent offline" in result.complaint
+    assert cli.files() == before
+
+
+def test_the_offline_agent_answers_where_it_is_named(cli: Segue) -> None:
+    assert "not a model" in cli.run("ask", "--agent", "offline", "Why?").text
+    cli.ok("new", "--id", "talk")
+    assert "not a model" in cli.run("ask", "--session", "talk", "--agent", "offline", "Why?").text
+    (cli.home / ".config" / "segue").mkdir(parents=True)
+    (cli.home / ".config" / "segue" / "config.toml").write_text('agent = "offline"\n', encoding="utf-8")
+    assert "not a model" in cli.run("ask", "Why?", PATH="/usr/bin:/bin").text
+
+
 def test_a_completed_session_is_not_asked(cli: Segue, session: str) -> None:
     cli.ok("complete", session)
     before = cli.files()

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from segue.errors import (
     DamagedError,
+    MissingExtraError,
     NotInTrashError,
     SessionExistsError,
     SessionNotFoundError,
@@ -47,6 +48,8 @@ class ErrorHints(Struct, frozen=True, kw_only=True):
                 return f"{self.reopen.format(id=error.session_id)} makes it paused again"
             case UntrustedError():
                 return _trust_hint(error)
+            case MissingExtraError() if error.extra:
+                return f"run: segue setup {error.extra}"
         return error.hint
 
     def describe(self, error: SegueError) -> str:

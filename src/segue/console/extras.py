@@ -167,6 +167,7 @@ class InstallError(MissingExtraError):
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         SegueError.__init__(self, message, hint=hint)
+        self.extra = ""
 
 
 def _requirements() -> dict[str, tuple[str, ...]]:
