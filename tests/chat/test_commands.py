@@ -226,7 +226,7 @@ def test_a_preset_is_recorded_by_name_and_hash(desk: Desk) -> None:
 def test_an_unknown_agent_changes_nothing(desk: Desk) -> None:
     desk.talk("/agent eagle", "/agent")
     assert "there is no agent eagle; there are owl and parrot" in desk.err
-    assert desk.out.startswith("parrot answers")
+    assert desk.out.startswith("agent: parrot\n")
     assert desk.session.overrides == {}
 
 

@@ -137,7 +137,7 @@ def test_an_answer_that_nobody_took_in_time_is_not_recorded_behind_later_turns(
     conversation = talk(session, Partner())
     stale = conversation.ask("one")
     list(conversation.ask("two"))
-    with pytest.raises(UsageError, match="gone on"):
+    with pytest.raises(UsageError, match="has continued"):
         next(stale)
     assert said(library) == [("user", "one"), ("user", "two"), ("assistant", "yes")]
 
@@ -202,14 +202,14 @@ def test_a_question_that_a_crash_left_unanswered_is_pending_after_resume(
 KILLED_IN_MID_ANSWER = """
 import os, signal, sys
 import segue
-from segue.chat.agent import Text
+from segue.chat.agent import TextDelta
 from segue.chat.conversation import Conversation
 
 class Deadly:
     name = "deadly"
 
     def answer(self, request):
-        yield Text("The token ")
+        yield TextDelta("The token ")
         os.kill(os.getpid(), signal.SIGKILL)
 
 list(Conversation(segue.open(f"journal:{sys.argv[1]}").create(id="talk"), Deadly()).ask("Why?"))

@@ -94,7 +94,7 @@ def test_the_preset_is_sent_and_the_session_says_which_one_it_was(library: Libra
     assert recorded is not None
     assert (recorded.name, recorded.hash) == ("reviewer", preset.hash)
     kinds = [type(event).__name__ for event in library.store.read("talk")]
-    assert kinds == ["Metadata", "Preset", "Turn", "Turn", "Turn", "Turn"]
+    assert kinds == ["Metadata", "PresetChosen", "Turn", "Turn", "Turn", "Turn"]
 
 
 def test_a_setting_of_the_session_wins_over_that_of_the_preset(session: LiveSession) -> None:

@@ -71,7 +71,7 @@ def test_a_line_goes_on_after_an_odd_number_of_backslashes(line: str, goes_on: b
 
 def test_what_is_not_utf_8_is_reported_with_its_line_and_nothing_of_it_is_lost(desk: Desk) -> None:
     desk.talk("fine", b"caf\xe9 au lait", "also fine")
-    assert "segue: line 2 of the input is not UTF-8 (byte 4); what could not be read is kept as escapes" in desk.err
+    assert "segue: line 2 of the input is not UTF-8 (byte 4); these bytes are recorded as escapes" in desk.err
     assert [content for role, content in desk.said if role == "user"] == ["fine", "caf\\xe9 au lait", "also fine"]
 
 

@@ -149,7 +149,7 @@ def test_arguments_that_no_store_can_keep_are_left_out_and_the_call_fails(projec
         deep = {"a": deep}
     partner = Partner((calling("read_file", "c1", path="notes.md", more=deep),), ("Done.",))
     _, told = answer(converse(project, partner))
-    assert told[-1].startswith("  failed: read_file was called wrongly")
+    assert told[-1].startswith("  failed: invalid arguments for read_file")
 
 
 def test_a_conversation_without_tools_offers_none_and_makes_no_call(project: ToolProject) -> None:

@@ -187,7 +187,7 @@ def test_garbage_after_the_first_word_is_a_broken_stream(house: House) -> None:
 def test_garbage_instead_of_an_answer_is_told_as_such(house: House) -> None:
     with Server([Reply(body=(b"event: message_start\ndata: {{{ no json \xff\n\n",))]) as server:
         _, error = failing(house, server)
-    assert "cannot be read" in str(error)
+    assert "cannot be parsed" in str(error)
 
 
 def test_headers_that_never_come_are_a_timeout_and_the_person_is_asked(house: House) -> None:
