@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import os
 import re
+import site
 import sys
 import sysconfig
 from contextlib import suppress
@@ -80,6 +81,8 @@ def install(extra: Extra, *, environ: Mapping[str, str], progress: Callable[[str
         if code:
             said = "\n".join(lines[-_SHOWN_LINES:])
             raise _failed(extra, f"{Path(command[0]).name} ended with exit code {code}\n{said}".rstrip())
+    if site.ENABLE_USER_SITE:  # where pip installs if the system folder is read-only, and which may be new
+        site.addsitedir(site.getusersitepackages())
     importlib.invalidate_caches()
     if not _version(extra.requirements):
         raise _failed(extra, f"the installer reported success, but {sys.executable} does not find the package")
