@@ -116,6 +116,6 @@ def test_a_program_in_the_folder_one_is_in_is_never_found(cli: Segue, path: str)
     program(cli.home / "clone", "claude", f"#!/bin/sh\ntouch {cli.home}/was-run\n")
     usual = path.format(usual="/usr/bin:/bin")
     assert "no agent is available" in cli.refuses(8, "ask", "Well?", PATH=usual)
-    assert "there is no command 'claude'" in cli.run("ask", "--agent", "claude", "Well?", PATH=usual).complaint
+    assert "'claude' is not on the PATH" in cli.run("ask", "--agent", "claude", "Well?", PATH=usual).complaint
     assert "Well?" in cli.run("ask", "--agent", "command:cat", "Well?", PATH=usual).text
     assert not (cli.home / "was-run").exists()
