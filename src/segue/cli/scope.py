@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound="Callable[..., object]")
 
 
-def _target_options(what: str) -> Callable[[F], F]:
+def _target_options(*, patterns: bool) -> Callable[[F], F]:
     """The options `--read`, `--write` and `--shell`; each call has one of them."""
 
     def add(function: F) -> F:
-        for action, kind, doing in (("shell", "COMMAND", "run"), ("write", "PATH", "write"), ("read", "PATH", "read")):
-            metavar = kind if what == "target" else "PATTERN"
-            help_text = f"{kind.capitalize() if what == 'target' else 'Pattern of what'} to {doing}."
+        for action, kind, doing in (("shell", "command", "run"), ("write", "path", "write"), ("read", "path", "read")):
+            metavar = "PATTERN" if patterns else kind.upper()
+            help_text = f"Pattern of {kind}s to {doing}." if patterns else f"{kind.capitalize()} to {doing}."
             function = click.option(f"--{action}", metavar=metavar, type=options.text, help=help_text)(function)
         return function
 
@@ -60,7 +60,7 @@ def _scope_options(function: F) -> F:
     name="check",
 )
 @options.session
-@_target_options("target")
+@_target_options(patterns=False)
 @_scope_options
 @options.library
 @options.as_json
@@ -120,7 +120,7 @@ def show(*, library: Library, id: str, project: Path | None, profile: str, trust
     name="allow",
 )
 @options.session
-@_target_options("pattern")
+@_target_options(patterns=True)
 @click.option("--once", is_flag=True, help="Allow exactly this, one time.")
 @_scope_options
 @options.library
@@ -138,7 +138,7 @@ def allow(
     trust_project: bool,
     as_json: bool,
 ) -> None:
-    """Add a pattern to the scope of a session, or allow something once."""
+    """Add a pattern to a scope, or allow something once."""
     action, target = _single_target(read, write, shell)
     permissions = _permissions(library, id, project, profile, trust_project=trust_project)
     was_allowed = once and permissions.allow_once(action, target, cwd=_here()).allowed
@@ -156,14 +156,13 @@ def allow(
 @options.library
 def set_(*, library: Library, id: str, file: str) -> None:
     """Set the scope of a session from a YAML file (- is stdin)."""
-    from segue.permissions.profiles import SIZE_BYTES, decode_scope, read_scope_text
+    from segue.permissions.profiles import SIZE_BYTES, decode_scope
 
     path = "stdin" if file == "-" else file
     data = sys.stdin.buffer.read(SIZE_BYTES + 1) if file == "-" else _read(file, SIZE_BYTES)
     text = decode_scope(path, data)
-    read_scope_text(path, text)
     permissions = _permissions(library, id, None, "")
-    permissions.set_scope(text)
+    permissions.set_scope(text, source=path)
     output.note(f"{permissions.session_id} has a new scope")
 
 

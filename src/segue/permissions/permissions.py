@@ -201,9 +201,12 @@ class Permissions:
         except InvalidScopeError as error:
             raise UsageError(f"{pattern!r} cannot be added: {error}", hint="edit the scope by hand") from None
 
-    def set_scope(self, text: str) -> None:
-        """Make a YAML text the scope of the session, durably; a scope file gets exactly this text."""
-        scope = read_scope_text("the new scope", text)
+    def set_scope(self, text: str, *, source: str = "the new scope") -> None:
+        """Make a YAML text the scope of the session, durably; a scope file gets exactly this text.
+
+        `source` names the text in the UsageError for an invalid scope.
+        """
+        scope = read_scope_text(source, text)
         file = self._store.scope_file(self.session_id)
         if file is not None:
             with self._locked(file.path):

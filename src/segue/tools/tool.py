@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 import msgspec
 from msgspec import Struct
@@ -65,7 +65,6 @@ class Tool(Struct, frozen=True, kw_only=True):
     """Parse the arguments of a call. Raises ToolFailedError if they are invalid."""
 
 
-@runtime_checkable
 class _InvocationStruct(Invocation, Protocol):
     may_change: ClassVar[bool]
 
