@@ -26,13 +26,13 @@ from segue.model import JsonObject, Turn
 from segue.tools import ToolCall, ToolResult
 from segue.tools.call import INTERRUPTED, NOT_STARTED, RESULT_UNKNOWN, refused
 from segue.tools.recorded_calls import (
-    call_part,
+    call_to_part,
     calls_of,
     find_unanswered,
     format_call,
     format_result,
     recordable,
-    result_part,
+    result_to_part,
 )
 
 if TYPE_CHECKING:
@@ -384,7 +384,7 @@ class Conversation:
             tokens_by=counted.by,
             model=(usage.model if usage is not None else "") or request.model or self.agent.name,
             partial=partial,
-            parts=tuple(call_part(call) for call in calls),
+            parts=tuple(call_to_part(call) for call in calls),
             calls=calls,
         )
         self.save()
@@ -405,7 +405,7 @@ class Conversation:
             content=result.content,
             tokens=counter.count(result.content),
             tokens_by=counter.kind,
-            parts=(result_part(call, result),),
+            parts=(result_to_part(call, result),),
             calls=tuple(other for other in self.calls if other.id != call.id),
         )
         self.save()

@@ -33,7 +33,7 @@ class ReadFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def run(self, context: ToolContext, path: str) -> str:
         folder, name = split_path(path)
         with descend(folder) as held:
-            text = read_text(held, name)
+            text = read_text_file(held, name)
         lines = text.splitlines(keepends=True)
         if self.first_line > max(1, len(lines)):
             raise ToolFailedError(f"{self.path} has {len(lines)} lines")
@@ -104,7 +104,7 @@ def split_path(path: str) -> tuple[str, str]:
     return folder, name
 
 
-def read_text(held: HeldFolder, name: str) -> str:
+def read_text_file(held: HeldFolder, name: str) -> str:
     data, size = held.read(name, size_bytes=READ_BYTES)
     if size > READ_BYTES:
         raise ToolFailedError(f"it is too large: {size:,} bytes")

@@ -34,19 +34,19 @@ def recordable(calls: Iterable[ToolCall]) -> tuple[ToolCall, ...]:
         arguments = call.arguments
         try:
             # The rules are those of any turn.
-            check_event(_turn(call_part(call)), None)
+            check_event(_turn(call_to_part(call)), None)
         except UsageError as error:
             arguments = {"input": f"[left out: {error}]"}
         found.append(ToolCall(id=id, name=call.name, arguments=arguments, signature=call.signature))
     return tuple(found)
 
 
-def call_part(call: ToolCall) -> JsonObject:
+def call_to_part(call: ToolCall) -> JsonObject:
     part: JsonObject = {"type": "tool_call", "id": call.id, "name": call.name, "arguments": call.arguments}
     return part | ({"signature": call.signature} if call.signature else {})
 
 
-def result_part(call: ToolCall, result: ToolResult) -> JsonObject:
+def result_to_part(call: ToolCall, result: ToolResult) -> JsonObject:
     """The part without the text, which is that of the turn. Name and arguments serve stores that log whole calls."""
     part: JsonObject = {"type": "tool_result", "id": call.id, "name": call.name, "arguments": call.arguments}
     return part | ({"status": result.status, "is_error": True} if result.status != "done" else {})

@@ -13,7 +13,7 @@ from msgspec import Meta, Struct
 from segue.durable.descent import descend
 from segue.errors import StorageError
 from segue.tools.call import ToolFailedError
-from segue.tools.files import PathText, read_text, split_path
+from segue.tools.files import PathText, read_text_file, split_path
 from segue.tools.tool import PermissionRequest, ToolContext
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class SearchFiles(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 def _lines(held: HeldFolder, name: str) -> list[str]:
     try:
-        return read_text(held, name).splitlines()
+        return read_text_file(held, name).splitlines()
     except (ToolFailedError, StorageError):
         return []
 
