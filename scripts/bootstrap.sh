@@ -6,7 +6,7 @@
 #   bench   .venv-bench   what Segue needs to run, and the libraries it is measured against
 #
 # A stamp inside the environment holds a checksum of everything it was made from, so the usual call costs one cksum.
-# It is removed before anything changes and written last: an environment without a stamp is made anew.
+# It is removed before anything changes and written last: an environment without a stamp is rebuilt.
 
 say() {
     printf 'segue: %s\n' "$*" >&2
@@ -54,7 +54,7 @@ find_python() {
 
 pip_install() {
     "$venv/bin/python" -m pip install --quiet --quiet --disable-pip-version-check --no-input "$@" >&2 ||
-        die 'the dependencies could not be installed (pip says why above); the next call tries again'
+        die 'the dependencies could not be installed (see the output of pip above); the next call tries again'
 }
 
 set_up() {

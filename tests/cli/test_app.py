@@ -1,4 +1,4 @@
-"""The command as a whole: what it imports, what it says of itself, how it looks at a terminal."""
+"""The command as a whole: what it imports, its help, and how it looks at a terminal."""
 
 from __future__ import annotations
 

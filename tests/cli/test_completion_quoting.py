@@ -1,4 +1,4 @@
-"""A stranger's words in a completion, in real shells at a real terminal: nothing of them is ever run."""
+"""Untrusted text in a completion, in real shells at a real terminal: nothing of it is ever run."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ NEEDS = [pytest.param(name, marks=pytest.mark.needs(name)) for name in SHELLS]
 
 @pytest.fixture(autouse=True)
 def programs(cli: Segue) -> None:
-    """`segue` answers completions, and says what it was called with otherwise."""
+    """`segue` answers completions, and otherwise records its arguments."""
     place = cli.home / "bin"
     place.mkdir()
     launcher = place / "segue"

@@ -87,7 +87,7 @@ def test_what_is_erased_from_the_trash_is_nowhere_any_more(machine: Segue) -> No
     assert mentions(machine.home)
     machine.ok("trash", "empty", "--yes")
     left = mentions(machine.home)
-    # What an older version wrote does not say where it was typed, and what was said is gone by now.
+    # An older version did not record in which session a line was typed, and the session is gone by now.
     assert left in ([], [str(state_folder(machine) / "history.jsonl")])
 
 

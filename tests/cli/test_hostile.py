@@ -1,4 +1,4 @@
-"""A transcript is the text of strangers: whatever it holds, a terminal is told nothing by it."""
+"""A transcript is untrusted text: no control character of it reaches a terminal."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from segue.library import Library
 
-    Person = Pilot[PickedSession | None]
+    PickerPilot = Pilot[PickedSession | None]
 
 EVIL = "\x1b]52;c;cm0=\x07 \u202e [bold red]markup[/] \x9b31m\ud800 two\nlines"
 
@@ -48,7 +48,7 @@ def library(tmp_path: Path) -> Library:
 def use(
     library: Library,
     cache: Path | None,
-    does: Callable[[Person], Awaitable[None]],
+    does: Callable[[PickerPilot], Awaitable[None]],
     *,
     size: tuple[int, int] = (110, 30),
     text: str = "",
@@ -60,9 +60,9 @@ def use(
     picker = Picker(model, command_of=lambda entry: f"segue resume {entry.id}", text=text)
 
     async def run() -> None:
-        async with picker.run_test(size=size) as person:
-            await settled(person)
-            await does(person)
+        async with picker.run_test(size=size) as pilot:
+            await settled(pilot)
+            await does(pilot)
 
     try:
         asyncio.run(run())
@@ -71,43 +71,43 @@ def use(
     return picker.return_value
 
 
-async def settled(person: Person) -> None:
-    """Whatever works behind the screen has finished, and what came of it is shown."""
-    for _ in range(2):  # what follows the sources may begin a search
-        for one in [one for one in person.app.workers if one.group in {"refresh", "search"}]:
-            with suppress(WorkerCancelled):  # other words were typed meanwhile
+async def settled(pilot: PickerPilot) -> None:
+    """Wait until all background work has finished and its results are shown."""
+    for _ in range(2):  # a refresh may start a search
+        for one in [one for one in pilot.app.workers if one.group in {"refresh", "search"}]:
+            with suppress(WorkerCancelled):  # the query has changed meanwhile
                 await one.wait()
-        await person.pause()
+        await pilot.pause()
 
 
-async def press(person: Person, *keys: str) -> None:
-    await person.press(*keys)
-    await settled(person)
+async def press(pilot: PickerPilot, *keys: str) -> None:
+    await pilot.press(*keys)
+    await settled(pilot)
 
 
-def rows(person: Person) -> list[str]:
-    sessions = person.app.screen.query_one(OptionList)
+def rows(pilot: PickerPilot) -> list[str]:
+    sessions = pilot.app.screen.query_one(OptionList)
     return [str(sessions.get_option_at_index(at).prompt).partition("\n")[0] for at in range(sessions.option_count)]
 
 
-def shown(person: Person, *parts: str) -> str:
-    return "\n".join(str(person.app.screen.query_one(f"#{part}", Static).content) for part in parts)
+def shown(pilot: PickerPilot, *parts: str) -> str:
+    return "\n".join(str(pilot.app.screen.query_one(f"#{part}", Static).content) for part in parts)
 
 
 def test_it_shows_the_sessions_and_the_end_of_the_one_at_hand(library: Library, tmp_path: Path) -> None:
-    async def does(person: Person) -> None:
-        assert rows(person) == ["Login bug", "Two weeks in May"]
-        assert "So refresh it earlier." in shown(person, "text")
-        await press(person, "down")
-        assert "To the sea." in shown(person, "text")
-        assert "holidays" in shown(person, "summary")
+    async def does(pilot: PickerPilot) -> None:
+        assert rows(pilot) == ["Login bug", "Two weeks in May"]
+        assert "So refresh it earlier." in shown(pilot, "text")
+        await press(pilot, "down")
+        assert "To the sea." in shown(pilot, "text")
+        assert "holidays" in shown(pilot, "summary")
 
     assert use(library, tmp_path / "cache", does) is None
 
 
 def test_enter_goes_on_with_the_session_at_hand(library: Library, tmp_path: Path) -> None:
-    async def does(person: Person) -> None:
-        await press(person, "down", "enter")
+    async def does(pilot: PickerPilot) -> None:
+        await press(pilot, "down", "enter")
 
     choice = use(library, tmp_path / "cache", does)
     assert choice is not None
@@ -122,25 +122,25 @@ def test_enter_goes_on_with_the_session_at_hand(library: Library, tmp_path: Path
 def test_typing_narrows_by_names_and_by_what_was_said(
     library: Library, tmp_path: Path, typed: str, titles: list[str] | None
 ) -> None:
-    async def does(person: Person) -> None:
-        await press(person, *typed)
-        assert rows(person) == (["Login bug", "Two weeks in May"] if titles is None else titles)
+    async def does(pilot: PickerPilot) -> None:
+        await press(pilot, *typed)
+        assert rows(pilot) == (["Login bug", "Two weeks in May"] if titles is None else titles)
 
     use(library, tmp_path / "cache", does)
 
 
 def test_the_preview_begins_with_the_place_that_was_found(library: Library, tmp_path: Path) -> None:
-    async def does(person: Person) -> None:
-        assert shown(person, "text").startswith("assistant\nThe token expires.")
+    async def does(pilot: PickerPilot) -> None:
+        assert shown(pilot, "text").startswith("assistant\nThe token expires.")
 
     use(library, tmp_path / "cache", does, text="token")
 
 
 def test_without_a_place_for_an_index_it_works_the_same(library: Library) -> None:
-    async def does(person: Person) -> None:
-        assert rows(person) == ["Login bug", "Two weeks in May"]
-        await press(person, *"token")
-        assert rows(person) == ["Login bug"]
+    async def does(pilot: PickerPilot) -> None:
+        assert rows(pilot) == ["Login bug", "Two weeks in May"]
+        await press(pilot, *"token")
+        assert rows(pilot) == ["Login bug"]
 
     use(library, None, does)
 
@@ -149,53 +149,53 @@ def test_filters_hold_whatever_is_typed(library: Library, tmp_path: Path) -> Non
     with library.open("login") as session:
         session.tag("web")
 
-    async def does(person: Person) -> None:
-        assert rows(person) == ["Login bug"]
-        await press(person, *"sea")
-        assert rows(person) == []
+    async def does(pilot: PickerPilot) -> None:
+        assert rows(pilot) == ["Login bug"]
+        await press(pilot, *"sea")
+        assert rows(pilot) == []
 
     use(library, tmp_path / "cache", does, filters=Filters(tag="web"))
 
 
 def test_what_others_wrote_meanwhile_is_there_when_the_sources_were_followed(library: Library, tmp_path: Path) -> None:
-    async def does(person: Person) -> None:
-        assert rows(person)[0] in {"Login bug", "A third"}
+    async def does(pilot: PickerPilot) -> None:
+        assert rows(pilot)[0] in {"Login bug", "A third"}
 
     use(library, tmp_path / "cache", does)
     library.create(id="third", title="A third").close()
 
-    async def does_again(person: Person) -> None:
-        assert rows(person) == ["A third", "Login bug", "Two weeks in May"]
+    async def does_again(pilot: PickerPilot) -> None:
+        assert rows(pilot) == ["A third", "Login bug", "Two weeks in May"]
 
     use(library, tmp_path / "cache", does_again)
 
 
 def test_a_session_is_renamed_in_place(library: Library, tmp_path: Path) -> None:
-    async def does(person: Person) -> None:
-        await press(person, "ctrl+r")
-        assert isinstance(person.app.screen, TextDialog)
-        assert person.app.screen.query_one(Input).value == "Login bug"
-        await press(person, "ctrl+u", *"Other", "enter")
-        assert rows(person)[0] == "Other"
+    async def does(pilot: PickerPilot) -> None:
+        await press(pilot, "ctrl+r")
+        assert isinstance(pilot.app.screen, TextDialog)
+        assert pilot.app.screen.query_one(Input).value == "Login bug"
+        await press(pilot, "ctrl+u", *"Other", "enter")
+        assert rows(pilot)[0] == "Other"
 
     use(library, tmp_path / "cache", does)
     assert library.overview("login").title == "Other"
 
 
 def test_tags_are_added_and_removed(library: Library, tmp_path: Path) -> None:
-    async def does(person: Person) -> None:
-        await press(person, "ctrl+t", *"web auth", "enter")
-        await press(person, "ctrl+t", *"-web", "enter")
-        assert "tags auth" in shown(person, "summary")
+    async def does(pilot: PickerPilot) -> None:
+        await press(pilot, "ctrl+t", *"web auth", "enter")
+        await press(pilot, "ctrl+t", *"-web", "enter")
+        assert "tags auth" in shown(pilot, "summary")
 
     use(library, tmp_path / "cache", does)
     assert library.overview("login").tags == ("auth",)
 
 
 def test_a_fork_becomes_the_active_branch_and_the_status_stays(library: Library, tmp_path: Path) -> None:
-    async def does(person: Person) -> None:
-        await press(person, "ctrl+f", *"other", "enter")
-        assert "branch other" in shown(person, "summary")
+    async def does(pilot: PickerPilot) -> None:
+        await press(pilot, "ctrl+f", *"other", "enter")
+        assert "branch other" in shown(pilot, "summary")
 
     use(library, tmp_path / "cache", does)
     assert (library.overview("login").branch, library.overview("login").status) == ("other", "paused")
@@ -205,11 +205,11 @@ def test_a_fork_becomes_the_active_branch_and_the_status_stays(library: Library,
 def test_deleting_asks_and_takes_only_a_clear_yes(
     library: Library, tmp_path: Path, answer: str, left: list[str] | None
 ) -> None:
-    async def does(person: Person) -> None:
-        await press(person, "ctrl+d")
-        assert isinstance(person.app.screen, ConfirmDialog)
-        await press(person, answer)
-        assert len(rows(person)) == len(left or "ab")
+    async def does(pilot: PickerPilot) -> None:
+        await press(pilot, "ctrl+d")
+        assert isinstance(pilot.app.screen, ConfirmDialog)
+        await press(pilot, answer)
+        assert len(rows(pilot)) == len(left or "ab")
 
     use(library, tmp_path / "cache", does)
     assert sorted(library.store.ids()) == (left or ["holidays", "login"])
@@ -220,37 +220,37 @@ def test_a_session_in_use_is_neither_deleted_nor_changed_and_the_picker_says_so(
 ) -> None:
     with library.resume("login"):
 
-        async def does(person: Person) -> None:
-            await press(person, "ctrl+d", "y")
-            assert len(rows(person)) == 2
-            assert any("in use" in notice.message for notice in person.app._notifications)
+        async def does(pilot: PickerPilot) -> None:
+            await press(pilot, "ctrl+d", "y")
+            assert len(rows(pilot)) == 2
+            assert any("in use" in notice.message for notice in pilot.app._notifications)
 
         use(library, tmp_path / "cache", does)
     assert library.overview("login").title == "Login bug"
 
 
 def test_the_command_that_comes_back_is_copied(library: Library, tmp_path: Path) -> None:
-    async def does(person: Person) -> None:
-        await press(person, "ctrl+y")
-        assert person.app.clipboard == "segue resume login"
+    async def does(pilot: PickerPilot) -> None:
+        await press(pilot, "ctrl+y")
+        assert pilot.app.clipboard == "segue resume login"
 
     use(library, tmp_path / "cache", does)
 
 
 def test_escape_takes_one_step_back_at_a_time(library: Library, tmp_path: Path) -> None:
-    async def does(person: Person) -> None:
-        await press(person, *"may", "tab", "escape")
-        assert person.app.focused is person.app.screen.query_one(Input)
-        await press(person, "escape")
-        assert len(rows(person)) == 2
-        await press(person, "escape")
+    async def does(pilot: PickerPilot) -> None:
+        await press(pilot, *"may", "tab", "escape")
+        assert pilot.app.focused is pilot.app.screen.query_one(Input)
+        await press(pilot, "escape")
+        assert len(rows(pilot)) == 2
+        await press(pilot, "escape")
 
     assert use(library, tmp_path / "cache", does) is None
 
 
 def test_a_new_conversation_can_be_begun(library: Library, tmp_path: Path) -> None:
-    async def does(person: Person) -> None:
-        await press(person, "ctrl+n")
+    async def does(pilot: PickerPilot) -> None:
+        await press(pilot, "ctrl+n")
 
     assert use(library, tmp_path / "cache", does) == PickedSession("chat")
 
@@ -263,17 +263,17 @@ def test_text_of_strangers_is_shown_printable_on_any_screen(
         session.add("user", EVIL)
         session.decide(EVIL)
 
-    async def does(person: Person) -> None:
+    async def does(pilot: PickerPilot) -> None:
         for words in ("", "markup"):
-            await press(person, *words)
+            await press(pilot, *words)
             screen = "".join(
-                segment.text for strip in person.app.screen._compositor.render_strips() for segment in strip
+                segment.text for strip in pilot.app.screen._compositor.render_strips() for segment in strip
             )
-            told = rows(person)[0] + shown(person, "summary", "text") + screen
-            assert re.search(r"\[bold red\]markup", told)
-            kinds = {unicodedata.category(character) for character in told if character != "\n"}
+            drawn = rows(pilot)[0] + shown(pilot, "summary", "text") + screen
+            assert re.search(r"\[bold red\]markup", drawn)
+            kinds = {unicodedata.category(character) for character in drawn if character != "\n"}
             assert kinds.isdisjoint({"Cc", "Cf", "Cs"})
-        await press(person, "ctrl+d", "n", "ctrl+r", "escape")
+        await press(pilot, "ctrl+d", "n", "ctrl+r", "escape")
 
     use(library, tmp_path / "cache", does, size=size)
 
@@ -281,9 +281,9 @@ def test_text_of_strangers_is_shown_printable_on_any_screen(
 def test_a_damaged_session_says_so_and_the_others_are_there(library: Library, tmp_path: Path) -> None:
     (tmp_path / "sessions" / "broken.jsonl").write_bytes(b"\x00\xff junk\n")
 
-    async def does(person: Person) -> None:
-        assert sorted(rows(person)) == ["Login bug", "Two weeks in May", "broken"]
-        await press(person, *"broken")
-        assert "damaged" in shown(person, "summary")
+    async def does(pilot: PickerPilot) -> None:
+        assert sorted(rows(pilot)) == ["Login bug", "Two weeks in May", "broken"]
+        await press(pilot, *"broken")
+        assert "damaged" in shown(pilot, "summary")
 
     use(library, tmp_path / "cache", does)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def old(cli: Segue) -> str:
-    """A session that nobody has touched for 40 days."""
+    """A session without activity for 40 days."""
     return make_old(cli, "old")
 
 

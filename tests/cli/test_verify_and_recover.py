@@ -86,7 +86,7 @@ def test_where_the_unexpected_came_from_is_shown_on_request(cli: Segue, session:
     quiet = cli.run("verify", PYTHONPATH=path)
     assert (quiet.code, quiet.complaint) == (5, "")
     assert f"{session}: {cli.root}/{session}.jsonl: Segue cannot read it (KeyError: 'branch')" in quiet.text
-    told = cli.run("verify", PYTHONPATH=path, SEGUE_DEBUG="1")
-    assert told.code == 5
-    assert "Traceback" in told.complaint
-    assert "KeyError: 'branch'" in told.complaint
+    verbose = cli.run("verify", PYTHONPATH=path, SEGUE_DEBUG="1")
+    assert verbose.code == 5
+    assert "Traceback" in verbose.complaint
+    assert "KeyError: 'branch'" in verbose.complaint

@@ -27,13 +27,13 @@ class Block(NamedTuple):
 
 
 class Command(NamedTuple):
-    """A line that begins with `$ `, and the lines that the page shows behind it."""
+    """A line that begins with `$ `, and the lines that the page shows after it."""
 
     text: str
     exit_code: int
-    """What `# exit N` at the end of the line says; 0 without it."""
-    goes_on: bool
-    """Whether the line ends in `# until Ctrl-C`: it runs beside those that follow."""
+    """N of `# exit N` at the end of the line; 0 without it."""
+    in_background: bool
+    """Whether the line ends in `# until Ctrl-C`: it runs in the background."""
     shown: tuple[str, ...]
 
 

@@ -1,8 +1,8 @@
-"""Every command on the pages is run, page by page, each page on a fresh machine, and shows what the page says.
+"""Every command on the pages is run, page by page, each page on a fresh machine, and prints what the page shows.
 
 A command is a line that begins with `$ ` in a block marked `console`. It must end with 0, or with N where its line ends
-in `# exit N`. Lines behind it are lines of its output, in this order; others may stand between them, and `…` stands for
-anything. One whose line ends in `# until Ctrl-C` runs beside those that follow, until it has shown its lines.
+in `# exit N`. The lines after it are lines of its output, in this order; others may be between them, and `…` stands for
+anything. A command whose line ends in `# until Ctrl-C` runs in the background until it has printed its lines.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SAFE_SECONDS = 60
 
 
 def new_machine(root: Path) -> tuple[Path, dict[str, str]]:
-    """A home with nothing in it, and our commands on the PATH; `segue` also in the folder at hand."""
+    """A home with nothing in it, and our commands on the PATH; `segue` also in the current folder."""
     home, programs, temporary = root / "home", root / "bin", root / "tmp"
     for folder in (home, programs, temporary):
         folder.mkdir()
@@ -43,12 +43,12 @@ def new_machine(root: Path) -> tuple[Path, dict[str, str]]:
 
 
 @pytest.mark.parametrize("page", [README, *HOW_TO], ids=name_of)
-def test_the_commands_on_the_page_work_and_show_what_it_says(page: Path, tmp_path: Path) -> None:
+def test_the_commands_on_the_page_work_and_print_what_it_shows(page: Path, tmp_path: Path) -> None:
     home, variables = new_machine(tmp_path)
     with ExitStack() as machine:
         for command in commands(page):
             process = Popen(
-                ["sh", "-c", f"exec {command.text}" if command.goes_on else command.text],
+                ["sh", "-c", f"exec {command.text}" if command.in_background else command.text],
                 cwd=home,
                 env=variables,
                 stdin=DEVNULL,
@@ -56,7 +56,7 @@ def test_the_commands_on_the_page_work_and_show_what_it_says(page: Path, tmp_pat
                 stderr=STDOUT,
                 text=True,
             )
-            if command.goes_on:
+            if command.in_background:
                 machine.callback(end, process, command)
                 continue
             output, _ = process.communicate(timeout=SAFE_SECONDS)
@@ -81,10 +81,10 @@ def test_there_are_commands_on_the_page(page: Path) -> None:
     assert commands(page)
 
 
-def test_the_page_on_scripts_says_what_each_exit_code_means() -> None:
+def test_the_page_on_scripts_explains_each_exit_code() -> None:
     page = (ROOT / "docs" / "how-to" / "script.md").read_text(encoding="utf-8")
-    told = re.findall(r"^\| (\d+) \| (.+?) \|$", page, re.MULTILINE)
-    assert told == [(f"{code:d}", meaning) for code, meaning in MEANINGS.items()]
+    listed = re.findall(r"^\| (\d+) \| (.+?) \|$", page, re.MULTILINE)
+    assert listed == [(f"{code:d}", meaning) for code, meaning in MEANINGS.items()]
 
 
 # ── The checks themselves ────────────────────────────────────────────────────────────────────────────────────────────
@@ -96,9 +96,9 @@ def test_marks_are_read_and_not_run(tmp_path: Path) -> None:
         "```console\n$ a  # exit 3\n$ b # until Ctrl-C\nx\n$ c # d\n```\n```sh\n$ e\n```\n", encoding="utf-8"
     )
     assert commands(page) == [
-        Command("a", exit_code=3, goes_on=False, shown=()),
-        Command("b", exit_code=0, goes_on=True, shown=("x",)),
-        Command("c # d", exit_code=0, goes_on=False, shown=()),
+        Command("a", exit_code=3, in_background=False, shown=()),
+        Command("b", exit_code=0, in_background=True, shown=("x",)),
+        Command("c # d", exit_code=0, in_background=False, shown=()),
     ]
 
 
