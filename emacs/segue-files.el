@@ -1,12 +1,12 @@
-;;; segue-files.el --- Where the files of a session are, and what they say  -*- lexical-binding: t; -*-
+;;; segue-files.el --- The files of a session: paths and metadata  -*- lexical-binding: t; -*-
 
 ;; Author: The Segue authors
 ;; SPDX-License-Identifier: MIT
 
 ;;; Commentary:
 
-;; The names of all files are here and nowhere else.  Metadata is read from disk
-;; whenever somebody asks, and what is missing or cannot be read is nil.
+;; All file names are defined here.  Metadata is read from disk each time, and what
+;; is missing or cannot be read is nil.
 
 ;;; Code:
 
@@ -24,7 +24,7 @@
 (defconst jf/gptel--legacy-metadata-file-name "scope-plan.yml")
 
 (defconst segue--suffix (concat "/" jf/gptel--context-file-name)
-  "How the name of every session file ends.")
+  "The end of the name of every session file.")
 
 (defconst segue--pattern
   (format "\\`\\(.+\\)/%s/\\([^/]+\\)%s\\'"
@@ -35,10 +35,10 @@
   (format "/\\(?:%s/[^/]+\\|%s\\)%s\\'"
           (regexp-quote jf/gptel--branches-directory-name)
           (regexp-quote jf/gptel--current-link-name) (regexp-quote segue--suffix))
-  "What a session file may be visited as.")
+  "The names by which a session file can be visited.")
 
 (defun jf/gptel--branches-dir-path (session-dir)
-  "Return the folder of all branches of SESSION-DIR."
+  "Return the folder with the branches of SESSION-DIR."
   (expand-file-name jf/gptel--branches-directory-name session-dir))
 
 (defun jf/gptel--branch-dir-path (session-dir branch-name)
@@ -46,15 +46,15 @@
   (expand-file-name branch-name (jf/gptel--branches-dir-path session-dir)))
 
 (defun jf/gptel--context-file-path (branch-dir)
-  "Return the conversation in BRANCH-DIR."
+  "Return the file with the conversation in BRANCH-DIR."
   (expand-file-name jf/gptel--context-file-name branch-dir))
 
 (defun jf/gptel--metadata-file-path (branch-dir)
-  "Return the file of metadata in BRANCH-DIR."
+  "Return the metadata file in BRANCH-DIR."
   (expand-file-name jf/gptel--metadata-file-name branch-dir))
 
 (defun jf/gptel--scope-file-path (branch-dir)
-  "Return the file in BRANCH-DIR with what tools may touch."
+  "Return the file in BRANCH-DIR with what tools may access."
   (expand-file-name jf/gptel--scope-file-name branch-dir))
 
 (defun jf/gptel--branch-metadata-file-path (branch-dir)
@@ -64,26 +64,26 @@
 ;;;; Metadata
 
 (defun jf/gptel--read-session-metadata (branch-dir)
-  "Return what is known of the session in BRANCH-DIR, or nil.
+  "Return the metadata of the session in BRANCH-DIR, or nil.
 The value is a plist such as (:session-id \"…\" :preset \"executor\")."
   (let* ((file (jf/gptel--metadata-file-path branch-dir))
          (legacy (expand-file-name jf/gptel--legacy-metadata-file-name branch-dir))
          (is-legacy (and (not (file-exists-p file)) (file-exists-p legacy)))
          (fields (segue--read-fields (if is-legacy legacy file))))
     (when is-legacy
-      (segue--warn "%s stands in for %s; segue gptel migrate makes the latter"
+      (segue--warn "using %s, since there is no %s; segue gptel migrate creates it"
                    legacy jf/gptel--metadata-file-name))
     (if (and (plist-get fields :agent-type) (not (plist-get fields :preset)))
         (plist-put fields :preset (plist-get fields :agent-type))
       fields)))
 
 (defun jf/gptel--read-branch-metadata (branch-dir)
-  "Return where the branch in BRANCH-DIR comes from as a plist, or nil."
+  "Return the lineage of the branch in BRANCH-DIR as a plist, or nil."
   (segue--read-fields (jf/gptel--branch-metadata-file-path branch-dir)))
 
 (defun segue--read-fields (file)
   "Return the fields of the YAML FILE as a plist, or nil if there are none.
-Lists and what is nested are left out: nobody asks for them here."
+Lists and nested values are left out: they are not needed here."
   (when (file-readable-p file)
     (with-temp-buffer
       (let ((coding-system-for-read 'utf-8)) (insert-file-contents file))
@@ -101,7 +101,7 @@ Lists and what is nested are left out: nobody asks for them here."
           fields)))))
 
 (defun segue--scalar (text)
-  "Return the value that TEXT is in YAML, nil if it is nothing or nested."
+  "Return the value of TEXT in YAML, nil if it is empty or nested."
   (cond
    ((string-prefix-p "\"" text)
     (condition-case nil (json-read-from-string text) (json-error (throw 'bad nil))))
@@ -116,7 +116,7 @@ Lists and what is nested are left out: nobody asks for them here."
   (intern (concat ":" (string-remove-prefix ":" (string-replace "_" "-" name)))))
 
 (defun segue--warn (format &rest arguments)
-  "Tell the user, without stopping anything: FORMAT with ARGUMENTS."
+  "Show a warning, without stopping anything: FORMAT with ARGUMENTS."
   (display-warning 'segue (substring-no-properties (apply #'format-message format arguments))))
 
 (provide 'segue-files)

@@ -1,15 +1,15 @@
-;;; segue-footer.el --- The end of session.md: which preset holds, and what differs  -*- lexical-binding: t; -*-
+;;; segue-footer.el --- The footer of session.md: preset and settings  -*- lexical-binding: t; -*-
 
 ;; Author: The Segue authors
 ;; SPDX-License-Identifier: MIT
 
 ;;; Commentary:
 
-;; Behind the last form feed there is a line of Segue's own, which is never
-;; touched here, and the list of file-local variables.  Emacs reads that list only
-;; if it begins within the last 3000 characters, which a long conversation needs
-;; for its bounds alone.  So what is too long for it stands in front of it, all of
-;; it is read here, and gptel's way of saving is given an empty one to fill.
+;; After the last form feed there is a line of Segue, which is never changed here,
+;; and the list of file-local variables.  Emacs reads that list only if it begins
+;; within the last 3000 characters, and the bounds of a long conversation alone are
+;; longer.  So values that are too long come before the list, all of them are read
+;; here, and gptel saves into an empty list, which is then merged.
 
 ;;; Code:
 
@@ -38,15 +38,15 @@
     (gptel-temperature :temperature numberp)
     (gptel-max-tokens :max-tokens natnump)
     (gptel--num-messages-to-send :num-messages natnump))
-  "What a session may do otherwise than its preset.
-For each: gptel's variable, the word of the command, and what is a value of it.")
+  "The settings in which a session may differ from its preset.
+For each: gptel's variable, its name in the JSON, and a predicate.")
 
 (defconst segue--variables
   (append segue-settings '((gptel--preset nil symbolp) (gptel--bounds nil segue--bounds-p)))
-  "All variables of a footer that mean anything here.")
+  "All variables of a footer that are used here.")
 
 (defun segue--text-p (value)
-  "Return whether VALUE is a text, and no more than that."
+  "Return whether VALUE is a string without properties."
   (and (stringp value) (segue-plain-p value)))
 
 (defun segue--name-p (value)
@@ -58,11 +58,11 @@ For each: gptel's variable, the word of the command, and what is a value of it."
   (and (proper-list-p value) (seq-every-p #'segue--text-p value)))
 
 (defun segue--bounds-p (value)
-  "Return whether VALUE can say who said what."
+  "Return whether VALUE can be the bounds of a text."
   (and (proper-list-p value) (seq-every-p #'consp value) (segue-plain-p value)))
 
-;; Where `segue-mode' is off Emacs itself reads the list.  It asks before it sets a
-;; variable that nobody called safe, and gptel, which does, may not be loaded yet.
+;; If `segue-mode' is off, Emacs itself reads the list.  It asks before it sets a
+;; variable that is not declared safe, and gptel, which does that, may not be loaded.
 (pcase-dolist (`(,variable ,_ ,predicate) segue--variables)
   (unless (get variable 'safe-local-variable)
     (put variable 'safe-local-variable predicate)))
@@ -72,7 +72,7 @@ For each: gptel's variable, the word of the command, and what is a value of it."
 (defconst segue-footer--begin "<!-- Local Variables: -->")
 (defconst segue-footer--end "<!-- End: -->")
 (defconst segue-footer--around "\\([^[:alnum:]\"' \t\n]\\{0,8\\}[ \t]*\\)"
-  "What makes a line a comment, in whatever language.")
+  "What makes a line a comment, in any language.")
 (defconst segue-footer--any-begin
   (format "^%sLocal Variables:[ \t]*%s$" segue-footer--around segue-footer--around))
 (defconst segue-footer--any-end (format "^%sEnd:[ \t]*%s$" segue-footer--around segue-footer--around))
@@ -81,8 +81,8 @@ For each: gptel's variable, the word of the command, and what is a value of it."
 
 (defun segue-footer-start ()
   "Return where the footer begins, or nil if there is none.
-That is the last form feed where Segue's own line follows, else the list that
-ends the file, else the last form feed if there is any list behind it."
+That is the last form feed if the line of Segue follows it, else the list that
+ends the file, else the last form feed if any list follows it."
   (save-excursion
     (let* ((case-fold-search t)
            (feed (progn (goto-char (point-max)) (and (search-backward "\n\f" nil t) (1+ (point)))))
@@ -92,7 +92,7 @@ ends the file, else the last form feed if there is any list behind it."
           (and (funcall follows segue-footer--any-begin) feed)))))
 
 (defun segue-footer--list-start ()
-  "Return where the list begins that ends the file, with what is ours above it."
+  "Return the start of the list that ends the file, including our lines above it."
   (goto-char (point-max))
   (skip-chars-backward " \t\n")
   (beginning-of-line)
@@ -110,22 +110,21 @@ ends the file, else the last form feed if there is any list behind it."
                 (t (forward-line 1) (point))))))))
 
 (defun segue-footer--walk (start visit)
-  "Call VISIT at every line from START on, with what it is.
-That is a cons of name and text for a variable, in the list or in front of
-it, a string for Segue's own line, `frame' for what holds the list together,
-and nil for what somebody typed.  Where VISIT returns non-nil, the line has
-been removed."
+  "Call VISIT at every line from START on, with the kind of the line.
+That is a cons of name and text for a variable, in the list or before it, a
+string for the line of Segue, `frame' for the lines around the list, and nil for
+what the user typed.  If VISIT returns non-nil, it has removed the line."
   (save-excursion
     (goto-char start)
     (let ((case-fold-search t) (is-begun nil) (variable nil) (end nil))
       (while (not (eobp))
         (let ((line (cond
                      ((looking-at segue-footer--any-begin)
-                      (let ((before (regexp-quote (match-string 1))) (behind (regexp-quote (match-string 2))))
+                      (let ((before (regexp-quote (match-string 1))) (after (regexp-quote (match-string 2))))
                         (setq is-begun t
-                              end (concat before "[ \t]*End:[ \t]*" behind "$")
+                              end (concat before "[ \t]*End:[ \t]*" after "$")
                               variable (concat before "[ \t]*\\([[:alnum:]*+_-]+\\)[ \t]*:[ \t]*\\(.*?\\)[ \t]*"
-                                               behind "$")))
+                                               after "$")))
                       'frame)
                      ((and end (looking-at-p end)) (setq end nil variable nil) 'frame)
                      ((looking-at-p "\f$") 'frame)
@@ -137,8 +136,8 @@ been removed."
           (unless (funcall visit line) (forward-line 1)))))))
 
 (defun segue-footer-read ()
-  "Return the variables of the footer that are known and sound, as an alist.
-Nothing is evaluated, and no text has properties."
+  "Return the known variables of the footer that have valid values, as an alist.
+Nothing is evaluated, and no string has properties."
   (let ((found nil) (start (segue-footer-start)))
     (when start
       (segue-footer--walk
@@ -152,16 +151,16 @@ Nothing is evaluated, and no text has properties."
     found))
 
 (defun segue-footer--canonical (variable)
-  "Return the name under which VARIABLE is written here: newer gptels renamed one."
+  "Return the name under which VARIABLE is written: newer gptels renamed one."
   (if (eq variable 'gptel-system-prompt) 'gptel--system-message variable))
 
 (defun segue-footer--known (variable)
-  "Return what is known here of VARIABLE, a symbol or its name, or nil."
+  "Return the row of VARIABLE, a symbol or its name, in `segue--variables', or nil."
   (assq (segue-footer--canonical (if (stringp variable) (intern-soft variable) variable)) segue--variables))
 
 (defun segue-footer-fitting (bounds)
-  "Return BOUNDS without those that lie outside of the buffer.
-Another editor may have changed the text and left them as they were."
+  "Return BOUNDS without those that are outside of the buffer.
+Another editor may have changed the text and left them unchanged."
   (let ((fits (lambda (bound)
                 (pcase bound
                   ((or `(,(and (pred natnump) beg) ,(and (pred natnump) end) . ,_)
@@ -174,8 +173,8 @@ Another editor may have changed the text and left them as they were."
 ;;;; Writing
 
 (defun segue-footer--take ()
-  "Remove the footer and return it: Segue's own line, then its variables.
-What was typed between and below its lines stays, and is part of the text then."
+  "Remove the footer and return it: the line of Segue, then its variables.
+Text that was typed between and below its lines stays, as part of the text."
   (let (mark variables (start (segue-footer-start)))
     (when start
       (save-excursion
@@ -195,11 +194,11 @@ What was typed between and below its lines stays, and is part of the text then."
     (cons mark (nreverse variables))))
 
 (defconst segue-footer--limit 3000
-  "Emacs finds a list that begins within so many characters of the end.")
+  "Emacs finds a list that begins within this many characters of the end.")
 
 (defun segue-footer--put (mark variables)
-  "Write the footer: MARK, which is Segue's own line or nil, and VARIABLES.
-The longest stand in front of the list, where Emacs would not find it otherwise."
+  "Write the footer: MARK, which is the line of Segue or nil, and VARIABLES.
+The longest come before the list if Emacs would not find the list otherwise."
   (goto-char (point-max))
   (unless (and (bolp) (not (bobp))) (insert "\n"))
   (insert "\f\n" (if mark (concat mark "\n") ""))
@@ -219,22 +218,22 @@ The text must not look like the beginning of a list."
     (format "<!-- %s: %s -->\n" (car entry)
             (replace-regexp-in-string "\\(local\\) \\(variables\\)" "\\1\\\\s\\2" (cdr entry)))))
 
-(defvar-local segue--settled nil
+(defvar-local segue--remembered nil
   "The preset and the settings when the file was last read or written.")
 
 (defvar-local segue--has-footer nil
   "Whether the file had a footer then.
-If not, a text that ends like one was typed by somebody.")
+If not, a text that looks like a footer was typed by the user.")
 
-(defun segue-settled ()
-  "Remember the settings: what differs from now on was changed by the user."
+(defun segue-remember-settings ()
+  "Remember the settings: what differs later was changed by the user."
   (setq segue--has-footer (and (segue-footer-start) t)
-        segue--settled
+        segue--remembered
         (cons gptel--preset (mapcar (lambda (row) (cons (car row) (segue-setting (car row)))) segue-settings))))
 
 (defun segue-footer-save ()
-  "Let gptel write what differs from the preset, into the one footer of the file.
-What this Emacs has not changed stays as it was, even if it does not know it."
+  "Save with gptel what differs from the preset, into the only footer of the file.
+What was not changed in this Emacs stays unchanged, even if it is unknown here."
   (save-excursion
     (save-restriction
       (widen)
@@ -245,21 +244,21 @@ What this Emacs has not changed stays as it was, even if it does not know it."
               (gptel--save-state)
               (let ((new (cdr (segue-footer--take))))
                 (segue-footer--put mark (segue-footer--merged old new))))
-            (segue-settled))
+            (segue-remember-settings))
         (error (segue--warn "the settings were not saved with the text: %s" (error-message-string problem)))))))
 
 (defun segue-footer--others (variables)
-  "Return those of VARIABLES that are none of gptel's."
+  "Return those of VARIABLES that are not gptel's."
   (seq-remove (lambda (entry) (assq (car entry) segue--variables)) variables))
 
 (defun segue-footer--merged (old new)
   "Return what to write: the variables of NEW where a setting changed, else OLD."
-  (let ((is-same-preset (eq gptel--preset (car segue--settled))))
+  (let ((is-same-preset (eq gptel--preset (car segue--remembered))))
     (append
      (and gptel--preset (list (cons 'gptel--preset (segue-printed gptel--preset))))
      (delq nil (mapcar (lambda (row)
                          (let* ((variable (car row))
-                                (before (alist-get variable (cdr segue--settled)))
+                                (before (alist-get variable (cdr segue--remembered)))
                                 (is-same (and is-same-preset (equal (segue-setting variable) before))))
                            (if is-same (assq variable old) (segue-footer--changed variable new))))
                        segue-settings))
@@ -268,7 +267,7 @@ What this Emacs has not changed stays as it was, even if it does not know it."
 
 (defun segue-footer--changed (variable new)
   "Return VARIABLE as it is in NEW, which is what gptel wrote.
-It leaves out a temperature that is its own default, whatever the preset says."
+gptel leaves out a temperature that is its default, whatever the preset has."
   (when (or (assq variable new)
             (and (eq variable 'gptel-temperature)
                  (not (equal gptel-temperature (plist-get (gptel-get-preset gptel--preset) :temperature)))))
@@ -277,21 +276,21 @@ It leaves out a temperature that is its own default, whatever the preset says."
 ;;;; Settings of the buffer
 
 (defun segue-setting (variable)
-  "Return the value that VARIABLE, one of `segue-settings', has in this buffer."
+  "Return the value of VARIABLE, one of `segue-settings', in this buffer."
   (pcase variable
     ('gptel--backend-name (and gptel-backend (gptel-backend-name gptel-backend)))
     ('gptel--tool-names (mapcar #'gptel-tool-name gptel-tools))
     (_ (symbol-value (indirect-variable variable)))))
 
 (defun segue-set (variable value)
-  "Set VARIABLE to VALUE in this buffer, and with gptel what it stands for."
+  "Set VARIABLE to VALUE in this buffer, and what it means for gptel if loaded."
   (set (make-local-variable (indirect-variable variable)) value)
   (when (featurep 'gptel)
     (pcase variable
       ('gptel--backend-name
        (if-let ((backend (segue-known-backend value)))
            (setq-local gptel-backend backend)
-         (segue--warn "gptel has no backend %s here; the file keeps it" value)))
+         (segue--warn "gptel has no backend %s; the file keeps the setting" value)))
       ('gptel--tool-names
        (setq-local gptel-tools (delq nil (mapcar #'segue-known-tool value)))))))
 

@@ -1,12 +1,12 @@
-;;; segue-gptel.el --- A session in gptel: its preset, its bounds, its saving  -*- lexical-binding: t; -*-
+;;; segue-gptel.el --- A session in gptel: preset, bounds and saving  -*- lexical-binding: t; -*-
 
 ;; Author: The Segue authors
 ;; SPDX-License-Identifier: MIT
 
 ;;; Commentary:
 
-;; All that is done with gptel where it is installed.  Nothing here is needed to
-;; read a session or to write in one.
+;; What is done with gptel if it is installed.  Reading a session and writing in it
+;; works without this.
 
 ;;; Code:
 
@@ -27,31 +27,31 @@
 (declare-function gptel-mode "gptel")
 
 (defun segue--load-gptel ()
-  "Return whether gptel is there."
+  "Load gptel, and return whether that worked."
   (condition-case problem
       (require 'gptel nil t)
     (error (segue--warn "gptel cannot be loaded: %s" (error-message-string problem)) nil)))
 
-(defvar segue--presets nil "The presets that gptel knows from here.")
+(defvar segue--presets nil "The presets that were defined in gptel from here.")
 
-(defun segue--know-preset (preset answer)
-  "Return whether gptel knows PRESET; if not, tell it what ANSWER has of it.
-A preset that it does not know would be gone from the file after saving."
+(defun segue--define-preset (preset answer)
+  "Define PRESET in gptel from ANSWER unless it exists; return whether it exists.
+Saving would remove an unknown preset from the file."
   (let ((settings (plist-get answer :preset-settings)))
     (when (and answer (or (not (gptel-get-preset preset)) (and settings (memq preset segue--presets))))
-      (apply #'gptel-make-preset preset (segue--described settings))
+      (apply #'gptel-make-preset preset (segue--preset-description settings))
       (cl-pushnew preset segue--presets))
     (assq preset gptel--known-presets)))
 
 (defun segue--apply-preset (preset)
-  "Apply PRESET in this buffer; return whether gptel could."
+  "Apply PRESET in this buffer; return whether that worked."
   (condition-case problem
       (progn (gptel--apply-preset preset (lambda (variable value) (set (make-local-variable variable) value))) t)
     (error (segue--warn "gptel cannot apply the preset %s: %s" preset (error-message-string problem)) nil)))
 
-(defun segue--described (settings)
+(defun segue--preset-description (settings)
   "Return gptel's description of a preset with these SETTINGS.
-What gptel does not know is left out, as it would make it refuse the whole."
+Tools and backends that gptel does not know are left out: they would be errors."
   (let ((names '((:system-message . :system) (:num-messages . :num-messages-to-send)))
         (description (list :description "A preset of Segue")))
     (pcase-dolist (`(,_ ,key ,_) segue-settings)
@@ -68,14 +68,14 @@ What gptel does not know is left out, as it would make it refuse the whole."
 (defun segue--start-gptel ()
   "Turn on `gptel-mode' in this buffer."
   (add-hook 'gptel-mode-hook #'segue--take-over-saving nil t)
-  ;; It may stumble over tools and backends that it does not know.
+  ;; It may fail on tools and backends that it does not know.
   (setq-local gptel--tool-names nil gptel--backend-name nil)
   (condition-case problem
       (gptel-mode 1)
     (error (segue--warn "gptel could not restore everything: %s" (error-message-string problem)))))
 
 (defun segue--take-over-saving ()
-  "Save gptel's state with the footer of this file, not into any text like one."
+  "Save gptel's state into the footer of this file, not into text like one."
   (remove-hook 'before-save-hook 'gptel--save-state t)
   (if gptel-mode
       (progn
@@ -85,15 +85,15 @@ What gptel does not know is left out, as it would make it refuse the whole."
     (remove-hook 'gptel-pre-response-hook #'segue--before-answer t)))
 
 (defun segue--before-answer ()
-  "See to it that there is a footer before an answer comes in.
-An answer that comes in piece by piece goes on where its last piece ended.
-If that were the end of the buffer, a footer that is saved meanwhile would come
-in between."
+  "Write a footer, unless there is one, before an answer arrives.
+Each piece of a streamed answer is inserted where the last one ended.
+At the end of the buffer, a footer that is saved meanwhile would come
+between two pieces."
   (unless (segue-footer-start)
     (segue-footer-save)))
 
 (defun segue--mark-bounds ()
-  "Mark in this buffer who said what, as `gptel--bounds' has it."
+  "Mark in this buffer who wrote what, according to `gptel--bounds'."
   (setq segue--has-footer (and (segue-footer-start) t))
   (when (bound-and-true-p gptel-mode)
     (with-silent-modifications

@@ -8,18 +8,18 @@
 
 ;;; Commentary:
 
-;; A session is a folder with a folder for each branch, and in it session.md: the
-;; conversation, and a footer that says which preset holds and what differs.
+;; A session is a folder with one folder per branch.  Each branch has a session.md
+;; with the conversation and a footer: the preset, and the settings that differ.
 ;;
 ;;     (require 'segue)
 ;;     (segue-mode 1)
 ;;
 ;; With `segue-mode' on, visiting a session.md makes its buffer a session.
-;; `jf/gptel-persistent-session' begins one, `segue-branch' goes another way from
-;; the question at point, and `segue-switch-branch' goes on in another branch.
+;; `jf/gptel-persistent-session' starts one, `segue-branch' starts a branch at the
+;; question at point, and `segue-switch-branch' switches to another branch.
 ;;
-;; With gptel, the conversation goes on with `gptel-send'.  Without it, everything
-;; else works, and gptel's variables are set in the buffer all the same.
+;; With gptel, continue the conversation with `gptel-send'.  Without it, everything
+;; else works, and gptel's variables are also set in the buffer.
 
 ;;; Code:
 
@@ -44,22 +44,22 @@
   :risky t)
 
 (defcustom jf/gptel-sessions-directory "~/.gptel/sessions/"
-  "Where `jf/gptel-persistent-session' makes sessions."
+  "The folder in which `jf/gptel-persistent-session' creates sessions."
   :type 'directory)
 
 (defcustom segue-default-preset "executor"
-  "The preset of a new session, unless another is asked for."
+  "The preset of a new session, unless another is given."
   :type 'string)
 
-;;;; What a buffer knows
+;;;; Variables of a session buffer
 
 (defvar-local jf/gptel--session-id nil "The id of the session that this buffer shows.")
 (defvar-local jf/gptel--session-dir nil "The folder of that session.")
 (defvar-local jf/gptel--branch-name nil "The branch that this buffer shows.")
 (defvar-local jf/gptel--branch-dir nil "The folder of that branch.")
 (defvar-local jf/gptel--scope nil
-  "What tools may touch, as it was when the file was visited.
-`jf/gptel--read-scope' reads it anew.")
+  "What tools may access, as read when the file was visited.
+`jf/gptel--read-scope' reads it again.")
 (defvar-local jf/gptel-autosave-enabled nil
   "Whether this buffer is saved after every answer and whenever Emacs auto-saves.")
 
@@ -71,12 +71,12 @@
   (concat session-id "/" branch-name))
 
 (defun jf/gptel--registry-get (session-id branch-name)
-  "Return where the branch BRANCH-NAME of SESSION-ID is, and its buffer.
-The value is a plist, or nil.  It holds no metadata: read that from disk."
+  "Return the folder and the buffer of the branch BRANCH-NAME of SESSION-ID.
+The value is a plist, or nil.  Metadata is not part of it: read it from disk."
   (gethash (jf/gptel--registry-key session-id branch-name) jf/gptel--registry))
 
 (defun segue--register ()
-  "Enter the session of this buffer."
+  "Add the session of this buffer to the registry."
   (puthash (jf/gptel--registry-key jf/gptel--session-id jf/gptel--branch-name)
            (list :session-id jf/gptel--session-id :session-dir jf/gptel--session-dir
                  :branch-name jf/gptel--branch-name :branch-dir jf/gptel--branch-dir
@@ -84,37 +84,37 @@ The value is a plist, or nil.  It holds no metadata: read that from disk."
            jf/gptel--registry))
 
 (defun segue--unregister ()
-  "Forget the session of this buffer."
+  "Remove the session of this buffer from the registry."
   (remhash (jf/gptel--registry-key jf/gptel--session-id jf/gptel--branch-name) jf/gptel--registry))
 
 ;;;; The command
 
 (defun segue--call (&rest arguments)
-  "Call `segue-command' with ARGUMENTS and return its answer as a plist.
-Signal a `user-error' in its own words where it fails."
-  (let ((words (append (ensure-list segue-command) arguments '("--json")))
-        (complaints (make-temp-file "segue-"))
+  "Call `segue-command' with ARGUMENTS and return its JSON output as a plist.
+Signal a `user-error' with its message if it fails."
+  (let ((command (append (ensure-list segue-command) arguments '("--json")))
+        (errors (make-temp-file "segue-"))
         (coding-system-for-read 'utf-8)
         (coding-system-for-write 'utf-8))
     (unwind-protect
         (with-temp-buffer
           (let ((code (condition-case problem
-                          (apply #'call-process (car words) nil (list t complaints) nil (cdr words))
+                          (apply #'call-process (car command) nil (list t errors) nil (cdr command))
                         (file-error (user-error "Segue: cannot run %s (%s); see `segue-command'"
-                                                (car words) (error-message-string problem))))))
+                                                (car command) (error-message-string problem))))))
             (unless (eql code 0)
               (erase-buffer)
-              (insert-file-contents complaints)
-              (user-error "Segue: %s" (segue--complaint code))))
+              (insert-file-contents errors)
+              (user-error "Segue: %s" (segue--error-text code))))
           (goto-char (point-min))
-          (or (segue--read-json) (user-error "Segue: the answer of %s is no JSON" (car words))))
-      (delete-file complaints))))
+          (or (segue--read-json) (user-error "Segue: the output of %s is not JSON" (car command))))
+      (delete-file errors))))
 
-(defun segue--complaint (code)
-  "Return the words of the command, which ended with CODE, in this buffer."
+(defun segue--error-text (code)
+  "Return the error message in this buffer, of a command that exited with CODE."
   (if-let ((found (plist-get (segue--read-json) :error)))
       (string-join (delete "" (delq nil (list (plist-get found :message) (plist-get found :hint)))) "; ")
-    (format "it ended with %s %s" code (string-trim (buffer-string)))))
+    (format "exit code %s: %s" code (string-trim (buffer-string)))))
 
 (defun segue--read-json ()
   "Return the object at point as a plist, with hyphens in its keys; nil if none."
@@ -130,7 +130,7 @@ Signal a `user-error' in its own words where it fails."
         (t value)))
 
 (defun jf/gptel--read-scope (branch-dir)
-  "Return what tools may touch in the session of BRANCH-DIR, or nil.
+  "Return what tools may access in the session of BRANCH-DIR, or nil.
 The value is a plist of :paths, :org-roam-patterns and :shell-commands."
   (condition-case nil
       (plist-get (segue--call "gptel" "open" (jf/gptel--context-file-path branch-dir)) :scope)
@@ -140,7 +140,7 @@ The value is a plist of :paths, :org-roam-patterns and :shell-commands."
 
 (defun segue-find-file ()
   "Make this buffer a session if it visits one; for `find-file-hook'.
-Any other file costs one comparison of strings."
+Any other file costs only one string comparison."
   (when (and buffer-file-name (string-suffix-p segue--suffix buffer-file-name))
     (when-let ((place (segue--place buffer-file-truename)))
       (condition-case problem
@@ -173,8 +173,8 @@ Any other file costs one comparison of strings."
     (goto-char (max (point-min) (1- footer)))))
 
 (defun segue--ask ()
-  "Return the answer of the command to this file.
-Where it has none, warn, and return the id and the preset in the metadata."
+  "Return what the command reports about this file.
+If it fails, warn, and return the id and the preset in the metadata."
   (condition-case problem
       (let ((answer (segue--call "gptel" "open" (jf/gptel--context-file-path jf/gptel--branch-dir))))
         (dolist (warning (plist-get answer :warnings)) (segue--warn "%s" warning))
@@ -191,34 +191,34 @@ Where it has none, warn, and return the id and the preset in the metadata."
          (has-gptel (segue--load-gptel)))
     (segue-set 'gptel--preset preset)
     (segue-set 'gptel--bounds (segue-footer-fitting (segue--bounds answer saved)))
-    (unless (and has-gptel preset (segue--know-preset preset answer)
+    (unless (and has-gptel preset (segue--define-preset preset answer)
                  (or (alist-get 'gptel--preset saved) ; then gptel applies it itself
                      (segue--apply-preset preset)))
       (segue--set-all (lambda (row) (plist-get (plist-get answer :settings) (nth 1 row)))))
     (when has-gptel (segue--start-gptel))
     ;; After gptel, which lets the preset win over some of these.
     (segue--set-all (lambda (row) (alist-get (car row) saved)))
-    (when has-gptel (segue-settled))))
+    (when has-gptel (segue-remember-settings))))
 
 (defun segue--bounds (answer saved)
-  "Return who said what: as ANSWER has it of the text now, else as it was SAVED.
-Where the file was written anew meanwhile, the answer is of another text."
+  "Return who wrote what: from ANSWER for the current text, else as it was SAVED.
+If the file was written since, ANSWER is about another text."
   (if (and (plist-member answer :bounds) (verify-visited-file-modtime))
       (cl-loop for (kind places) on (plist-get answer :bounds) by #'cddr
                collect (cons (intern (substring (symbol-name kind) 1)) places))
     (alist-get 'gptel--bounds saved)))
 
 (defun segue--set-all (value-of)
-  "Set every setting to what VALUE-OF gives for its row, unless that is nil."
+  "Set every setting to the result of VALUE-OF for its row, unless that is nil."
   (dolist (row segue-settings)
     (when-let ((value (funcall value-of row)))
       (segue-set (car row) (if (and (eq (car row) 'gptel-model) (stringp value)) (intern value) value)))))
 
 (defun segue-reverted ()
-  "Find out anew who said what in this buffer; for `after-revert-hook'.
-Reading the file again leaves no trace of that on the text that is new."
+  "Find again who wrote what in this buffer; for `after-revert-hook'.
+Reverting leaves new text without that information."
   (when (and buffer-file-name (string-suffix-p segue--suffix buffer-file-name))
-    (if (not jf/gptel--session-dir)     ; the modes were set up anew as well
+    (if (not jf/gptel--session-dir)     ; the modes were set up again as well
         (segue-find-file)
       (condition-case problem
           (progn
@@ -227,7 +227,7 @@ Reading the file again leaves no trace of that on the text that is new."
         (error (segue--warn "%s: %s" buffer-file-name (error-message-string problem)))))))
 
 (defun segue--only-plain-locals ()
-  "Let no directory choose for a session what only its footer may.
+  "Remove directory-local variables that only the footer of a session may set.
 For `before-hack-local-variables-hook'; Emacs does not read the footer itself."
   (when (and buffer-file-name (string-suffix-p segue--suffix buffer-file-name) (segue--place buffer-file-truename))
     (setq file-local-variables-alist
@@ -237,7 +237,7 @@ For `before-hack-local-variables-hook'; Emacs does not read the footer itself."
 ;;;; Saving
 
 (defun segue-autosave (&rest _)
-  "Save this buffer if it is a session, unless its file changed behind our back."
+  "Save this buffer if it is a session, unless its file changed on disk."
   (when (and jf/gptel-autosave-enabled buffer-file-name (buffer-modified-p) (verify-visited-file-modtime))
     (save-buffer)))
 
@@ -251,9 +251,9 @@ For `before-hack-local-variables-hook'; Emacs does not read the footer itself."
 
 ;;;###autoload
 (defun jf/gptel-persistent-session (name &optional preset activity)
-  "Begin a session called NAME and visit it.
+  "Start a session called NAME and visit it.
 PRESET is `segue-default-preset' unless given.  ACTIVITY is the folder of an
-activity to begin it in, instead of `jf/gptel-sessions-directory'."
+activity to create it in, instead of `jf/gptel-sessions-directory'."
   (interactive (list (read-string "Name of the session: ")
                      (and current-prefix-arg (read-string "Preset: " nil nil segue-default-preset))))
   (let ((answer (apply #'segue--call "gptel" "new" name "--preset" (or preset segue-default-preset)
@@ -263,9 +263,9 @@ activity to begin it in, instead of `jf/gptel-sessions-directory'."
     (segue--visit (plist-get answer :branch-dir))))
 
 (defun segue-branch (name &optional exclude)
-  "Go another way from the question at point, in a branch called NAME.
-It holds the conversation up to that question and with it; with EXCLUDE, or a
-prefix argument, without it."
+  "Start a branch called NAME at the question at point, and visit it.
+The branch has the conversation up to and including that question; with EXCLUDE,
+or a prefix argument, without that question."
   (interactive (list (read-string "Name of the branch: ") current-prefix-arg))
   (segue--check)
   (save-buffer)
@@ -275,7 +275,7 @@ prefix argument, without it."
     (segue--visit (plist-get answer :branch-dir))))
 
 (defun segue-switch-branch (branch)
-  "Go on in BRANCH of this session: visit it, and make it the current one."
+  "Switch to BRANCH of this session: visit it, and make it the current one."
   (interactive (list (completing-read "Branch: " (segue-branch-names) nil t)))
   (segue--check)
   (save-buffer)
@@ -293,21 +293,21 @@ prefix argument, without it."
 (defun segue--check ()
   "Signal an error unless this buffer is a session."
   (unless jf/gptel--session-dir
-    (user-error "This buffer shows no session; visit a session.md with `segue-mode' on")))
+    (user-error "This buffer is not a session; visit a session.md with `segue-mode' on")))
 
 (defun segue--store (folder)
-  "Return the store that the sessions in FOLDER are."
+  "Return the URL of the store with the sessions in FOLDER."
   (concat "gptel:" (directory-file-name (expand-file-name folder))))
 
 (defun segue--visit (branch-dir)
-  "Visit the conversation in BRANCH-DIR, as the disk has it now."
+  "Visit the conversation in BRANCH-DIR as it is on disk now."
   (let ((file (jf/gptel--context-file-path branch-dir)))
     (when-let ((buffer (find-buffer-visiting file)))
       (with-current-buffer buffer (segue--reread)))
     (find-file file)))
 
 (defun segue--reread ()
-  "Read the file of this buffer again if it changed and the buffer did not."
+  "Revert this buffer if its file changed and the buffer did not."
   (unless (or (buffer-modified-p) (verify-visited-file-modtime))
     (revert-buffer t t)))
 
@@ -320,12 +320,12 @@ prefix argument, without it."
         (add-hook 'find-file-hook #'segue-find-file)
         (add-hook 'after-revert-hook #'segue-reverted)
         (add-hook 'auto-save-hook #'segue-autosave-all)
-        ;; Whatever a session says of modes and variables, `segue-footer-read' reads it, and nobody else.
+        ;; Only `segue-footer-read' reads what a session says about modes and variables.
         (add-hook 'before-hack-local-variables-hook #'segue--only-plain-locals)
         (add-to-list 'inhibit-local-variables-regexps segue--name)
-        ;; Bounds count characters, whatever a text or the locale says of itself.
+        ;; Bounds count characters of UTF-8, whatever the text or the locale declares.
         (add-to-list 'auto-coding-alist (cons segue--name 'utf-8))
-        ;; Where there is no mode for Markdown; gptel wants one for text.
+        ;; If there is no mode for Markdown: gptel needs a text mode.
         (add-to-list 'auto-mode-alist (cons segue--name 'text-mode) t))
     (remove-hook 'find-file-hook #'segue-find-file)
     (remove-hook 'after-revert-hook #'segue-reverted)

@@ -1,10 +1,11 @@
-"""The two tiers of the proofs, and the seed that makes a run repeatable."""
+"""The two tiers of the proofs, the seed that makes a run repeatable, and what a test needs from the machine."""
 
 from __future__ import annotations
 
 import os
 import random
 import shutil
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,6 +18,9 @@ pytest.register_assert_rewrite("segue.testing")
 
 # How fast an example is says nothing of whether it is right, least of all on a busy machine.
 SLOW = (HealthCheck.too_slow,)
+
+LEFT_OUT = pytest.StashKey[Counter[str]]()
+"""How many tests were left out for each program that is not installed."""
 
 settings.register_profile("quick", max_examples=25, deadline=None, derandomize=True, suppress_health_check=SLOW)
 settings.register_profile("long", max_examples=1000, deadline=None, print_blob=True, suppress_health_check=SLOW)
@@ -44,8 +48,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """Choose the seed before the workers start: they take the options of the run over."""
     config.addinivalue_line("markers", "real_tools: drives AI tools that are installed, run with --real-tools DIR")
     config.addinivalue_line("markers", "upstream_gptel: runs gptel in Emacs, run with --gptel DIRS")
-    config.addinivalue_line("markers", "needs(program): left out where there is no such program; CI must have it")
-    config.addinivalue_line("markers", "needs_sandbox: left out where the kernel has no Landlock; CI must have it")
+    config.addinivalue_line("markers", "needs(program): left out, and reported, without this program; fails in CI")
+    config.addinivalue_line("markers", "needs_sandbox: left out, and reported, without Landlock; fails in CI")
+    config.stash[LEFT_OUT] = Counter()
     is_long: bool = config.getoption("--long")
     if config.getoption("--seed") is None:
         config.option.seed = random.SystemRandom().randrange(2**32) if is_long else 0
@@ -65,8 +70,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     terminalreporter.write_line(f"upstream gptel: {f'that in {gptel}' if gptel else 'left out (--gptel DIRS)'}")
     if why := _has_no_sandbox():
         terminalreporter.write_line(f"tests that need a sandbox of the kernel: left out, since {why}")
-    if missing := [name for name in ("bash", "dash", "emacs", "fish", "jq", "zsh") if _is_missing(name)]:
-        terminalreporter.write_line(f"tests that need {' or '.join(missing)}: left out, since that is not installed")
+    for program, count in sorted(config.stash[LEFT_OUT].items()):
+        terminalreporter.write_line(f"tests that need {program}: {count} left out, since it is not installed")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -81,9 +86,27 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
 
-    for item in [item for item in items if any(_is_missing(*mark.args) for mark in item.iter_markers("needs"))]:
-        config.hook.pytest_deselected(items=[item])
-        items.remove(item)
+    left_out = []
+    for item in items:
+        missing = {mark.args[0] for mark in item.iter_markers("needs") if _is_missing(*mark.args)}
+        config.stash[LEFT_OUT].update(missing)
+        left_out += [item] if missing else []
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in left_out]
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A worker of pytest-xdist reports what it left out; each of them collects all tests."""
+    counts = session.config.stash[LEFT_OUT]
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["left_out"] = dict(counts)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: object) -> None:
+    """In the process that prints the summary, when a worker has finished."""
+    config, output = node.config, getattr(node, "workeroutput", {})  # type: ignore[attr-defined]  # as xdist has it
+    config.stash[LEFT_OUT] = Counter[str](output.get("left_out", {}))
 
 
 def _has_no_sandbox() -> str:
@@ -93,7 +116,7 @@ def _has_no_sandbox() -> str:
 
 
 def _is_missing(program: str) -> bool:
-    """In CI nothing is: what is not there makes its tests fail."""
+    """Never in CI: there, the tests of a missing program fail."""
     return not os.environ.get("CI") and shutil.which(program) is None
 
 

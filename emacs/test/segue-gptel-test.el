@@ -15,7 +15,7 @@
 (require 'gptel)
 (require 'gptel-openai)
 (load "userlock" nil t)                ; it would undo what tests do to it when it is loaded
-(require 'segue-room)
+(require 'segue-test-support)
 
 (gptel-make-openai "Test" :key "none" :models '(gpt-4o gpt-5))
 (gptel-make-openai "Other" :key "none" :models '(other-1))
@@ -47,7 +47,7 @@ The preset is what gptel has been told of it, which is nothing at first."
     (segue-gptel-check-bounds (segue-test-case name))))
 
 (defun segue-gptel-check-bounds (expected)
-  "Check that gptel knows who said what in EXPECTED."
+  "Check that gptel knows who wrote what in EXPECTED."
   (ert-info ((plist-get expected :name))
     (segue-gptel-session (plist-get expected :name)
       (should gptel-mode)
@@ -213,10 +213,10 @@ The preset is what gptel has been told of it, which is nothing at first."
     (run-hook-with-args 'gptel-post-response-functions (point-min) (point))
     (should-not (buffer-modified-p))))
 
-;;;; Answers that come in piece by piece
+;;;; Streamed answers
 
 (defun segue-gptel-streaming ()
-  "Return what gptel keeps of an answer that is about to come in at point."
+  "Return the state of gptel for an answer that arrives at point."
   (let ((info (list :buffer (current-buffer) :position (point-marker) :stream t :http-status "200")))
     (save-excursion (run-hooks 'gptel-pre-response-hook))
     info))

@@ -1,4 +1,4 @@
-;;; segue-hostile-test.el --- Footers of strangers in a real Emacs  -*- lexical-binding: t; -*-
+;;; segue-hostile-test.el --- Untrusted footers in a real Emacs  -*- lexical-binding: t; -*-
 
 ;;; Commentary:
 
@@ -6,10 +6,10 @@
 
 ;;; Code:
 
-(require 'segue-room)
+(require 'segue-test-support)
 
 (defun segue-hostile-lines (file)
-  "Return the texts in FILE, one a line."
+  "Return the texts in FILE, one per line."
   (with-temp-buffer
     (let ((coding-system-for-read 'utf-8)) (insert-file-contents file))
     (let (found)
@@ -38,7 +38,7 @@
     (delete-directory (file-name-directory (directory-file-name (file-name-directory (directory-file-name dir)))) t)))
 
 (defun segue-hostile-run ()
-  "Check every footer, and print every value anew that is a plain one."
+  "Check every footer, and print every plain value again."
   (segue-mode 1)
   (dolist (footer (segue-hostile-lines (getenv "SEGUE_TEST_FOOTERS")))
     (ert-info ((format "%S" footer)) (segue-hostile-check footer)))

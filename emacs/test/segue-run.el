@@ -1,9 +1,9 @@
-;;; segue-run.el --- Runs all tests and says as JSON what became of each  -*- lexical-binding: t; -*-
+;;; segue-run.el --- Run all tests and write the results as JSON  -*- lexical-binding: t; -*-
 
 ;;; Commentary:
 
-;; The file to write is named by SEGUE_TEST_RESULTS: an object with the name of
-;; every test, and the reason where it failed, null where it passed.
+;; SEGUE_TEST_RESULTS is the file to write: an object with the name of every test,
+;; and the reason if it failed, null if it passed.
 
 ;;; Code:
 
@@ -11,7 +11,7 @@
 (require 'json)
 
 (defun segue-run-reason (result)
-  "Return why RESULT is no success; nil if it is one."
+  "Return why RESULT is not a success; nil if it is one."
   (unless (ert-test-passed-p result)
     (if (ert-test-result-with-condition-p result)
         (format "%s%S" (mapconcat (lambda (info) (concat (car info) (cdr info) ": "))

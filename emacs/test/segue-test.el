@@ -7,7 +7,7 @@
 ;;; Code:
 
 (require 'ert)
-(require 'segue-room)
+(require 'segue-test-support)
 
 ;;;; Emacs's own code reads the footer
 
@@ -201,7 +201,7 @@
           (should (> (buffer-size) 0))))
       (should (equal (length warned) 3))
       (should (string-match-p "\\`Segue: .*nowhere" (car warned)))
-      (should (equal (cadr warned) "Segue: the answer of echo is no JSON")))))
+      (should (equal (cadr warned) "Segue: the output of echo is not JSON")))))
 
 (ert-deftest segue-the-id-inside-an-activity-is-in-its-metadata ()
   (let* ((dir (segue-test-activity "settings")) (id (plist-get (segue-test-case "settings") :session-id)))

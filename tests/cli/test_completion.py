@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from tests.support.cli import Segue
 
 
+NEEDS_BASH = pytest.mark.needs("bash")
+
+
 def complete(cli: Segue, *words: str) -> list[str]:
     """What real bash offers for the last word."""
     launcher = cli.home / "segue"
@@ -29,20 +32,24 @@ def complete(cli: Segue, *words: str) -> list[str]:
     return done.stdout.decode().split()
 
 
+@NEEDS_BASH
 def test_verbs_complete(cli: Segue) -> None:
     assert complete(cli, "re") == ["resume", "rename", "reopen", "relink", "recover"]
 
 
+@NEEDS_BASH
 def test_options_complete(cli: Segue) -> None:
     assert complete(cli, "list", "--s") == ["--status", "--since", "--store"]
 
 
+@NEEDS_BASH
 def test_ids_complete(cli: Segue, session: str) -> None:
     cli.ok("new", "--id", "logout")
     assert complete(cli, "show", "log") == [session, "logout"]
     assert complete(cli, "delete", session, "logo") == ["logout"]
 
 
+@NEEDS_BASH
 def test_agents_complete_presets_first(cli: Segue) -> None:
     folder = cli.home / ".config" / "segue" / "agents"
     folder.mkdir(parents=True)
@@ -50,6 +57,7 @@ def test_agents_complete_presets_first(cli: Segue) -> None:
     assert complete(cli, "chat", "--agent", "off") == ["officer", "offline"]
 
 
+@NEEDS_BASH
 def test_branches_tags_and_choices_complete(cli: Segue, session: str) -> None:
     cli.ok("fork", session, "--name", "other")
     assert complete(cli, "switch", session, "o") == ["other"]
@@ -58,6 +66,7 @@ def test_branches_tags_and_choices_complete(cli: Segue, session: str) -> None:
     assert complete(cli, "list", "--status", "p") == ["paused"]
 
 
+@NEEDS_BASH
 def test_a_store_on_the_line_is_the_one_that_completes(cli: Segue, session: str) -> None:
     assert complete(cli, "show", "--store", f"journal:{cli.home}/other", session) == []
     assert complete(cli, "show", "--store", "nosuch:", "") == []

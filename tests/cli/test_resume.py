@@ -205,7 +205,7 @@ def test_a_completed_session_is_resumed_only_on_a_yes(cli: Segue, session: str, 
     before = cli.files()
     result = cli.run("resume", session, stdin=stdin)
     assert result.code == 1
-    assert "is completed. Resume it?" in result.complaint
+    assert "was marked complete" in result.complaint
     assert cli.files() == before
 
 

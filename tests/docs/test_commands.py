@@ -22,6 +22,8 @@ from tests.docs.pages import HOW_TO, README, ROOT, Command, commands, environmen
 if TYPE_CHECKING:
     from pathlib import Path
 
+PROGRAMS = ("emacs", "jq")
+"""What commands on the pages use, and not every machine has."""
 SAFE_SECONDS = 60
 """A command that waits for something that never comes is a failure, not a hang."""
 
@@ -42,7 +44,13 @@ def new_machine(root: Path) -> tuple[Path, dict[str, str]]:
     return home, {**environment(home), "PATH": path, "TMPDIR": str(temporary)}
 
 
-@pytest.mark.parametrize("page", [README, *HOW_TO], ids=name_of)
+def with_needs(page: Path) -> object:
+    text = "\n".join(command.text for command in commands(page))
+    marks = [pytest.mark.needs(name) for name in PROGRAMS if re.search(rf"\b{name}\b", text)]
+    return pytest.param(page, id=name_of(page), marks=marks)
+
+
+@pytest.mark.parametrize("page", [with_needs(page) for page in (README, *HOW_TO)])
 def test_the_commands_on_the_page_work_and_print_what_it_shows(page: Path, tmp_path: Path) -> None:
     home, variables = new_machine(tmp_path)
     with ExitStack() as machine:

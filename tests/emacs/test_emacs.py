@@ -1,4 +1,4 @@
-"""The tests of emacs/test in a real Emacs, each under its own name, and what else Emacs has to say of our Lisp."""
+"""The tests of emacs/test in a real Emacs, each under its own name, and its compiler and checkdoc on our Lisp."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.emacs.sessions import write_sessions
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.needs("emacs")
+NEEDS_EMACS = pytest.mark.needs("emacs")
 
 LISP = ROOT / "emacs"
 SOURCES = sorted(LISP.glob("*.el"))
@@ -43,7 +43,7 @@ def names(file: str) -> list[str]:
 
 
 def emacs(*arguments: str | Path, cwd: Path, **environ: str | Path) -> str:
-    """What it prints. Without Emacs this fails: nothing here means anything then."""
+    """What Emacs prints. Without Emacs it fails: in CI, a missing Emacs is a failure."""
     program = shutil.which("emacs")
     assert program, "these tests need Emacs; Debian has it as emacs-nox"
     home = cwd / "home"
@@ -95,11 +95,13 @@ def upstream_results(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pyt
     return run("segue-gptel-test.el", tmp_path_factory.mktemp("gptel"), *folders.split(os.pathsep))
 
 
+@NEEDS_EMACS
 @pytest.mark.parametrize("name", names("segue-test.el"))
 def test_in_emacs(name: str, results: Results) -> None:
     assert results[name] is None
 
 
+@NEEDS_EMACS
 @pytest.mark.upstream_gptel
 @pytest.mark.parametrize("name", names("segue-gptel-test.el"))
 def test_with_upstream_gptel(name: str, upstream_results: Results) -> None:
@@ -129,12 +131,14 @@ def said_after_going_on_in_emacs(
         return [(turn.role, turn.content) for turn in library.load(session_id).turns]
 
 
+@NEEDS_EMACS
 def test_what_is_typed_in_emacs_without_gptel_is_said_by_the_user(tmp_path: Path) -> None:
     *before, last = said_after_going_on_in_emacs(tmp_path)
     assert before == SHORT
     assert last == ("user", "And ö 😀?\n\nMore.")
 
 
+@NEEDS_EMACS
 @pytest.mark.upstream_gptel
 def test_what_is_answered_in_gptel_is_said_by_the_assistant(tmp_path: Path, pytestconfig: pytest.Config) -> None:
     folders = load_path(LISP / "test", *pytestconfig.getoption("--gptel").split(os.pathsep))
@@ -142,6 +146,7 @@ def test_what_is_answered_in_gptel_is_said_by_the_assistant(tmp_path: Path, pyte
     assert said == [*SHORT, ("user", "And ö 😀?"), ("assistant", "More.")]
 
 
+@NEEDS_EMACS
 @pytest.mark.upstream_gptel
 @pytest.mark.parametrize("first", [SEGUE, ""], ids=["with segue", "gptel alone"])
 def test_three_hundred_answers_are_still_answers_when_gptel_goes_on(
@@ -154,11 +159,13 @@ def test_three_hundred_answers_are_still_answers_when_gptel_goes_on(
     assert said == [*LONG, ("user", "And ö 😀?"), ("assistant", "More.")]
 
 
+@NEEDS_EMACS
 def test_our_lisp_compiles_without_a_warning(tmp_path: Path) -> None:
     copies = [shutil.copy(source, tmp_path) for source in SOURCES]
     assert emacs("-L", tmp_path, "-f", "batch-byte-compile", *copies, cwd=tmp_path) == ""
 
 
+@NEEDS_EMACS
 def test_checkdoc_finds_nothing(tmp_path: Path) -> None:
     checks = [word for source in SOURCES for word in ("--eval", f'(checkdoc-file "{source}")')]
     assert emacs("-l", "checkdoc", *checks, cwd=tmp_path) == ""

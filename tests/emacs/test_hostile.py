@@ -1,4 +1,4 @@
-"""Footers of strangers: Emacs runs nothing of them, keeps no property of theirs, and reads plain values as we do."""
+"""Untrusted footers: Emacs runs nothing of them, keeps no text property, and reads plain values as we do."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ import pytest
 from segue.dialects.gptel.format.footer import read_page
 from segue.dialects.gptel.format.lisp import BadLispError, Pair, parse_lisp, print_lisp
 from tests.emacs.hostile import CANARY, VARIABLES, hostile, plain
-from tests.emacs.test_emacs import LISP, emacs, load_path
+from tests.emacs.test_emacs import LISP, NEEDS_EMACS, emacs, load_path
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.needs("emacs")
 COUNTS = pytest.mark.parametrize(
     "count", [150, pytest.param(20_000, marks=[pytest.mark.long, pytest.mark.timeout(3600)])]
 )
@@ -61,6 +60,7 @@ def test_no_value_of_a_footer_is_anything_but_plain(pytestconfig: pytest.Config,
         assert not text.lstrip().startswith(("#", "'", "`", "[")), text
 
 
+@NEEDS_EMACS
 @COUNTS
 def test_emacs_runs_nothing_of_a_footer_and_reads_plain_values_as_we_do(
     tmp_path: Path, pytestconfig: pytest.Config, count: int
@@ -96,6 +96,7 @@ SHOWN = [
 ]
 
 
+@NEEDS_EMACS
 @pytest.mark.parametrize("line", SHOWN)
 def test_nothing_runs_when_a_terminal_shows_it(tmp_path: Path, line: str) -> None:
     """Properties run Lisp only when something is displayed, which no Emacs without a terminal does."""

@@ -121,7 +121,7 @@ GPTEL = Seed(
         Scenario("Save after temperature change", "`segue gptel save PATH --set temperature=0.8`"),
         Scenario("Save after system message modification", "`segue gptel save PATH`"),
         Scenario("Save with no changes from preset", "`segue gptel save PATH`"),
-        Scenario("Registry lookup performance", "`segue.dialects.gptel.open_branches.Registry.find`"),
+        Scenario("Registry lookup performance", "`segue.dialects.gptel.branch_registry.BranchRegistry.find`"),
         Scenario("Filesystem as source of truth", "`segue.dialects.gptel.lifecycle.Sessions.open`"),
         Scenario("Reading session metadata", "`segue.dialects.gptel.branch_files.find_metadata`"),
         Scenario("Reading scope configuration", "`segue.dialects.gptel.branch_files.find_scope`"),

@@ -14,10 +14,10 @@ import pytest
 import segue.dialects.gptel
 from segue.dialects.gptel import paths
 from segue.dialects.gptel.branch_files import find_metadata, find_scope
+from segue.dialects.gptel.branch_registry import BranchRegistry, RegisteredBranch
 from segue.dialects.gptel.format import names
 from segue.dialects.gptel.format.lisp import print_lisp
 from segue.dialects.gptel.lifecycle import Sessions
-from segue.dialects.gptel.open_branches import OpenBranch, OpenBranches
 from segue.formats.yaml import load_yaml
 from segue.permissions.scope import read_scope
 from segue.presets import SHIPPED, load_presets
@@ -168,7 +168,7 @@ def test_legacy_session_with_unknown_preset(keeper: Keeper) -> None:
     path = keeper.foreign("old-1", session__md=SAID, metadata__yml=about, preset__md=LEGACY.format(name="pirate"))
     opened = keeper.gptel("open", path)
     assert (opened["state"], opened["preset"]) == ("legacy", None)
-    assert "a preset 'pirate' that is not known here: its settings hold (model 'gpt-4o'" in str(opened["warnings"])
+    assert "a preset 'pirate' that is not known here: its settings are used (model 'gpt-4o'" in str(opened["warnings"])
     assert opened["settings"] == {
         "model": "gpt-4o",
         "backend": "ChatGPT",
@@ -199,7 +199,7 @@ print(found, seen)
     )
     assert done.stdout == "[False, False, False, False] []\n"
     (keeper.home / "notes.md").write_text("Notes")
-    assert "notes.md is no part of a session" in keeper.refuses(3, "gptel", "open", "./notes.md")
+    assert "notes.md is not part of a session" in keeper.refuses(3, "gptel", "open", "./notes.md")
 
 
 def test_manual_save_via_c_x_c_s(keeper: Keeper) -> None:
@@ -243,11 +243,11 @@ def test_save_with_no_changes_from_preset(keeper: Keeper) -> None:
 
 
 def test_registry_lookup_performance(tmp_path: Path) -> None:
-    registry = OpenBranches()
+    registry = BranchRegistry()
     for number in range(1000):
         folder = f"{tmp_path}/s{number}"
         registry.enter(
-            OpenBranch(
+            RegisteredBranch(
                 session_id=f"s{number}",
                 session_dir=folder,
                 branch_name="main",

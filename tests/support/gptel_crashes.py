@@ -16,7 +16,7 @@ from tests.support.gptel import say
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from segue.dialects.gptel.opening import OpenedBranch
+    from segue.dialects.gptel.branch_details import BranchDetails
 
 PRESETS = load_presets([SHIPPED])
 FILES = ("session.md", "metadata.yml", "branch-metadata.yml", "scope.yml")
@@ -39,7 +39,7 @@ class World:
         self.type(made, "gptel--preset: executor", "gptel-temperature: 0.8")
         return BranchPath(made.session_dir, "main")
 
-    def type(self, opened: OpenedBranch, *variables: str) -> None:
+    def type(self, opened: BranchDetails, *variables: str) -> None:
         path = Path(opened.branch_dir) / "session.md"
         say(path, *variables)
         with path.open("rb") as file:

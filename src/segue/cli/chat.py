@@ -94,14 +94,13 @@ def dialect(library: Library, resolver: AgentResolver) -> Dialect:
 
     from segue.chat.dialect import SEGUE
     from segue.console.error_messages import SEGUE_HINTS
-    from segue.dialects.cortext.opening import find_conversations
-    from segue.dialects.cortext.slash_commands import workspace_commands
+    from segue.dialects.cortext.slash_commands import find_conversations, workspace_commands
 
     found = replace(
         SEGUE,
         hint_for=SEGUE_HINTS.hint_for,
         idle_seconds=resolver.settings.idle_minutes * 60,
-        extra=workspace_commands(lambda: find_conversations(resolver.surface.cwd, notify=resolver.surface.notify)),
+        extra=workspace_commands(lambda: find_conversations(resolver.surface)),
     )
     context = click.get_current_context()
     if context.get_parameter_source("library") is not click.core.ParameterSource.COMMANDLINE:

@@ -7,7 +7,7 @@ import click
 
 from segue.console import options, output
 from segue.console.exit_codes import Exit
-from segue.errors import AmbiguousIdError, InvalidIdError, NotFoundError, SegueError, SessionLockedError, UsageError
+from segue.errors import AmbiguousIdError, InvalidIdError, NotFoundError, SegueError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,8 +91,6 @@ def command(
 
         import_from_tool(library, id, source)
         return Exit.DONE
-    if (owner := library.store.owner(id)) is not None:  # before the user is asked anything
-        raise SessionLockedError(id, pid=owner.pid, host=owner.host, since=owner.since)
     if tool:
         return _resume_in_tool(library, id, tool, model=model, printed=printed, yes=yes)
     return _resume_here(library, id, agent=agent, model=model, yes=yes)
@@ -100,20 +98,22 @@ def command(
 
 def _resume_in_tool(library: Library, id: str, tool: str, *, model: str, printed: bool, yes: bool) -> int:
     from segue.cli._handover import resume_in_tool
+    from segue.dialects.resuming import check_unlocked, confirm_completed
 
+    check_unlocked(library, id)
     is_completed = library.overview(id).status == "completed"
-    if is_completed and not yes and not _confirm_completed(id, output.conversation()):
+    if is_completed and not yes and not confirm_completed(output.conversation(), f"session {id}"):
         return Exit.DECLINED
     return resume_in_tool(library, id, tool, model=model, printed=printed, force=is_completed)
 
 
 def _resume_here(library: Library, id: str, *, agent: str, model: str, yes: bool) -> int:
-    from segue.chat.lifecycle import find_drift, resume, run, show_recap
+    from segue.chat.lifecycle import run
     from segue.cli._handover import import_pending_replies
     from segue.cli.chat import dialect
-    from segue.console.durations import ago
     from segue.console.surface import open_agents, open_surface
     from segue.dialects.cortext.slash_commands import preset_by_type
+    from segue.dialects.resuming import check_resumable, resume_conversation
     from segue.tools.approval import TerminalApprover
 
     surface = open_surface()
@@ -123,27 +123,12 @@ def _resume_here(library: Library, id: str, *, agent: str, model: str, yes: bool
         preset_for=preset_by_type(surface.cwd),
         approver=TerminalApprover(terminal, yes=yes),
     )
-    before = library.overview(id)
-    is_completed = before.status == "completed"
-    if is_completed and not yes and not _confirm_completed(id, terminal):
-        return Exit.DECLINED
+    before = check_resumable(library, id, terminal, reopen=yes)
+    if isinstance(before, Exit):
+        return before
     import_pending_replies(library, id)
-    conversation = resume(library, resolver, id, agent=agent, model=model, force=is_completed)
-    try:
-        show_recap(conversation.session, terminal, when=ago(before.updated_at, datetime.now(UTC)), was=before.status)
-        if changed := find_drift(conversation):
-            terminal.note(changed)
-    except BaseException:
-        conversation.session.release()
-        raise
+    conversation = resume_conversation(library, resolver, before, agent=agent, model=model)
     return run(library, conversation, resolver, dialect=dialect(library, resolver))
-
-
-def _confirm_completed(id: str, terminal: Terminal) -> bool:
-    if terminal.ask(f"Session {id} is completed. Resume it?", default=False):
-        return True
-    output.warn(f"session {id} is unchanged")
-    return False
 
 
 def _import(library: Library, external: ExternalMatch) -> str:

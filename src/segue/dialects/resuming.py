@@ -1,72 +1,129 @@
-"""What the dialects share: resuming a conversation, and recovering a damaged session."""
+"""The resume flow that `segue resume` and the dialects share.
+
+A command finds the session, and then calls, in this order: `check_resumable`, which asks the user where that is
+needed, `resume_conversation`, and `segue.chat.lifecycle.run`. Between the first two it may take another way, for
+example resume in an AI tool.
+"""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from segue.chat.lifecycle import find_drift, resume, show_recap
 from segue.console.durations import ago
 from segue.console.exit_codes import Exit
-from segue.durable.kernel import storage_error
 from segue.errors import DamagedError, SessionLockedError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from segue.chat.agents.resolver import AgentResolver
     from segue.chat.conversation import Conversation
     from segue.errors import Damage
     from segue.library import Library
+    from segue.model import Overview
+    from segue.session import LiveSession
     from segue.surface import Terminal
 
 
-def here() -> Path:
-    try:
-        return Path.cwd()
-    except OSError as error:
-        raise storage_error(error, "the folder you are in", "find") from None
+def check_resumable(
+    library: Library, id: str, terminal: Terminal, *, called: str = "", recovery: str = "", reopen: bool = False
+) -> Overview | Exit:
+    """The session as it is before it is resumed, or the code to exit with if it is not resumed.
+
+    Raises SessionLockedError, before any question, if another process is writing to it. Where `recovery` is the command
+    that offers recovery, a damaged session is offered for recovery. A completed session is reopened if the user agrees,
+    or if `reopen` is set. `called` is how the question names it.
+    """
+    check_unlocked(library, id)
+    if recovery and (damages := library.verify(id).damages):
+        code = offer_recovery(library, id, damages, terminal, again=recovery)
+        if code is not None:
+            return code
+    before = library.overview(id)
+    if before.status == "completed" and not reopen and not confirm_completed(terminal, called or f"session {id}"):
+        return Exit.DECLINED
+    return before
+
+
+def check_unlocked(library: Library, id: str) -> None:
+    """Raises SessionLockedError if another process is writing to the session."""
+    if (owner := library.store.owner(id)) is not None:
+        raise SessionLockedError(id, pid=owner.pid, host=owner.host, since=owner.since)
+
+
+def confirm_completed(terminal: Terminal, called: str) -> bool:
+    """Ask whether to resume a completed session, which the question calls `called`."""
+    terminal.note(f"{called} was marked complete")
+    if terminal.ask("Resume it anyway?", default=False):
+        return True
+    terminal.note("it stays completed; --yes resumes it without a question")
+    return False
 
 
 def resume_conversation(
-    library: Library, resolver: AgentResolver, id: str, terminal: Terminal, *, agent: str = ""
+    library: Library,
+    resolver: AgentResolver,
+    before: Overview,
+    *,
+    agent: str = "",
+    model: str = "",
+    heading: str = "",
+    changes: Callable[[Conversation], Sequence[str]] | None = None,
 ) -> Conversation:
-    """The conversation of a session, with all that a person should know before going on with it."""
-    before = library.overview(id)
-    owner = library.store.owner(before.id)
-    if owner is not None:  # a person is told at once who has it, and need not wait for that
-        raise SessionLockedError(before.id, pid=owner.pid, host=owner.host, since=owner.since)
-    conversation = resume(library, resolver, id, agent=agent, force=True)
-    try:
+    """Resume the session that was checked, and show its last turns, where it stopped, and what has changed since.
+
+    `heading` is printed first. `changes` finds what differs from the last time; without it, the prompt is compared.
+    """
+    from segue.chat.lifecycle import resume, show_recap  # a command that only checks needs no chat
+
+    terminal, is_completed = resolver.surface.terminal, before.status == "completed"
+    conversation = resume(library, resolver, before.id, agent=agent, model=model, force=is_completed)
+    with release_on_failure(conversation.session):
+        if heading:
+            terminal.say(heading)
         show_recap(conversation.session, terminal, when=ago(before.updated_at, datetime.now(UTC)), was=before.status)
-        if changed := find_drift(conversation):
-            terminal.note(changed)
-        if before.status == "completed":
-            terminal.note(f"Resuming completed session {id}: it is active again")
-    except BaseException:
-        conversation.session.release()
-        raise
+        for change in (changes or _prompt_changes)(conversation):
+            terminal.note(change)
+        if is_completed:
+            terminal.note(f"Resuming completed session {before.id}: it is active again")
     return conversation
+
+
+def _prompt_changes(conversation: Conversation) -> list[str]:
+    from segue.chat.lifecycle import find_drift
+
+    changed = find_drift(conversation)
+    return [changed] if changed else []
+
+
+@contextmanager
+def release_on_failure(session: LiveSession) -> Iterator[None]:
+    """Release the session if the block fails; otherwise it stays open."""
+    try:
+        yield
+    except BaseException:
+        session.release()
+        raise
 
 
 def offer_recovery(
     library: Library, id: str, damages: Sequence[Damage], terminal: Terminal, *, again: str
-) -> int | None:
-    """Ask what becomes of a damaged session: None if it was recovered, else the code to end with.
+) -> Exit | None:
+    """Ask what to do with a damaged session: None if it was recovered, else the code to exit with.
 
-    Whoever does not answer changes nothing. `again` is the command that asks once more.
+    Without an answer nothing changes. `again` is the command that asks again.
     """
-    terminal.error(str(DamagedError(id, damages)), "it can be recovered or deleted, and is untouched so far")
-    if terminal.ask("Recover what can be read? The damaged file is kept beside it.", default=True) and _recover(
-        library, id, terminal
-    ):
+    terminal.error(str(DamagedError(id, damages)), "it can be recovered or deleted; so far it is unchanged")
+    question = "Recover what can be read? The damaged file is kept next to it."
+    if terminal.ask(question, default=True) and _recover(library, id, terminal):
         return None
     if terminal.ask("Delete it for good?", default=False):
         library.delete(id)
         terminal.note(f"Deleted session {id}")
         return Exit.DONE
-    terminal.note(f"session {id} is as it was; {again} asks again")
+    terminal.note(f"session {id} is unchanged; {again} asks again")
     return Exit.DAMAGED
 
 
@@ -74,9 +131,9 @@ def _recover(library: Library, id: str, terminal: Terminal) -> bool:
     try:
         recovery = library.recover(id)
     except DamagedError:
-        terminal.error("nothing of it can be read", "it can only be deleted")
+        terminal.error("nothing in it can be read", "it can only be deleted")
         return False
     count = sum(branch.own for branch in recovery.session.branches.values())
-    turns = "1 turn is" if count == 1 else f"{count} turns are"
+    turns = "1 turn was" if count == 1 else f"{count} turns were"
     terminal.note(f"{turns} recovered; the damaged file is {recovery.original}")
     return True

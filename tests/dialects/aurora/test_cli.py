@@ -148,7 +148,7 @@ def test_in_the_middle_of_a_conversation_errors_name_the_commands_of_this_tool(m
 def test_of_a_session_of_which_nothing_can_be_read_only_the_deletion_is_left(machine: Machine) -> None:
     file = machine.journal("broken")
     file.write_bytes(b"{\n{\n")
-    assert "nothing of it can be read" in machine.run("aur spawn --resume broken", "y", code=5).complaint
+    assert "nothing in it can be read" in machine.run("aur spawn --resume broken", "y", code=5).complaint
     assert file.read_bytes() == b"{\n{\n"
     assert "Deleted session broken" in machine.run("aur spawn --resume broken", "y", "y").complaint
     assert not file.exists()

@@ -44,9 +44,9 @@ def test_a_damaged_session_can_be_recovered_and_gone_on_with(machine: Machine) -
     file.write_bytes(file.read_bytes().replace(b'"role": "assistant"', b'"role": assistant'))
     with machine.at_terminal("aur spawn --resume session-123") as approver:
         approver.wait_for("session-123.jsonl line 3")
-        approver.wait_for("Recover what can be read? The damaged file is kept beside it. [Y/n]")
+        approver.wait_for("Recover what can be read? The damaged file is kept next to it. [Y/n]")
         approver.enter("")
-        approver.wait_for("1 turn is recovered")
+        approver.wait_for("1 turn was recovered")
         approver.wait_for("Ask again? [Y/n]")
         approver.enter("n")
         approver.wait_for("@offline>")

@@ -99,7 +99,7 @@ def test_the_words_behind_a_command_arrive_where_each_tool_puts_them() -> None:
 def test_the_front_matter_says_what_each_tool_reads() -> None:
     claude = parse_front_matter(text_of("claude", "plan")).fields
     assert claude == {
-        "description": "Begin a plan conversation: Turn a goal into steps",
+        "description": "Start a plan conversation: Turn a goal into steps",
         "argument-hint": "[topic]",
         "allowed-tools": "Bash(cortext:*)",
     }
@@ -186,8 +186,8 @@ def test_a_file_that_somebody_changed_is_kept_and_told(tmp_path: Path, tool: str
     mine = path.read_text(encoding="utf-8").replace("somebody plan", "me plan")
     path.write_text(mine, encoding="utf-8")
     installed = install(tmp_path, command_files(tool, [Preset(name="plan", system_prompt="Other.")]))
-    assert [problem.path for problem in installed.kept] == [path_of(tool, "plan")]
-    assert "it was changed" in str(installed.kept[0])
+    assert [problem.path for problem in installed.skipped] == [path_of(tool, "plan")]
+    assert "it was changed" in str(installed.skipped[0])
     assert path.read_text(encoding="utf-8") == mine
 
 
@@ -196,7 +196,7 @@ def test_a_file_that_was_never_ours_is_kept(tmp_path: Path) -> None:
     path.parent.mkdir(parents=True)
     path.write_bytes(b"\xff mine")
     installed = install(tmp_path, command_files("claude", [PLAN]))
-    assert [problem.path for problem in installed.kept] == [path_of("claude", "resume")]
+    assert [problem.path for problem in installed.skipped] == [path_of("claude", "resume")]
     assert len(installed.written) == 2
     assert path.read_bytes() == b"\xff mine"
 
@@ -208,8 +208,8 @@ def test_links_are_never_followed(tmp_path: Path) -> None:
     (root / ".claude").mkdir(parents=True)
     (root / ".claude" / "commands").symlink_to(outside)
     installed = install(root, command_files("claude", [PLAN]))
-    assert len(installed.kept) == 3
-    assert "symbolic link" in installed.kept[0].reason
+    assert len(installed.skipped) == 3
+    assert "symbolic link" in installed.skipped[0].reason
     assert os.listdir(outside) == []
 
 

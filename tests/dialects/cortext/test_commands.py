@@ -22,10 +22,10 @@ def test_init_makes_a_workspace_a_repository_and_the_slash_commands(tmp_path: Pa
     assert (office.project / ".workspace" / "config.toml").is_file()
     assert (office.project / ".git").is_dir()
     told = office.run("cortext init --tool claude --tool codex").text
-    assert "Slash commands for claude: 8 written, 0 there already" in told
+    assert "Slash commands for claude: 8 written, 0 up to date" in told
     assert "Slash commands for codex: 8 written" in told
     assert (office.project / ".claude" / "commands" / "workspace.resume.md").is_file()
-    assert "8 there already" in office.run("cortext init --tool claude").text
+    assert "8 up to date" in office.run("cortext init --tool claude").text
 
 
 def test_init_finds_the_tools_of_the_machine(office: Office) -> None:
@@ -45,7 +45,7 @@ def test_init_leaves_a_command_file_that_somebody_changed(office: Office) -> Non
     path = office.project / ".claude" / "commands" / "workspace.plan.md"
     path.write_text("mine\n", encoding="utf-8")
     told = office.run("cortext init --tool claude")
-    assert "left as it is: .claude/commands/workspace.plan.md" in told.complaint
+    assert "left unchanged: .claude/commands/workspace.plan.md" in told.complaint
     assert path.read_text(encoding="utf-8") == "mine\n"
 
 
@@ -179,7 +179,7 @@ def test_mistakes_are_told_in_one_line(office: Office, tmp_path: Path) -> None:
         ("cortext stop nothing", 3, "no conversation matches 'nothing'"),
         ("cortext list --status done", 2, "'done' is not one of"),
         (f"{API} --agent nobody", 3, "nobody"),
-        (f"cd {tmp_path} && cortext list", 3, "is in no workspace; cortext init makes one here"),
+        (f"cd {tmp_path} && cortext list", 3, "is not in a workspace; cortext init makes one here"),
     ):
         told = office.run(command, code=code).complaint
         assert words in told
@@ -193,7 +193,7 @@ def test_a_damaged_conversation_is_asked_about(office: Office) -> None:
     path.write_bytes(path.read_bytes().replace(b"Why?", b"What"))
     assert "001-brainstorm-api-design" in office.run("cortext list").text
     told = office.run("cortext resume 001", "n", "n", code=5).complaint
-    assert "it can be recovered or deleted, and is untouched so far" in told
+    assert "it can be recovered or deleted; so far it is unchanged" in told
     assert b"What" in path.read_bytes()
 
 

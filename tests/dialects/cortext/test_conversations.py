@@ -52,7 +52,7 @@ class Room:
             self.library,
             clock=self.clock,
             repository=find_repository(self.root, environ=self.environ, trusted=True),
-            summarise=summarize,
+            summarize=summarize,
             mcp_tools=lambda _: self.servers,
             notify=self.told.append,
         )
@@ -70,7 +70,7 @@ class Room:
 
     def held(self, topic: str = "API design", type: str = "brainstorm", summary: str = "") -> str:
         """A conversation of two turns that was stopped; its id."""
-        with self.conversations.begin(type, topic) as session:
+        with self.conversations.start(type, topic) as session:
             say(session)
             self.conversations.stop(session, summary=summary)
         return session.id
@@ -93,10 +93,10 @@ def room(tmp_path: Path) -> Room:
 
 
 def test_a_conversation_is_numbered_and_called_after_its_type_and_topic(room: Room) -> None:
-    with room.conversations.begin("brainstorm", " API \n design ") as first:
+    with room.conversations.start("brainstorm", " API \n design ") as first:
         assert first.id == "2025-11-22-001-brainstorm-api-design"
         assert first.title == "API design"
-    with room.conversations.begin("plan", "Größe") as second:
+    with room.conversations.start("plan", "Größe") as second:
         assert second.id == "2025-11-22-002-plan-gr-e"
     assert room.document(first.id).name == "brainstorm.md"
     assert b"<!-- segue:begin" in room.document(second.id).read_bytes()
@@ -104,15 +104,15 @@ def test_a_conversation_is_numbered_and_called_after_its_type_and_topic(room: Ro
 
 def test_a_conversation_needs_a_topic_and_a_known_type(room: Room) -> None:
     with pytest.raises(UsageError, match="needs a topic"):
-        room.conversations.begin("plan", " \n")
+        room.conversations.start("plan", " \n")
     with pytest.raises(NotFoundError, match="no conversation type"):
-        room.conversations.begin("nonsense", "API design")
+        room.conversations.start("nonsense", "API design")
     assert room.library.list() == []
 
 
 def test_what_the_agent_was_configured_with_is_recorded(room: Room) -> None:
     room.servers = ["files", "search"]
-    with room.conversations.begin("plan", "API", tool="codex", model="m-1", agent="openai") as session:
+    with room.conversations.start("plan", "API", tool="codex", model="m-1", agent="openai") as session:
         pass
     config = json.loads((room.conversations.folder_of(session.id) / ".session" / "session.json").read_bytes())[
         "agent_config"
@@ -127,7 +127,7 @@ def test_what_the_agent_was_configured_with_is_recorded(room: Room) -> None:
 
 
 def test_going_on_in_another_tool_forgets_the_session_of_the_first(room: Room) -> None:
-    with room.conversations.begin("plan", "API", tool="codex", model="m-1") as session:
+    with room.conversations.start("plan", "API", tool="codex", model="m-1") as session:
         room.conversations.note_tool(session, tool_session="native-1", tool_since=START)
         assert session.overview.overrides["tool_session"] == "native-1"
         room.conversations.note_tool(session, tool="segue")
@@ -147,7 +147,7 @@ def test_stopping_saves_the_summary_and_the_document(room: Room) -> None:
 
 
 def test_decisions_stand_in_the_document(room: Room) -> None:
-    with room.conversations.begin("plan", "API") as session:
+    with room.conversations.start("plan", "API") as session:
         session.decide("Take\nREST")
         room.conversations.stop(session)
     assert "## Decisions\n\n- Take REST\n" in room.document(session.id).read_text(encoding="utf-8")
@@ -192,9 +192,9 @@ def test_a_summary_that_a_person_wrote_into_the_file_stays(room: Room) -> None:
 
 
 def test_a_conversation_that_was_left_active_can_be_stopped(room: Room) -> None:
-    session = room.conversations.begin("plan", "API")
+    session = room.conversations.start("plan", "API")
     session.release()
-    assert room.conversations.cards()[0].status == "paused"
+    assert room.conversations.entries()[0].status == "paused"
     with room.library.open(session.id) as again:
         room.conversations.stop(again)
     assert room.library.overview(session.id).status == "paused"
@@ -218,7 +218,7 @@ def test_a_document_that_a_person_edited_is_left_alone_and_told(room: Room) -> N
         say(session)
         stopped = room.conversations.stop(session)
     assert path.read_bytes() == edited
-    assert "somebody edited between the two comments" in stopped.notes[0]
+    assert "between the two comments around the transcript was edited" in stopped.notes[0]
     assert room.library.load(id).turns[-1].content == "REST is simpler."
 
 
@@ -242,7 +242,7 @@ def test_a_session_that_is_removed_leaves_the_document(room: Room) -> None:
     for file in sorted((path.parent / ".session").rglob("*"), reverse=True):
         file.rmdir() if file.is_dir() else file.unlink()
     (path.parent / ".session").rmdir()
-    assert room.conversations.cards() == []
+    assert room.conversations.entries() == []
     assert path.read_bytes() == text
 
 
@@ -252,26 +252,26 @@ def test_a_session_that_is_removed_leaves_the_document(room: Room) -> None:
 def test_an_exact_id_wins_over_a_beginning_and_a_beginning_over_words(room: Room) -> None:
     short = room.held("API")
     long = room.held("API design")
-    assert [card.id for card in room.conversations.find("001-brainstorm-api")] == [short]
-    assert [card.id for card in room.conversations.find("002")] == [long]
-    assert [card.id for card in room.conversations.find("2025-11-22")] == [long, short]
-    assert [card.id for card in room.conversations.find("DESIGN api")] == [long]
+    assert [entry.id for entry in room.conversations.find("001-brainstorm-api")] == [short]
+    assert [entry.id for entry in room.conversations.find("002")] == [long]
+    assert [entry.id for entry in room.conversations.find("2025-11-22")] == [long, short]
+    assert [entry.id for entry in room.conversations.find("DESIGN api")] == [long]
 
 
 def test_the_same_number_on_two_days_asks(room: Room) -> None:
     first = room.held("API")
     room.clock.now += timedelta(days=1)
     second = room.held("API")
-    assert [card.conversation_id for card in room.conversations.find("001-brainstorm-api")] == [
+    assert [entry.conversation_id for entry in room.conversations.find("001-brainstorm-api")] == [
         "001-brainstorm-api"
     ] * 2
-    assert [card.id for card in room.conversations.find(second)] == [second]
-    assert [card.id for card in room.conversations.cards()] == [second, first]
+    assert [entry.id for entry in room.conversations.find(second)] == [second]
+    assert [entry.id for entry in room.conversations.entries()] == [second, first]
 
 
 def test_all_words_are_looked_for_in_title_and_summary(room: Room) -> None:
     id = room.held("Login", summary="The token expires too early.")
-    assert [card.id for card in room.conversations.find("login token")] == [id]
+    assert [entry.id for entry in room.conversations.find("login token")] == [id]
     assert room.conversations.find("login cookie") == []
     assert room.conversations.find(" ") == []
 
@@ -282,7 +282,7 @@ def test_a_search_sees_a_summary_that_has_changed(room: Room) -> None:
     assert conversations.find("cookie") == []
     with room.library.open(id) as session:
         conversations.stop(session, summary="The cookie.")
-    assert [card.summary for card in conversations.find("cookie")] == ["The cookie."]
+    assert [entry.summary for entry in conversations.find("cookie")] == ["The cookie."]
 
 
 def test_cards_are_chosen_by_type_and_status(room: Room) -> None:
@@ -290,11 +290,11 @@ def test_cards_are_chosen_by_type_and_status(room: Room) -> None:
     room.held("API", "debug")
     with room.library.open(plan) as session:
         room.conversations.complete(session)
-    assert [card.id for card in room.conversations.cards(type="plan")] == [plan]
-    assert [card.id for card in room.conversations.cards(status="completed")] == [plan]
-    assert room.conversations.cards(type="plan", status="paused") == []
+    assert [entry.id for entry in room.conversations.entries(type="plan")] == [plan]
+    assert [entry.id for entry in room.conversations.entries(status="completed")] == [plan]
+    assert room.conversations.entries(type="plan", status="paused") == []
     with pytest.raises(UsageError, match="no status 'done'"):
-        room.conversations.cards(status="done")
+        room.conversations.entries(status="done")
 
 
 def test_a_type_of_two_words_is_shown_whole(room: Room) -> None:
@@ -302,17 +302,20 @@ def test_a_type_of_two_words_is_shown_whole(room: Room) -> None:
     types.mkdir()
     (types / "post-mortem.md").write_text("What went wrong?", encoding="utf-8")
     room.held("The outage", "post-mortem")
-    assert [card.type for card in room.conversations.cards(type="post-mortem")] == ["post-mortem"]
+    assert [entry.type for entry in room.conversations.entries(type="post-mortem")] == ["post-mortem"]
 
 
 def test_what_was_left_active_is_going_on_and_what_is_completed_is_not_unfinished(room: Room) -> None:
-    left = room.conversations.begin("plan", "Left")
+    left = room.conversations.start("plan", "Left")
     left.release()
     room.held("Paused")
-    assert {card.title: card.is_going_on for card in room.conversations.unfinished()} == {"Left": True, "Paused": False}
+    assert {entry.title: entry.is_unstopped for entry in room.conversations.unfinished()} == {
+        "Left": True,
+        "Paused": False,
+    }
     with room.library.open(left.id) as session:
         room.conversations.complete(session)
-    assert [card.title for card in room.conversations.unfinished()] == ["Paused"]
+    assert [entry.title for entry in room.conversations.unfinished()] == ["Paused"]
 
 
 # ── Drift ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -328,7 +331,7 @@ def test_missing_mcp_tools_are_named(room: Room) -> None:
     id = room.held()
     room.servers = ["search", "more"]
     with room.library.open(id) as session:
-        assert room.conversations.drift(session) == ["MCP tools that are not available any more: files"]
+        assert room.conversations.drift(session) == ["MCP tools that are no longer available: files"]
 
 
 def test_a_command_that_is_gone_is_told(room: Room) -> None:
@@ -338,7 +341,7 @@ def test_a_command_that_is_gone_is_told(room: Room) -> None:
     id = room.held("The release", "retro")
     (types / "retro.md").unlink()
     with room.library.open(id) as session:
-        assert "the command /workspace.retro is not here any more" in room.conversations.drift(session)[0]
+        assert "the command /workspace.retro does not exist any more" in room.conversations.drift(session)[0]
         assert room.conversations.prompt_of(session) == ""
 
 
@@ -371,7 +374,7 @@ def test_a_commit_that_fails_costs_a_note_and_nothing_else(room: Room) -> None:
     hook.parent.mkdir(exist_ok=True)
     hook.write_text("#!/bin/sh\necho 'not today' >&2\nexit 1\n", encoding="utf-8")
     hook.chmod(0o755)
-    with room.conversations.begin("plan", "API") as session:
+    with room.conversations.start("plan", "API") as session:
         say(session)
         stopped = room.conversations.stop(session)
     assert stopped.commit is not None
@@ -385,7 +388,7 @@ def test_a_session_that_git_ignores_is_told_once_with_the_line_that_does(room: R
     room.git("init", "--quiet")
     (room.root / ".gitignore").write_text("*.bak\n.session/\n", encoding="utf-8")
     conversations = room.conversations
-    with conversations.begin("plan", "API") as session:
+    with conversations.start("plan", "API") as session:
         say(session)
         stopped = conversations.stop(session)
     assert len(room.told) == 1

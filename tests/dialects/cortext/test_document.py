@@ -1,4 +1,4 @@
-"""The block in a document is ours, and every other byte of it is a person's."""
+"""The block in a document is ours, and every other byte is the user's; the context for an agent that resumes."""
 
 from __future__ import annotations
 
@@ -9,11 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue.dialects.cortext.document import BlockError, with_block, write_block
+import segue
+from segue.dialects.cortext.document import BlockError, render_context, with_block, write_block
 from segue.durable.folder import Folder
+from segue.transfer.window import LAST, window
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from segue.session import LiveSession
 
 STUB = b"# API design\n\n- type: brainstorm\n"
 
@@ -53,7 +57,7 @@ def test_what_was_said_cannot_end_the_block() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        (b"Said.", b"Edited.", "somebody edited"),
+        (b"Said.", b"Edited.", "was edited"),
         (b"<!-- segue:end -->\n", b"", "removed, changed or doubled"),
         (b"<!-- segue:begin", b"<!-- begin", "removed, changed or doubled"),
         (b"<!-- segue:end -->\n", b"<!-- segue:end -->\n<!-- segue:end -->\n", "removed, changed or doubled"),
@@ -90,5 +94,49 @@ def test_a_document_keeps_who_may_read_it(tmp_path: Path) -> None:
 def test_a_document_that_is_gone_stays_gone(tmp_path: Path) -> None:
     written = write_block(Folder(str(tmp_path)), "plan.md", "Said.", add=True)
     assert not written.changed
-    assert "there is no plan.md" in written.problem
+    assert "plan.md does not exist any more" in written.problem
     assert list(tmp_path.iterdir()) == []
+
+
+# ── The context for an agent that resumes ─────────────────────────────────────────────────────────────────────────────
+
+
+def told(session: LiveSession) -> str:
+    return render_context(session, conversation_id="001-plan-x", type="plan", command="/workspace.plan")
+
+
+def of(root: Path, *contents: str) -> LiveSession:
+    session = segue.open(f"cortext:{root}").create(title="The plan")
+    for content in contents:
+        session.add("user", content)
+    return session
+
+
+def test_a_short_conversation_is_told_whole(tmp_path: Path) -> None:
+    with of(tmp_path, "First.", "Second.") as session:
+        session.summarize("We planned.")
+        session.decide("Take the bus")
+        text = told(session)
+    order = ["# Conversation: The plan", "- command: /workspace.plan", "- messages: 2", "We planned.", "- Take the bus"]
+    places = [text.index(part) for part in [*order, "First.", "Second.", "continues"]]
+    assert places == sorted(places)
+
+
+def test_of_a_long_conversation_the_first_and_the_last_turns_are_told(tmp_path: Path) -> None:
+    with of(tmp_path, *(f"Number {number}. {'x' * 50}" for number in range(40))) as session:
+        opening, left_out, last = window(session, 1_000)
+    assert [turn.content[:10] for turn in opening] == ["Number 0. ", "Number 1. "]
+    assert len(opening) + left_out + len(last) == 40
+    assert len(last) >= LAST
+    assert last[-1].content.startswith("Number 39.")
+
+
+def test_a_giant_turn_is_cut_and_said_to_be(tmp_path: Path) -> None:
+    with of(tmp_path, "x" * 10_000) as session:
+        _, _, (turn,) = window(session, 1_000)
+    assert turn.content.endswith("\n[9,950 more characters]")
+
+
+def test_a_conversation_in_which_nothing_was_said_begins(tmp_path: Path) -> None:
+    with of(tmp_path) as session:
+        assert told(session).endswith("## Now\n\nThis conversation begins.\n")

@@ -27,7 +27,7 @@ def opened(root: Path) -> tuple[Library, Conversations]:
 
 def test_a_stop_that_is_killed_loses_nothing_and_can_be_done_again(tmp_path: Path) -> None:
     library, conversations = opened(tmp_path / "source")
-    session = conversations.begin("brainstorm", "API design")
+    session = conversations.start("brainstorm", "API design")
     for role, content in zip(("user", "assistant"), SAID, strict=True):
         session.add(role, content)
     document = conversations.document_of(session.overview).relative_to(tmp_path / "source")
@@ -42,7 +42,7 @@ def test_a_stop_that_is_killed_loses_nothing_and_can_be_done_again(tmp_path: Pat
     for root in copies:
         library, conversations = opened(root)
         assert [turn.content for turn in library.load(session.id).turns] == SAID
-        assert conversations.cards()[0].status == "paused"
+        assert conversations.entries()[0].status == "paused"
         assert (root / document).read_bytes() in {before, after}
         with library.open(session.id) as again:
             assert conversations.stop(again, summary=cortext_crashes.SUMMARY).notes == ()

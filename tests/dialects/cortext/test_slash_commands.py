@@ -40,12 +40,12 @@ class Office(Desk):
 
     @property
     def conversations(self) -> Conversations:
-        return Conversations(self.workspace, self.shelf, summarise=summarize)
+        return Conversations(self.workspace, self.shelf, summarize=summarize)
 
     def hold(self, type: str, topic: str, *turns: str, summary: str = "") -> str:
         """A conversation that is over; its id."""
         conversations = self.conversations
-        with conversations.begin(type, topic) as session:
+        with conversations.start(type, topic) as session:
             for number, content in enumerate(turns):
                 session.add("assistant" if number % 2 else "user", content)
             conversations.stop(session, summary=summary)
@@ -132,8 +132,8 @@ def test_words_that_mean_several_are_asked_about_and_words_answer_too(office: Of
     [
         (("/workspace.resume nothing-like-it",), "no conversation matches 'nothing-like-it'; /workspace.resume lists"),
         (("/workspace.resume", "99"), "no conversation matches '99'"),
-        (("/workspace.resume", ""), "nothing is resumed"),
-        (("/workspace.resume",), "nothing is resumed"),
+        (("/workspace.resume", ""), "nothing was resumed"),
+        (("/workspace.resume",), "nothing was resumed"),
     ],
 )
 def test_where_nothing_is_chosen_the_conversation_stays_where_it_was(
@@ -169,7 +169,7 @@ def test_one_that_another_process_holds_stays_with_it(office: Office, api: str) 
 def test_the_conversation_at_hand_is_not_offered(office: Office, api: str) -> None:
     office.talk_there(api, "/workspace.resume", "/workspace.resume api", "/exit")
     assert "There are no resumable conversations here." in office.out
-    assert "this is that conversation" in office.err
+    assert "you are already in this conversation" in office.err
 
 
 # ── Beginning ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -177,16 +177,16 @@ def test_the_conversation_at_hand_is_not_offered(office: Office, api: str) -> No
 
 def test_a_type_begins_a_conversation_and_goes_on_there(office: Office) -> None:
     office.talk("/workspace.plan Release 2", "hello")
-    (card,) = office.conversations.cards()
-    assert (card.type, card.title, card.status, card.message_count) == ("plan", "Release 2", "paused", 2)
-    assert office.shelf.load(card.id).extra["command"] == "/workspace.plan"
+    (entry,) = office.conversations.entries()
+    assert (entry.type, entry.title, entry.status, entry.message_count) == ("plan", "Release 2", "paused", 2)
+    assert office.shelf.load(entry.id).extra["command"] == "/workspace.plan"
 
 
 def test_whoever_was_named_answers_in_the_new_conversation_too(office: Office) -> None:
     office.talk("/agent crow", "/model big", "/workspace.plan Release 2", "/agent")
     assert "crow/big answers" in office.out
-    (card,) = office.conversations.cards()
-    overrides = office.shelf.load(card.id).overrides
+    (entry,) = office.conversations.entries()
+    overrides = office.shelf.load(entry.id).overrides
     assert (overrides["agent"], overrides["model"], overrides["tool"]) == ("crow", "big", "segue")
 
 
@@ -194,7 +194,7 @@ def test_a_type_without_a_topic_asks_for_it(office: Office) -> None:
     office.talk("/workspace.plan", "Release 2", "/workspace.plan", "")
     assert "What is it about?\n" in office.err
     assert "a conversation needs a topic; /workspace.plan TOPIC" in office.err
-    assert [card.title for card in office.conversations.cards()] == ["Release 2"]
+    assert [entry.title for entry in office.conversations.entries()] == ["Release 2"]
 
 
 def test_an_unknown_type_is_told_what_there_is(office: Office) -> None:
@@ -256,7 +256,7 @@ def test_looking_and_leaving_keeps_the_summary_and_asks_nobody(office: Office, a
 
 def test_a_conversation_that_is_not_in_the_workspace_is_not_stopped_there(office: Office) -> None:
     office.talk("hello", "/workspace.stop-conversation", "still here")
-    assert "session talk is no conversation of this workspace; /exit leaves it" in office.err
+    assert "session talk is not a conversation of this workspace; /exit leaves it" in office.err
     assert office.said[-1] == ("assistant", "You said: still here")
 
 
@@ -269,7 +269,7 @@ def test_a_conversation_that_is_not_in_the_workspace_is_not_stopped_there(office
 def test_outside_of_a_workspace_they_say_so(office: Office, line: str) -> None:
     office.dialect = replace(SEGUE, extra=workspace_commands(lambda: None))
     office.talk(line, "hello")
-    assert "there is no workspace here, nor in any folder above; cortext init makes this folder one\n" in office.err
+    assert "this folder is not in a workspace; cortext init makes it one\n" in office.err
     assert office.said[0] == ("user", "hello")
 
 
@@ -296,14 +296,14 @@ def test_outside_of_a_workspace_nothing_is_completed_and_nothing_breaks(office: 
 def test_at_a_terminal_a_search_that_finds_nothing_is_asked_again_and_ctrl_c_chooses_none(tmp_path: Path) -> None:
     cli = Segue(tmp_path)
     conversations = Conversations(make_workspace(tmp_path), segue.open(f"cortext:{tmp_path}"))
-    conversations.begin("brainstorm", "API design").close()
+    conversations.start("brainstorm", "API design").close()
     with ChatProcess(cli, "chat", "--agent", "offline") as seat:
         seat.wait_for("offline>")
         seat.enter("/workspace.resume")
         seat.wait_for("1. [brainstorm] API design")
         seat.wait_for("(number or search)")
         seat.type(CTRL_C)
-        seat.wait_for("nothing is resumed")
+        seat.wait_for("nothing was resumed")
         seat.wait_for("offline>")
         seat.enter("/workspace.resume")
         seat.wait_for("(number or search)")
@@ -321,14 +321,14 @@ def test_at_a_terminal_a_search_that_finds_nothing_is_asked_again_and_ctrl_c_cho
         seat.wait_for("Summary: You asked: REST?")
         assert seat.end() == 0
     assert list(cli.library.store.ids()) == []
-    (card,) = conversations.cards()
-    assert (card.status, card.message_count) == ("paused", 2)
+    (entry,) = conversations.entries()
+    assert (entry.status, entry.message_count) == ("paused", 2)
 
 
 def test_help_lists_the_family_once(office: Office) -> None:
     office.talk("/help", "/help workspace.plan")
     assert "/workspace.TYPE [TOPIC]" in office.out
-    assert office.out.endswith("/workspace.TYPE [TOPIC]  begin a conversation of the workspace\n")
+    assert office.out.endswith("/workspace.TYPE [TOPIC]  start a conversation in the workspace\n")
 
 
 def test_a_name_with_a_dot_that_is_no_command_is_said(office: Office) -> None:

@@ -64,7 +64,7 @@ def test_its_conversations_are_committed_and_it_is_told_that_hooks_did_not_run(o
     (office.project / ".workspace").mkdir()
     hook(office)
     told = office.run("cortext new plan 'The release' --json").complaint
-    assert "the hooks of this repository did not run" in told
+    assert "the hooks of this repository were not run" in told
     assert "cortext init asks" in told
     assert office.log == ["[conversation] Initialize plan: The release"]
     assert not (office.project / "ran").exists()
@@ -76,7 +76,7 @@ def test_init_without_a_terminal_trusts_nothing_that_could_run(office: Office) -
     office.git("config", "core.sshCommand", "false")
     hook(office)
     told = office.run("cortext init")
-    assert "has hooks or settings of its own: the hook pre-commit, core.sshcommand" in told.complaint
+    assert "has its own hooks or settings: the hook pre-commit, core.sshcommand" in told.complaint
     assert "cortext init --trust" in told.text
     office.run("cortext new plan 'The release' --json")
     assert not (office.project / "ran").exists()
@@ -89,7 +89,7 @@ def test_a_person_is_asked_and_says_no_with_enter(office: Office) -> None:
     with office.at_terminal("cortext init") as approver:
         approver.wait_for("[y/N]")
         approver.enter("")
-        approver.wait_for("Conversations are committed without them")
+        approver.wait_for("Conversations are committed without running them")
         assert approver.end() == 0
     with office.at_terminal("cortext init") as approver:
         approver.wait_for("[y/N]")

@@ -97,7 +97,7 @@ def test_a_tool_that_is_not_here_any_more_gives_way_to_the_chat(office: Office) 
     office.run('cortext new brainstorm "API design" --tool claude', "First.")
     (office._programs / "claude").unlink()
     told = office.run("cortext resume 001 --agent offline", "/exit")
-    assert "claude is not on the PATH, so the conversation is held elsewhere" in told.complaint
+    assert "claude is not on the PATH; using another tool" in told.complaint
     assert '[Resuming "API design"]' in told.text
 
 
@@ -110,14 +110,14 @@ def test_a_tool_that_is_named_and_not_here_is_an_error_and_begins_nothing(office
 def test_a_tool_that_fails_costs_a_warning(office: Office) -> None:
     office._program("claude", "exit 7")
     told = office.run('cortext new brainstorm "API design" --tool claude', "First.")
-    assert "claude ended with 7" in told.complaint
+    assert "claude exited with code 7" in told.complaint
     assert office.session()["status"] == "paused"
 
 
 def test_without_a_terminal_and_without_words_the_tool_is_not_started(office: Office) -> None:
     office.run('cortext new brainstorm "API design" --agent offline', "First.", "/exit")
     told = office.run("cortext resume 001 --tool claude", code=2).complaint
-    assert "there is no terminal to open claude at" in told
+    assert "claude needs a terminal or a message" in told
     assert office.run("cortext list").text.splitlines()[1].split()[4] == "paused"
 
 
@@ -177,7 +177,7 @@ def test_in_a_window_without_a_conversation_that_of_another_is_not_stopped(windo
 
 def test_outside_of_any_window_nobody_guesses_which_of_two_is_meant(windows: Office) -> None:
     told = windows.run("cortext stop --summary Gone", code=3).complaint
-    assert "2 conversations are going on here" in told
+    assert "2 conversations are active here" in told
     assert "002-plan-theirs" in told
     assert "001-plan-mine" in told
     assert going_on(windows, "mine")

@@ -19,7 +19,7 @@ from segue.testing.failing import ReadOnlyKernel
 from tests.support.gptel import LEGACY, SAID, Keeper, footer, say
 
 if TYPE_CHECKING:
-    from segue.dialects.gptel.opening import OpenedBranch
+    from segue.dialects.gptel.branch_details import BranchDetails
     from segue.model import JsonObject
 
 NOW = datetime(2026, 11, 15, 13, 0, tzinfo=UTC)
@@ -34,22 +34,22 @@ def sessions(tmp_path: Path) -> Sessions:
     return Sessions(str(tmp_path / "sessions"), presets, clock=lambda: NOW)
 
 
-def at(opened: OpenedBranch) -> BranchPath:
+def at(opened: BranchDetails) -> BranchPath:
     return BranchPath(opened.session_dir, opened.branch_name)
 
 
-def text(opened: OpenedBranch) -> Path:
+def text(opened: BranchDetails) -> Path:
     return Path(opened.branch_dir) / "session.md"
 
 
-def said(opened: OpenedBranch) -> list[str]:
+def said(opened: BranchDetails) -> list[str]:
     folder = Path(opened.session_dir)
     session = GptelStore(str(folder.parent)).load(folder.name)
     return [turn.content for turn in session.path(opened.branch_name)]
 
 
 @pytest.fixture
-def spoken(sessions: Sessions) -> OpenedBranch:
+def spoken(sessions: Sessions) -> BranchDetails:
     """A session in which Emacs has saved a question, its answer and another question."""
     made = sessions.create("API Integration")
     say(text(made), "gptel--preset: executor", "gptel-temperature: 0.8")
@@ -63,7 +63,7 @@ def test_two_sessions_of_one_name_in_one_second_are_two(sessions: Sessions) -> N
 
 def test_an_activity_has_one_session(sessions: Sessions, tmp_path: Path) -> None:
     made = sessions.create("Plan", activity=str(tmp_path / "activity"))
-    with pytest.raises(ConflictError, match="there is a session in"):
+    with pytest.raises(ConflictError, match="there is already a session in"):
         sessions.create("Plan", activity=str(tmp_path / "activity"))
     say(text(made), "gptel--preset: executor")
     saved = sessions.save(at(made))
@@ -106,27 +106,27 @@ def test_only_what_differs_is_saved_and_what_matches_again_is_gone(
     assert footer(text(made)).keys() == {"gptel--preset", "gptel--bounds"}
 
 
-def test_another_preset_keeps_what_still_differs(sessions: Sessions, spoken: OpenedBranch) -> None:
+def test_another_preset_keeps_what_still_differs(sessions: Sessions, spoken: BranchDetails) -> None:
     saved = sessions.save(at(spoken), {"model": "gpt-4o"}, preset="pirate")
     assert (saved.preset, saved.overrides) == ("pirate", {"temperature": 0.8})
 
 
-def test_a_preset_that_is_not_here_is_kept_with_all_that_was_saved(sessions: Sessions, spoken: OpenedBranch) -> None:
+def test_a_preset_that_is_not_here_is_kept_with_all_that_was_saved(sessions: Sessions, spoken: BranchDetails) -> None:
     say(text(spoken), "gptel--preset: stranger", "gptel-temperature: 0.5")
     saved = sessions.save(at(spoken))
     assert (saved.preset, saved.overrides) == ("stranger", {"temperature": 0.5})
-    assert "there is no preset 'stranger' here" in saved.warnings[0]
+    assert "there is no preset 'stranger', so only" in saved.warnings[0]
     assert footer(text(spoken))["gptel--preset"] == "stranger"
 
 
-def test_a_save_that_changes_nothing_leaves_the_file_as_it_is(sessions: Sessions, spoken: OpenedBranch) -> None:
+def test_a_save_that_changes_nothing_leaves_the_file_as_it_is(sessions: Sessions, spoken: BranchDetails) -> None:
     sessions.save(at(spoken))
     before = text(spoken).stat()
     sessions.save(at(spoken))
     assert (text(spoken).stat().st_ino, text(spoken).stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
 
 
-def test_there_is_no_setting_of_another_name(sessions: Sessions, spoken: OpenedBranch) -> None:
+def test_there_is_no_setting_of_another_name(sessions: Sessions, spoken: BranchDetails) -> None:
     before = text(spoken).read_bytes()
     with pytest.raises(UsageError, match="there is no setting 'heat'"):
         sessions.save(at(spoken), {"heat": 1})
@@ -136,7 +136,7 @@ def test_there_is_no_setting_of_another_name(sessions: Sessions, spoken: OpenedB
 @pytest.mark.parametrize(("exclude", "left"), [(False, 3), (True, 2)])
 def test_a_branch_goes_on_from_a_question_with_it_or_without(
     sessions: Sessions,
-    spoken: OpenedBranch,
+    spoken: BranchDetails,
     exclude: bool,  # noqa: FBT001 - pytest's way
     left: int,
 ) -> None:
@@ -149,7 +149,7 @@ def test_a_branch_goes_on_from_a_question_with_it_or_without(
     assert said(spoken) == ["How do I paginate?", "Use cursors.", "And then?"]
 
 
-def test_bounds_behind_the_cut_are_left_out(sessions: Sessions, spoken: OpenedBranch) -> None:
+def test_bounds_behind_the_cut_are_left_out(sessions: Sessions, spoken: BranchDetails) -> None:
     made = sessions.branch(at(spoken), "short", at=1)
     assert said(made) == ["How do I paginate?"]
     assert footer(text(made))["gptel--bounds"] == "nil"
@@ -170,14 +170,14 @@ def test_bounds_behind_the_cut_are_left_out(sessions: Sessions, spoken: OpenedBr
     ],
 )
 def test_a_place_in_the_text_means_the_question_it_belongs_to(
-    sessions: Sessions, spoken: OpenedBranch, before: str, shared: int
+    sessions: Sessions, spoken: BranchDetails, before: str, shared: int
 ) -> None:
     position = SAID.index(before) + len(before) + 1
     assert len(said(sessions.branch(at(spoken), "other", position=position))) == shared
 
 
 @pytest.mark.parametrize("word", ["List the", "I think", "a.txt", "two files", "Thanks", "No trouble"])
-def test_what_gptel_shows_and_nobody_said_moves_no_place(sessions: Sessions, spoken: OpenedBranch, word: str) -> None:
+def test_what_gptel_shows_and_nobody_said_moves_no_place(sessions: Sessions, spoken: BranchDetails, word: str) -> None:
     told = (
         '### List the files\n\n``` reasoning\nI think so.\n```\nI will look.\n``` tool (list_dir :path ".")\n'
         '(:name "list_dir" :args (:path "."))\n\na.txt\n```\nThere are two files.\n\n'
@@ -207,7 +207,7 @@ def span(told: str, kind: str, words: str) -> str:
     return f"({kind} ({start} {start + len(words)}{name}))"
 
 
-def test_a_place_behind_the_last_answer_shares_everything(sessions: Sessions, spoken: OpenedBranch) -> None:
+def test_a_place_behind_the_last_answer_shares_everything(sessions: Sessions, spoken: BranchDetails) -> None:
     with segue.open(f"gptel:{sessions.root}").open(spoken.session_id) as live:
         live.add("assistant", "With the next cursor.")
     position = text(spoken).read_text().index("\n\f") + 1
@@ -215,7 +215,7 @@ def test_a_place_behind_the_last_answer_shares_everything(sessions: Sessions, sp
 
 
 def test_places_are_counted_in_characters_whatever_editor_wrote_the_file(
-    sessions: Sessions, spoken: OpenedBranch
+    sessions: Sessions, spoken: BranchDetails
 ) -> None:
     path = text(spoken)
     path.write_text("### Größe 😀 漢字?\n\nJa.\n\nA second line without a prompt.\n")
@@ -223,14 +223,16 @@ def test_places_are_counted_in_characters_whatever_editor_wrote_the_file(
     assert said(sessions.branch(at(spoken), "other", position=position)) == said(spoken)
 
 
-@pytest.mark.parametrize(("turn", "words"), [(2, "turn 2 is not the user's"), (4, "no turn 4"), (0, "no turn 0")])
-def test_a_branch_begins_at_a_turn_of_the_user(sessions: Sessions, spoken: OpenedBranch, turn: int, words: str) -> None:
+@pytest.mark.parametrize(("turn", "words"), [(2, "turn 2 is not a turn of the user"), (4, "no turn 4"), (0, "no turn 0")])
+def test_a_branch_begins_at_a_turn_of_the_user(
+    sessions: Sessions, spoken: BranchDetails, turn: int, words: str
+) -> None:
     with pytest.raises(UsageError, match=words):
         sessions.branch(at(spoken), "other", at=turn)
     assert [branch.name for branch in sessions.branches(at(spoken))] == ["main"]
 
 
-def test_branches_know_what_they_grew_from(sessions: Sessions, spoken: OpenedBranch) -> None:
+def test_branches_know_what_they_grew_from(sessions: Sessions, spoken: BranchDetails) -> None:
     first = sessions.branch(at(spoken), "first", at=3)
     sessions.branch(at(first), "second", at=1)
     sessions.branch(at(spoken), "third", switch=False)
@@ -243,14 +245,14 @@ def test_branches_know_what_they_grew_from(sessions: Sessions, spoken: OpenedBra
     ]
 
 
-def test_a_scope_that_a_person_keeps_goes_along_to_the_letter(sessions: Sessions, spoken: OpenedBranch) -> None:
+def test_a_scope_that_a_person_keeps_goes_along_to_the_letter(sessions: Sessions, spoken: BranchDetails) -> None:
     scope = Path(spoken.branch_dir) / "scope.yml"
     scope.write_text("# mine\npaths: {read: [/notes]}\n")
     made = sessions.branch(at(spoken), "other")
     assert (Path(made.branch_dir) / "scope.yml").read_text() == scope.read_text()
 
 
-def test_a_deleted_branch_is_gone_and_its_turns_are_still_on_record(sessions: Sessions, spoken: OpenedBranch) -> None:
+def test_a_deleted_branch_is_gone_and_its_turns_are_still_on_record(sessions: Sessions, spoken: BranchDetails) -> None:
     made = sessions.branch(at(spoken), "other", at=1, switch=False)
     text(made).write_text(text(made).read_text().replace("paginate?", "paginate?\n\n### Only here", 1))
     assert sessions.delete_branch(at(made)) == made.branch_name
@@ -266,7 +268,7 @@ def test_a_deleted_branch_is_gone_and_its_turns_are_still_on_record(sessions: Se
     assert said(again) == ["How do I paginate?"]
 
 
-def test_the_first_the_current_and_a_parent_are_never_deleted(sessions: Sessions, spoken: OpenedBranch) -> None:
+def test_the_first_the_current_and_a_parent_are_never_deleted(sessions: Sessions, spoken: BranchDetails) -> None:
     first = sessions.branch(at(spoken), "first")
     second = sessions.branch(at(first), "second")
     for place, words in (
@@ -279,19 +281,19 @@ def test_the_first_the_current_and_a_parent_are_never_deleted(sessions: Sessions
     assert len(sessions.branches(at(spoken))) == 3
 
 
-def test_a_switch_moves_current(sessions: Sessions, spoken: OpenedBranch) -> None:
+def test_a_switch_moves_current(sessions: Sessions, spoken: BranchDetails) -> None:
     sessions.branch(at(spoken), "other")
     sessions.switch(at(spoken))
     assert os.readlink(Path(spoken.session_dir) / "current") == "branches/main"
 
 
-def test_what_emacs_saved_in_a_branch_that_is_not_current_counts(sessions: Sessions, spoken: OpenedBranch) -> None:
+def test_what_emacs_saved_in_a_branch_that_is_not_current_counts(sessions: Sessions, spoken: BranchDetails) -> None:
     sessions.branch(at(spoken), "other")
     say(text(spoken), "gptel--preset: executor", "gptel-temperature: 0.3")
     assert sessions.save(at(spoken)).overrides == {"temperature": 0.3}
 
 
-def add(opened: OpenedBranch, words: str) -> None:
+def add(opened: BranchDetails, words: str) -> None:
     """As `segue add` does, in the current branch."""
     folder = Path(opened.session_dir)
     with segue.open(f"gptel:{folder.parent}").open(folder.name) as live:
@@ -299,19 +301,19 @@ def add(opened: OpenedBranch, words: str) -> None:
 
 
 @pytest.fixture
-def parted(sessions: Sessions, spoken: OpenedBranch) -> OpenedBranch:
+def parted(sessions: Sessions, spoken: BranchDetails) -> BranchDetails:
     """The first branch of a session that goes on in another one; Emacs saved a temperature and a model in the first."""
     sessions.branch(at(spoken), "other", at=1)
     say(text(spoken), "gptel--preset: executor", "gptel-temperature: 0.3", "gptel-model: gpt-5")
     return spoken
 
 
-def settings(sessions: Sessions, opened: OpenedBranch) -> JsonObject:
+def settings(sessions: Sessions, opened: BranchDetails) -> JsonObject:
     return sessions.open(at(opened)).overrides
 
 
 def test_what_emacs_saved_in_a_branch_that_is_not_current_survives_every_other_writer(
-    sessions: Sessions, parted: OpenedBranch
+    sessions: Sessions, parted: BranchDetails
 ) -> None:
     other = sessions.open(BranchPath(parted.session_dir, ""))
     add(parted, "One")
@@ -322,7 +324,7 @@ def test_what_emacs_saved_in_a_branch_that_is_not_current_survives_every_other_w
     assert said(other)[1:] == ["One", "Two"]
 
 
-def test_a_branch_that_becomes_current_brings_its_settings_along(sessions: Sessions, parted: OpenedBranch) -> None:
+def test_a_branch_that_becomes_current_brings_its_settings_along(sessions: Sessions, parted: BranchDetails) -> None:
     add(parted, "One")
     sessions.switch(at(parted))
     wanted = {"temperature": 0.3, "model": "gpt-5"}
@@ -334,7 +336,7 @@ def test_a_branch_that_becomes_current_brings_its_settings_along(sessions: Sessi
     assert settings(sessions, parted) == {"temperature": 0.1}
 
 
-def test_a_switch_in_the_middle_of_writing_brings_them_along_at_once(sessions: Sessions, parted: OpenedBranch) -> None:
+def test_a_switch_in_the_middle_of_writing_brings_them_along_at_once(sessions: Sessions, parted: BranchDetails) -> None:
     with segue.open(f"gptel:{sessions.root}").open(parted.session_id) as live:
         live.switch("main")
         assert live.overview.overrides == {"temperature": 0.3, "model": "gpt-5"}
@@ -342,21 +344,21 @@ def test_a_switch_in_the_middle_of_writing_brings_them_along_at_once(sessions: S
     assert settings(sessions, parted) == {"temperature": 0.1}
 
 
-def test_a_branch_grown_from_such_a_branch_keeps_them(sessions: Sessions, parted: OpenedBranch) -> None:
+def test_a_branch_grown_from_such_a_branch_keeps_them(sessions: Sessions, parted: BranchDetails) -> None:
     add(parted, "One")
     aside = sessions.branch(at(parted), "aside", at=1, switch=False)
     assert aside.overrides == {"temperature": 0.3, "model": "gpt-5"}
     assert sessions.branch(at(parted), "third", at=1).overrides == aside.overrides
 
 
-def test_a_saved_branch_has_nothing_left_that_waits(sessions: Sessions, parted: OpenedBranch) -> None:
+def test_a_saved_branch_has_nothing_left_that_waits(sessions: Sessions, parted: BranchDetails) -> None:
     add(parted, "One")
     assert sessions.save(at(parted), {"temperature": 0.1}).overrides == {"temperature": 0.1, "model": "gpt-5"}
     add(parted, "Two")
     assert settings(sessions, parted) == {"temperature": 0.1, "model": "gpt-5"}
 
 
-def test_a_branch_says_at_which_character_it_goes_another_way(sessions: Sessions, spoken: OpenedBranch) -> None:
+def test_a_branch_says_at_which_character_it_goes_another_way(sessions: Sessions, spoken: BranchDetails) -> None:
     made = sessions.branch(at(spoken), "other", at=3, exclude=True)
     fields = find_fields((Path(made.branch_dir) / "branch-metadata.yml").read_bytes()) or {}
     position = fields["branch_point_position"]
@@ -367,7 +369,7 @@ def test_a_branch_says_at_which_character_it_goes_another_way(sessions: Sessions
 
 
 def test_what_the_preset_says_is_told_apart_from_what_was_saved_over_it(
-    sessions: Sessions, spoken: OpenedBranch
+    sessions: Sessions, spoken: BranchDetails
 ) -> None:
     opened = sessions.open(at(spoken))
     assert opened.preset_settings is not None
@@ -376,7 +378,7 @@ def test_what_the_preset_says_is_told_apart_from_what_was_saved_over_it(
     assert sessions.open(at(spoken)).preset_settings is None
 
 
-def test_bounds_are_those_of_the_text_as_it_is_now(sessions: Sessions, spoken: OpenedBranch) -> None:
+def test_bounds_are_those_of_the_text_as_it_is_now(sessions: Sessions, spoken: BranchDetails) -> None:
     assert sessions.open(at(spoken)).bounds == {"response": [[25, 37]]}
     sessions.save(at(spoken))
     assert sessions.open(at(spoken)).bounds == {"response": [[25, 37]]}
@@ -387,7 +389,7 @@ def test_bounds_are_those_of_the_text_as_it_is_now(sessions: Sessions, spoken: O
     assert sessions.open(at(spoken)).bounds == {}
 
 
-def test_a_scope_that_makes_no_sense_is_reported_and_allows_nothing(sessions: Sessions, spoken: OpenedBranch) -> None:
+def test_a_scope_that_makes_no_sense_is_reported_and_allows_nothing(sessions: Sessions, spoken: BranchDetails) -> None:
     scope = Path(spoken.branch_dir) / "scope.yml"
     scope.write_text("paths:\n  raed: [/a]\n")
     opened = sessions.open(at(spoken))
@@ -398,7 +400,7 @@ def test_a_scope_that_makes_no_sense_is_reported_and_allows_nothing(sessions: Se
 
 
 def test_the_file_that_a_person_edits_is_what_tools_are_checked_against(
-    sessions: Sessions, spoken: OpenedBranch, tmp_path: Path
+    sessions: Sessions, spoken: BranchDetails, tmp_path: Path
 ) -> None:
     library = segue.open(f"gptel:{sessions.root}")
     permissions = Permissions(
@@ -416,7 +418,7 @@ def test_the_file_that_a_person_edits_is_what_tools_are_checked_against(
 
 
 @pytest.mark.parametrize("target", ["../../outside", "/etc", "branches/nowhere", "branches/../..", ""])
-def test_current_never_leads_out_of_the_session(sessions: Sessions, spoken: OpenedBranch, target: str) -> None:
+def test_current_never_leads_out_of_the_session(sessions: Sessions, spoken: BranchDetails, target: str) -> None:
     link = Path(spoken.session_dir) / "current"
     link.unlink()
     if target:
@@ -426,15 +428,15 @@ def test_current_never_leads_out_of_the_session(sessions: Sessions, spoken: Open
     assert sessions.open(at(spoken)).branch_name == "main"
 
 
-def test_a_folder_of_another_name_than_its_metadata_is_told(sessions: Sessions, spoken: OpenedBranch) -> None:
+def test_a_folder_of_another_name_than_its_metadata_is_told(sessions: Sessions, spoken: BranchDetails) -> None:
     moved = Path(spoken.session_dir).rename(Path(sessions.root) / "renamed-1")
     opened = sessions.open(BranchPath(str(moved), "main"))
     assert opened.session_id == "renamed-1"
-    assert "and its folder is renamed-1: the folder holds" in opened.warnings[0]
+    assert "but its folder is renamed-1: the folder is used" in opened.warnings[0]
     assert sessions.save(BranchPath(str(moved), "main")).warnings == ()
 
 
-def test_migration_leaves_what_is_up_to_date_alone(sessions: Sessions, spoken: OpenedBranch) -> None:
+def test_migration_leaves_what_is_up_to_date_alone(sessions: Sessions, spoken: BranchDetails) -> None:
     sessions.save(at(spoken))
     before = text(spoken).read_bytes()
     assert sessions.migrate(at(spoken)) is None
@@ -477,7 +479,7 @@ def test_a_preset_md_that_makes_no_sense_is_told_and_changes_nothing(
     assert path.read_text() == SAID
 
 
-def test_a_name_with_half_a_character_does_not_stop_a_session(sessions: Sessions, spoken: OpenedBranch) -> None:
+def test_a_name_with_half_a_character_does_not_stop_a_session(sessions: Sessions, spoken: BranchDetails) -> None:
     library = segue.open(f"gptel:{sessions.root}")
     with library.open(spoken.session_id) as live:
         live.use_preset("half \ud800")
@@ -494,25 +496,25 @@ def test_what_was_created_counts_as_paused_and_is_listed(sessions: Sessions) -> 
     assert library.overview(head.id).updated_at - NOW < timedelta(seconds=1)
 
 
-def test_whoever_else_writes_in_the_session_is_named(sessions: Sessions, spoken: OpenedBranch) -> None:
+def test_whoever_else_writes_in_the_session_is_named(sessions: Sessions, spoken: BranchDetails) -> None:
     with segue.open(f"gptel:{sessions.root}").open(spoken.session_id):
         (warning,) = sessions.open(at(spoken)).warnings
     assert warning.startswith(f"process {os.getpid()} is writing in this session")
 
 
-def test_what_a_dead_process_recorded_and_did_not_show_is_told(sessions: Sessions, spoken: OpenedBranch) -> None:
+def test_what_a_dead_process_recorded_and_did_not_show_is_told(sessions: Sessions, spoken: BranchDetails) -> None:
     sessions.save(at(spoken))
     shown = text(spoken).read_bytes()
     with segue.open(f"gptel:{sessions.root}").open(spoken.session_id) as live:
         live.add("assistant", "With the next cursor.")
     text(spoken).write_bytes(shown)  # as if it had been killed before it came to this
     (warning,) = sessions.open(at(spoken)).warnings
-    assert warning == "session.md does not show the last 1 turn, as a process died; segue gptel save shows all"
+    assert warning == "session.md lacks the last 1 turn, since a process died; segue gptel save adds them"
     assert sessions.save(at(spoken)).warnings == ()
     assert "With the next cursor." in text(spoken).read_text()
 
 
-def test_a_damaged_session_opens_with_a_warning(sessions: Sessions, spoken: OpenedBranch) -> None:
+def test_a_damaged_session_opens_with_a_warning(sessions: Sessions, spoken: BranchDetails) -> None:
     sessions.save(at(spoken))
     events = Path(spoken.session_dir) / ".segue" / "events.jsonl"
     data = bytearray(events.read_bytes())
@@ -533,4 +535,4 @@ def test_opening_writes_nothing_and_where_it_cannot_write_says_so(tmp_path: Path
     opened = sessions.open(BranchPath(str(path.parents[2]), ""))
     assert opened.scope is not None
     assert opened.scope["paths"] == {"read": ["/notes/**"], "write": [], "deny": []}
-    assert "the scope holds all the same" in opened.warnings[-1]
+    assert "the scope is used nevertheless" in opened.warnings[-1]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from segue.dialects.gptel.paths import BranchPath, find_place, is_session_path
+from segue.dialects.gptel.paths import BranchPath, is_session_path, parse_branch_path
 
 
 @pytest.mark.parametrize(
@@ -16,7 +16,7 @@ from segue.dialects.gptel.paths import BranchPath, find_place, is_session_path
 )
 def test_a_path_says_which_session_and_branch(path: str, place: BranchPath) -> None:
     assert is_session_path(path)
-    assert find_place(path) == place
+    assert parse_branch_path(path) == place
 
 
 @pytest.mark.parametrize(
@@ -39,4 +39,4 @@ def test_a_path_says_which_session_and_branch(path: str, place: BranchPath) -> N
 )
 def test_any_other_path_is_no_session(path: str) -> None:
     assert not is_session_path(path)
-    assert find_place(path) is None
+    assert parse_branch_path(path) is None

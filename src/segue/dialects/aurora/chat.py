@@ -13,7 +13,7 @@ from segue.console.surface import open_surface
 from segue.dialects.aurora.expiry import BackgroundExpiry
 from segue.dialects.aurora.hints import HINTS
 from segue.dialects.aurora.sessions import find_session, show_table
-from segue.dialects.resuming import offer_recovery, resume_conversation
+from segue.dialects.resuming import check_resumable, resume_conversation
 from segue.errors import AmbiguousIdError, NotFoundError
 from segue.presets import preset_sources
 
@@ -55,12 +55,11 @@ class AuroraChat:
             raise
         except NotFoundError as error:
             return self._show_not_found(error)
-        damages = self._library.verify(name).damages
-        if damages:
-            code = offer_recovery(self._library, name, damages, self._terminal, again=f"aur spawn --resume {name}")
-            if code is not None:
-                return code
-        return self._run(resume_conversation(self._library, self._resolver, name, self._terminal, agent=agent))
+        recovery = f"aur spawn --resume {name}"
+        before = check_resumable(self._library, name, self._terminal, recovery=recovery, reopen=True)
+        if isinstance(before, Exit):
+            return before
+        return self._run(resume_conversation(self._library, self._resolver, before, agent=agent))
 
     def _show_not_found(self, error: NotFoundError) -> int:
         heads = self._library.list()

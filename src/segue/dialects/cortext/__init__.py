@@ -1,7 +1,7 @@
-"""Cortext's dialect: the command `cortext`, over the conversations of a workspace.
+"""The Cortext dialect: the command `cortext` for the conversations of a workspace.
 
-Read `app` (the commands), then `desk` (all that they need), `choice` (which conversation is meant), `going` (in and
-out), `talk` (a conversation in the built-in chat) and `launch` (one in an AI tool).
+Read `cli` (the commands), then `context` (what they need), `selection` (which conversation is meant), `chat` (start,
+resume and stop one), `integration` (one in an AI tool) and `conversations` (what all of them share).
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ _STATUSES = click.Choice(["active", "paused", "completed"])
 
 
 class CortextCommands(click.Group):
-    """In the order in which they are used; a word that names none is told what it may have meant."""
+    """The commands in the order in which they are used; an unknown one gets suggestions."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return ["init", "new", "stop", "complete", "resume", "list"]
@@ -39,21 +39,21 @@ def _tool(help: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
     return click.option("--tool", metavar="NAME", default="", help=help)
 
 
-_agent = click.option("--agent", metavar="NAME", default="", help="Who answers in the built-in chat.")
-_model = click.option("--model", metavar="NAME", default="", help="The model that answers.")
-_type = click.option("--type", metavar="TYPE", default="", help="Only conversations of this type.")
-_status = click.option("--status", type=_STATUSES, default=None, help="Only conversations with this status.")
-_no_commit = click.option("--no-commit", is_flag=True, help="Leave git alone.")
-_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, also for errors; talk to nobody.")
+_agent = click.option("--agent", metavar="NAME", default="", help="Agent of the built-in chat.")
+_model = click.option("--model", metavar="NAME", default="", help="Model to use instead of the agent's default.")
+_type = click.option("--type", metavar="TYPE", default="", help="Show only conversations of this type.")
+_status = click.option("--status", type=_STATUSES, default=None, help="Show only conversations with this status.")
+_no_commit = click.option("--no-commit", is_flag=True, help="Commit nothing to git.")
+_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, also for errors; start no chat.")
 
 
 @click.group("cortext", cls=CortextCommands, invoke_without_command=True, context_settings=_HELP)
 @click.option("-V", "--version", is_flag=True, help="Print the version.")
 @click.pass_context
 def app(ctx: click.Context, *, version: bool) -> int:
-    """Conversations in a workspace: begin one, stop it, and go on with it in whichever tool you use.
+    """Conversations in a workspace: start one, stop it, and resume it in any AI tool.
 
-    An ID is what cortext list shows, or the beginning of it; other words are looked for in titles and summaries.
+    An ID is what cortext list shows, or the beginning of it; other words are searched in titles and summaries.
     """
     if version:
         from segue._version import __version__
@@ -66,81 +66,83 @@ def app(ctx: click.Context, *, version: bool) -> int:
 
 @app.command(context_settings=_HELP)
 @click.argument("folder", metavar="[DIR]", default=".", type=click.Path(path_type=Path))
-@click.option("--tool", "tools", metavar="NAME", multiple=True, help="An AI tool that gets the slash commands.")
-@click.option("--no-git", is_flag=True, help="Make no git repository.")
-@click.option("--trust", is_flag=True, help="Let the hooks and filters of the repository run.")
+@click.option("--tool", "tools", metavar="NAME", multiple=True, help="Write the slash commands for this AI tool.")
+@click.option("--no-git", is_flag=True, help="Do not create a git repository.")
+@click.option("--trust", is_flag=True, help="Let git run the hooks and filters of the repository.")
 def init(*, folder: Path, tools: tuple[str, ...], no_git: bool, trust: bool) -> int:
-    """Make a folder a workspace, with slash commands for the AI tools that are found here, or named.
+    """Make a folder a workspace, with slash commands for AI tools.
 
-    Doing it again adds what is missing, and changes nothing that is there. Where the repository was not made here, you
-    are asked whether its own hooks and filters may run when a conversation is committed.
+    The slash commands are for the AI tools given by --tool, or for those that are installed. Running it again adds what
+    is missing and changes nothing else. If the git repository was not made on this machine, you are asked whether git
+    may run its hooks and filters when a conversation is committed.
     """
-    from segue.dialects.cortext.init import set_up
+    from segue.dialects.cortext.init import init_workspace
 
-    return set_up(folder, tools, git=not no_git, trusts=trust)
+    return init_workspace(folder, tools, git=not no_git, trust=trust)
 
 
 @app.command(context_settings=_HELP)
 @click.argument("type", metavar="TYPE")
 @click.argument("topic", metavar="TOPIC", nargs=-1)
-@_tool("Where to talk: segue (the built-in chat), claude, codex, gemini, opencode.")
+@_tool("Where to chat: segue (the built-in chat), claude, codex, gemini, opencode.")
 @_agent
 @_model
 @_no_commit
 @_json
 def new(*, type: str, topic: tuple[str, ...], tool: str, agent: str, model: str, no_commit: bool, as_json: bool) -> int:
-    """Begin a conversation: brainstorm, debug, plan, learn, meeting, review, or a type of your own.
+    """Start a conversation.
 
-    A type of your own is a file .workspace/types/TYPE.md that says how the agent is to behave.
+    TYPE is brainstorm, debug, plan, learn, meeting, review, or a type of your own: a file .workspace/types/TYPE.md with
+    instructions for the agent.
     """
+    from segue.dialects.cortext.chat import start
     from segue.dialects.cortext.context import WorkspaceContext
-    from segue.dialects.cortext.lifecycle import begin
 
-    with WorkspaceContext(commit=not no_commit) as desk:
-        return begin(desk, type, " ".join(topic), tool=tool, agent=agent, model=model, as_json=as_json)
+    with WorkspaceContext(commit=not no_commit) as context:
+        return start(context, type, " ".join(topic), tool=tool, agent=agent, model=model, as_json=as_json)
 
 
 @app.command(context_settings=_HELP)
 @click.argument("words", metavar="[ID]", nargs=-1)
-@click.option("--summary", metavar="TEXT", default="", help="Where it stopped, in your words.")
+@click.option("--summary", metavar="TEXT", default="", help="Describe where it stopped.")
 @_no_commit
 @_json
 def stop(*, words: tuple[str, ...], summary: str, no_commit: bool, as_json: bool) -> int:
-    """Save and pause a conversation: the one you call it from, unless you name another.
+    """Save and pause a conversation.
 
-    Within an AI tool that is the conversation of its session; elsewhere the one that is active, or was last. If several
-    are active and it cannot be told which one is meant, you are asked, or told their ids.
+    Without an ID it is the current one: in an AI tool the conversation of its session, elsewhere the one that is
+    active, or was last. If several are active, you are asked which one; without a terminal their ids are shown.
     """
+    from segue.dialects.cortext import chat
     from segue.dialects.cortext.context import WorkspaceContext
-    from segue.dialects.cortext.lifecycle import leave
 
-    with WorkspaceContext(commit=not no_commit) as desk:
-        return leave(desk, " ".join(words), "paused", summary=summary, as_json=as_json)
+    with WorkspaceContext(commit=not no_commit) as context:
+        return chat.stop(context, " ".join(words), "paused", summary=summary, as_json=as_json)
 
 
 @app.command(context_settings=_HELP)
 @click.argument("words", metavar="[ID]", nargs=-1)
-@click.option("--summary", metavar="TEXT", default="", help="What came of it, in your words.")
+@click.option("--summary", metavar="TEXT", default="", help="Describe the outcome.")
 @_no_commit
 @_json
 def complete(*, words: tuple[str, ...], summary: str, no_commit: bool, as_json: bool) -> int:
-    """Save a conversation and mark it as done."""
+    """Save a conversation and mark it as completed."""
+    from segue.dialects.cortext import chat
     from segue.dialects.cortext.context import WorkspaceContext
-    from segue.dialects.cortext.lifecycle import leave
 
-    with WorkspaceContext(commit=not no_commit) as desk:
-        return leave(desk, " ".join(words), "completed", summary=summary, as_json=as_json)
+    with WorkspaceContext(commit=not no_commit) as context:
+        return chat.stop(context, " ".join(words), "completed", summary=summary, as_json=as_json)
 
 
 @app.command(context_settings=_HELP)
 @click.argument("words", metavar="[ID|WORDS]", nargs=-1)
-@click.option("--list", "only_list", is_flag=True, help="Show what can be resumed, and resume nothing.")
+@click.option("--list", "only_list", is_flag=True, help="List the conversations instead of resuming one.")
 @_type
 @_status
-@_tool("Go on in this tool: segue (the built-in chat), claude, codex, gemini, opencode.")
+@_tool("Resume in this tool: segue (the built-in chat), claude, codex, gemini, opencode.")
 @_agent
 @_model
-@click.option("-y", "--yes", is_flag=True, help="Go on also if it was marked complete.")
+@click.option("-y", "--yes", is_flag=True, help="Resume it even if it was marked complete.")
 @_no_commit
 @_json
 def resume(
@@ -156,30 +158,29 @@ def resume(
     no_commit: bool,
     as_json: bool,
 ) -> int:
-    """Go on with a conversation, in the tool that it was held in last.
+    """Resume a conversation in the tool that it was last in.
 
     If several match, you are asked which one; without a terminal they are listed, and the exit code is 1.
     """
-    from segue.dialects.cortext.choice import choose, matching
+    from segue.dialects.cortext import chat
     from segue.dialects.cortext.context import WorkspaceContext
-    from segue.dialects.cortext.lifecycle import resume as come_back
-    from segue.dialects.cortext.table import plain, show
+    from segue.dialects.cortext.selection import choose, entry_json, find_matches, show_conversations
 
-    sought, only = " ".join(words), {"type": type, "status": status or ""}
-    with WorkspaceContext(commit=not no_commit) as desk:
+    wanted, filters = " ".join(words), {"type": type, "status": status or ""}
+    with WorkspaceContext(commit=not no_commit) as context:
         if only_list:
-            return show(desk.conversations, sought, **only, as_json=as_json)
+            return show_conversations(context.conversations, wanted, **filters, as_json=as_json)
         if as_json:
-            found = matching(desk.conversations, sought, **only)
+            found = find_matches(context.conversations, wanted, **filters)
             if len(found) > 1:
-                output.data([plain(card) for card in found])
+                output.data([entry_json(entry) for entry in found])
                 return exit_codes.Exit.DECLINED
-            card = found[0]
-        elif (chosen := choose(desk.conversations, sought, **only)) is not None:
-            card = chosen
+            entry = found[0]
+        elif (chosen := choose(context.conversations, wanted, **filters)) is not None:
+            entry = chosen
         else:
             return exit_codes.Exit.DECLINED
-        return come_back(desk, card, tool=tool, agent=agent, model=model, yes=yes, as_json=as_json)
+        return chat.resume(context, entry, tool=tool, agent=agent, model=model, yes=yes, as_json=as_json)
 
 
 @app.command("list", context_settings=_HELP)
@@ -188,9 +189,11 @@ def resume(
 @_status
 @_json
 def list_(*, words: tuple[str, ...], type: str, status: str | None, as_json: bool) -> int:
-    """Show the conversations of the workspace, the last active first."""
+    """List the conversations of the workspace, newest first."""
     from segue.dialects.cortext.context import WorkspaceContext
-    from segue.dialects.cortext.table import show
+    from segue.dialects.cortext.selection import show_conversations
 
-    with WorkspaceContext(commit=False) as desk:
-        return show(desk.conversations, " ".join(words), type=type, status=status or "", as_json=as_json)
+    with WorkspaceContext(commit=False) as context:
+        return show_conversations(
+            context.conversations, " ".join(words), type=type, status=status or "", as_json=as_json
+        )

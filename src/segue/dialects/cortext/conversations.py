@@ -1,19 +1,21 @@
-"""What people do in a workspace: begin a conversation, find one, stop it, complete it, and tell what it is about.
+"""What users do in a workspace: start a conversation, find one, stop it, complete it, and describe it to an agent.
 
-Free of terminals: the command `cortext` and the slash commands of the chat call the same.
+It needs no terminal: the command `cortext` and the slash commands of the chat call the same functions.
 """
 
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from segue.chat.summary import summarize
 from segue.clock import utc_now
-from segue.dialects.cortext.briefing import context_block, introduction, transcript
-from segue.dialects.cortext.conversation_list import ConversationList, ConversationSummary
-from segue.dialects.cortext.document import Written, write_block
+from segue.console.paths import trust_folder
+from segue.dialects.cortext.conversation_list import ConversationEntry, ConversationList
+from segue.dialects.cortext.document import BlockResult, render_body, render_context, render_introduction, write_block
 from segue.dialects.cortext.format.names import CONVERSATION, split_id
 from segue.dialects.cortext.format.stub import conversation_type
 from segue.dialects.cortext.workspace import MARKER
@@ -21,15 +23,19 @@ from segue.durable.folder import Folder
 from segue.durable.kernel import KERNEL
 from segue.durable.lock import WriterLock
 from segue.errors import ConflictError, DamagedError, NotFoundError, SegueError, UsageError
-from segue.git import CommitResult
+from segue.git import CommitResult, find_repository, is_trusted
 from segue.ids import is_id
+from segue.integrations import INTEGRATIONS
+from segue.integrations.shared.mcp_config import find_mcp_servers
 from segue.model import Status, SummaryWritten, Turn, check_transition
 from segue.presets import describe_drift
 from segue.presets.drift import normalize_prompt
 from segue.store import WAIT_SECONDS
+from segue.trust import Trust
+from segue.user_folders import cache_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
 
@@ -41,35 +47,78 @@ if TYPE_CHECKING:
     from segue.session import LiveSession
 
 CHAT = "segue"
-"""The tool that is no tool: the built-in chat."""
+"""The name of the built-in chat, where an AI tool can be named."""
 
-_NUMBERS = ".numbers.lock"
-"""The name of no session's lock."""
-_LOOKED_AT = 12
-"""Turns that a summary is made of."""
-_CLOSED = "the hooks of this repository did not run, since it was neither made nor trusted here"
+_NUMBERS_LOCK = ".numbers.lock"
+"""It has a dot in front, so that it is never the lock of a session."""
+_SUMMARIZED_TURNS = 12
+_HOOKS_SKIPPED = "the hooks of this repository were not run, since it was neither made nor trusted here"
 _VERBS: dict[Status, str] = {"paused": "Pause", "completed": "Complete"}
 
 
-class Stopped(Struct, frozen=True, kw_only=True):
-    """What came of stopping a conversation. It is saved whatever the notes say."""
+class StopResult(Struct, frozen=True, kw_only=True):
+    """The result of stopping a conversation. It is saved, whatever the notes report."""
 
     id: str
     title: str
     summary: str
     status: Status
     commit: CommitResult | None = None
-    """None where nothing is committed here."""
+    """None where nothing is committed."""
     notes: tuple[str, ...] = ()
-    """What else the person should know: of the document, and of git."""
+    """What else the user should know: about the document, and about git."""
+
+    @property
+    def message(self) -> str:
+        """The confirmation for the user."""
+        lines = ["Session saved.", "", f'Conversation "{self.title}" has been {self.status}.']
+        if self.status == "paused":
+            lines.append("You can continue later with /workspace.resume")
+        if self.summary:
+            lines += ["", f"Summary: {' '.join(self.summary.split())}"]
+        return "\n".join(lines)
+
+
+def open_conversations(
+    workspace: Workspace,
+    library: Library,
+    *,
+    environ: Mapping[str, str],
+    home: Path,
+    notify: Callable[[str], None],
+    commit: bool = True,
+) -> Conversations:
+    """The conversations of a workspace, with the git repository and the MCP servers of this machine.
+
+    Without `commit`, nothing is committed, whatever the configuration of the workspace says.
+    """
+
+    def mcp_tools(tool: str) -> Sequence[str]:
+        found = find_mcp_servers(INTEGRATIONS.get(tool), workspace.root, home, environ)
+        for problem in found.problems:
+            notify(str(problem))
+        return found.names
+
+    repository = find_repository(workspace.root, environ=environ) if commit and workspace.config.commit else None
+    if repository is not None:
+        repository = replace(repository, trusted=is_trusted(repository.location, Trust(trust_folder())))
+    return Conversations(
+        workspace,
+        library,
+        repository=repository,
+        summarize=summarize,
+        mcp_tools=mcp_tools,
+        notify=notify,
+        cache=cache_folder(),
+    )
 
 
 class Conversations:
-    """Those of one workspace.
+    """The conversations of one workspace.
 
-    `repository` is None where nothing is to be committed. `summarise` says where a conversation stopped, in words of
-    its own turns. `mcp_tools` names the MCP servers that a tool has. `tell` is told what went wrong beside what was
-    asked for. `cache` is where the index of all sessions is.
+    `repository` is None where nothing is committed. `summarize` describes where a conversation stopped from its last
+    turns. `mcp_tools` lists the MCP servers of an AI tool. `notify` receives problems that do not stop an operation.
+    `cache` is the folder of the index.
     """
 
     def __init__(
@@ -79,7 +128,7 @@ class Conversations:
         *,
         repository: Repository | None = None,
         clock: Callable[[], datetime] = utc_now,
-        summarise: Callable[[Sequence[Turn]], str] = lambda _: "",
+        summarize: Callable[[Sequence[Turn]], str] = lambda _: "",
         mcp_tools: Callable[[str], Sequence[str]] = lambda _: (),
         notify: Callable[[str], None] = lambda _: None,
         cache: Folder | None = None,
@@ -89,27 +138,28 @@ class Conversations:
         self.library = library
         self.clock = clock
         self._repository = repository
-        self._summarise = summarise
+        self._summarize = summarize
         self._mcp_tools = mcp_tools
         self._notify = notify
         self._kernel = kernel
-        self._cards = ConversationList(library, cache)
-        self._settled: dict[str, int] = {}
-        self._warned: set[str] = set()
+        self._list = ConversationList(library, cache)
+        self._stopped_at: dict[str, int] = {}
+        """The last event of each conversation that was stopped here."""
+        self._reported: set[str] = set()
 
     # ── Finding ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def cards(self, *, type: str = "", status: str = "") -> list[ConversationSummary]:
-        """What there is, the last active first."""
-        return self._cards.all(type=type, status=status)
+    def entries(self, *, type: str = "", status: str = "") -> list[ConversationEntry]:
+        """All conversations of this type and status, the last active first."""
+        return self._list.all(type=type, status=status)
 
-    def find(self, words: str, *, type: str = "", status: str = "") -> list[ConversationSummary]:
-        """By exact id, else by the beginning of one, else by all these words in title or summary."""
-        return self._cards.find(words, type=type, status=status)
+    def find(self, words: str, *, type: str = "", status: str = "") -> list[ConversationEntry]:
+        """The one with this id, else those whose id begins so, else those with all words in title or summary."""
+        return self._list.find(words, type=type, status=status)
 
-    def unfinished(self) -> list[ConversationSummary]:
+    def unfinished(self) -> list[ConversationEntry]:
         """Those that are not completed, and can be read, the last active first."""
-        return self._cards.unfinished()
+        return [entry for entry in self.entries() if entry.status != "completed" and not entry.damage]
 
     def folder_of(self, id: str) -> Path:
         day, name = split_id(id)
@@ -119,9 +169,9 @@ class Conversations:
         type = type_of(about)
         return self.folder_of(about.id) / f"{type if is_id(type) else CONVERSATION}.md"
 
-    # ── Beginning and ending ─────────────────────────────────────────────────────────────────────────────────────────
+    # ── Starting and stopping ────────────────────────────────────────────────────────────────────────────────────────
 
-    def begin(
+    def start(
         self,
         type: str,
         topic: str,
@@ -131,7 +181,7 @@ class Conversations:
         model: str = "",
         mcp_tools: Sequence[str] | None = None,
     ) -> LiveSession:
-        """A new conversation with its document, committed; the caller is its writer."""
+        """Create a conversation with its document, and commit both. The caller is its writer."""
         preset = self.workspace.get_type(type)
         title = " ".join(topic.split())
         if not title:
@@ -142,11 +192,11 @@ class Conversations:
             session.use_preset(preset.name, hash=preset.hash)
             self.note_tool(session, tool=tool, agent=agent, model=model, mcp_tools=mcp_tools)
             written = self._write_document(session, add=True)
-            outcome = self._commit(session, f"[conversation] Initialize {type}: {title}")
+            committed = self._commit(session, f"[conversation] Initialize {type}: {title}")
         except BaseException:
             session.release()
             raise
-        for note in self._notes(written, outcome):
+        for note in self._notes(written, committed):
             self._notify(note)
         return session
 
@@ -161,10 +211,10 @@ class Conversations:
         model: str = "",
         mcp_tools: Sequence[str] | None = None,
     ) -> None:
-        """Record in which tool the conversation goes on, and with what; what is not said stays as it was.
+        """Record in which AI tool the conversation continues, and with which settings; empty ones stay unchanged.
 
-        `tool_session` is the tool's own name for it. Where that session held other things before, `tool_since` says
-        from when on it is ours.
+        `tool_session` is the id of the tool's own session. If that session was used for something else before,
+        `tool_since` is when our part of it begins.
         """
         known = session.overview.overrides
         tool = tool or str(known.get("tool") or "") or CHAT
@@ -173,75 +223,76 @@ class Conversations:
         if tool != known.get("tool") or tool_session not in {"", known.get("tool_session")}:
             values = {name: value for name, value in values.items() if name not in {"tool_session", "tool_since"}}
         since = tool_since.isoformat() if tool_since is not None else ""
-        said = {"tool_session": tool_session, "tool_since": since, "agent": agent, "model": model}
-        values |= {name: text for name, text in said.items() if text}
+        given = {"tool_session": tool_session, "tool_since": since, "agent": agent, "model": model}
+        values |= {name: text for name, text in given.items() if text}
         if values != known:
             session.set_overrides(values)
 
-    def stop(self, session: LiveSession, *, summary: str = "") -> Stopped:
-        """Pause it, and bring document and repository up to date. Doing it again is doing it once."""
-        return self._leave(session, "paused", summary)
+    def stop(self, session: LiveSession, *, summary: str = "") -> StopResult:
+        """Pause a conversation, and bring its document and the repository up to date. Repeating it changes nothing."""
+        return self._stop(session, "paused", summary)
 
-    def complete(self, session: LiveSession, *, summary: str = "") -> Stopped:
-        return self._leave(session, "completed", summary)
+    def complete(self, session: LiveSession, *, summary: str = "") -> StopResult:
+        """Mark a conversation as completed, and bring its document and the repository up to date."""
+        return self._stop(session, "completed", summary)
 
-    def is_settled(self, session: LiveSession) -> bool:
+    def is_stopped(self, session: LiveSession) -> bool:
         """Whether it was stopped here, and nothing has happened to it since."""
-        return self._settled.get(session.id) == session.overview.seq
+        return self._stopped_at.get(session.id) == session.overview.seq
 
-    def is_summed_up(self, session: LiveSession) -> bool:
-        """Whether nothing was said after its summary was given: then it stays, whoever gave it."""
-        summed, said = 0, 0
+    def has_current_summary(self, session: LiveSession) -> bool:
+        """Whether its summary is newer than its last turn: then the summary stays."""
+        summarized, last_turn = 0, 0
         for event in session.store.read(session.id):
             if isinstance(event, Turn):
-                said = event.seq
+                last_turn = event.seq
             elif isinstance(event, SummaryWritten):
-                summed = event.seq if event.content.strip() else 0
-        return summed > said
+                summarized = event.seq if event.content.strip() else 0
+        return summarized > last_turn
 
-    # ── Going on ─────────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── Resuming ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def prompt_of(self, session: LiveSession) -> str:
-        """What the command of the conversation says now; empty if there is no such command any more."""
+        """The current prompt of its type; empty if the type does not exist any more."""
         preset = self.workspace.types().find(type_of(session.overview))
         return preset.system_prompt if preset is not None else ""
 
     def context_of(self, session: LiveSession) -> str:
-        """What the conversation is, where it stopped, what was decided and what was said."""
+        """What the conversation is, where it stopped, what was decided, and its turns."""
         about = session.overview
         _, name = split_id(about.id)
-        return context_block(session, conversation_id=name, type=type_of(about), command=command_of(about))
+        return render_context(session, conversation_id=name, type=type_of(about), command=command_of(about))
 
     def instructions_of(self, session: LiveSession) -> str:
-        """What the command says now, then the context without the turns, for a tool that has these."""
+        """The current prompt of its type, then the context without the turns, for an AI tool that has them."""
         about = session.overview
         _, name = split_id(about.id)
-        context = introduction(about, conversation_id=name, type=type_of(about), command=command_of(about))
+        context = render_introduction(about, conversation_id=name, type=type_of(about), command=command_of(about))
         return "\n\n".join(filter(None, [self.prompt_of(session), context]))
 
     def drift(self, session: LiveSession) -> list[str]:
-        """What is not as it was when the conversation was held last: its prompt, its MCP tools."""
+        """What has changed since the conversation was last active: its prompt, its MCP tools."""
         about, found = session.overview, list[str]()
         preset = self.workspace.types().find(type_of(about))
         if preset is None:
-            found.append(f"the command {command_of(about)} is not here any more, so its instructions are missing")
+            found.append(f"the command {command_of(about)} does not exist any more, so its instructions are missing")
         elif about.preset is not None and (changed := describe_drift(about.preset.hash, _old_prompt(session), preset)):
             found.append(changed)
         had = about.overrides.get("mcp_tools")
         now = self._mcp_tools(str(about.overrides.get("tool") or CHAT))
         missing = [str(name) for name in had if name not in now] if isinstance(had, list) else []
         if missing:
-            found.append(f"MCP tools that are not available any more: {', '.join(missing)}")
+            found.append(f"MCP tools that are no longer available: {', '.join(missing)}")
         return found
 
     # ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _create(self, type: str, title: str) -> LiveSession:
-        """Numbers are found by looking, so whoever begins a conversation keeps the others from looking meanwhile."""
+        """Under a lock, since the next free number is found by listing the folders."""
         locks = Folder(os.path.realpath(self.workspace.root), self._kernel).sub(MARKER).sub("locks")
-        lock = WriterLock.acquire(locks, _NUMBERS, timeout_seconds=WAIT_SECONDS, since=self.clock())
+        lock = WriterLock.acquire(locks, _NUMBERS_LOCK, timeout_seconds=WAIT_SECONDS, since=self.clock())
         if not isinstance(lock, WriterLock):
-            raise ConflictError("many conversations are being begun at once", hint="try again")
+            raise ConflictError("other processes are starting conversations at this moment", hint="try again")
         try:
             id = self.library.store.new_id(f"{type} {title}", self.clock(), os.urandom(16))
             extra: dict[str, object] = {"conversation_type": type, "command": f"/workspace.{type}"}
@@ -249,14 +300,14 @@ class Conversations:
         finally:
             lock.release()
 
-    def _leave(self, session: LiveSession, status: Status, summary: str) -> Stopped:
-        is_left = session.status == "interrupted"  # by a tool that held no lock, or by a crash
-        check_transition(session.id, "active" if is_left else session.status, status)
-        given, is_summed_up = summary.strip(), self.is_summed_up(session)
-        text = given or ("" if is_summed_up else self._summarise(session.tail(_LOOKED_AT)))
-        if text and (text != session.overview.summary or not is_summed_up):
+    def _stop(self, session: LiveSession, status: Status, summary: str) -> StopResult:
+        is_interrupted = session.status == "interrupted"  # by a tool that held no lock, or by a crash
+        check_transition(session.id, "active" if is_interrupted else session.status, status)
+        given, has_summary = summary.strip(), self.has_current_summary(session)
+        text = given or ("" if has_summary else self._summarize(session.tail(_SUMMARIZED_TURNS)))
+        if text and (text != session.overview.summary or not has_summary):
             session.summarize(text)
-        if is_left:
+        if is_interrupted:
             session.resume()
         if status == "completed":
             session.complete()
@@ -264,54 +315,47 @@ class Conversations:
             session.pause()
         written = self._write_document(session)
         if written.changed or status == "completed":
-            outcome = self._commit(session, f"[session] {_VERBS[status]}: {session.title}")
-        else:  # whatever a person wrote into the document meanwhile is theirs to commit
-            outcome = self._commit(session, f"[session] session update: {session.title}", ".session")
-        self._settled[session.id] = session.overview.seq
-        return Stopped(
+            committed = self._commit(session, f"[session] {_VERBS[status]}: {session.title}")
+        else:  # what the user wrote into the document meanwhile is theirs to commit
+            committed = self._commit(session, f"[session] session update: {session.title}", ".session")
+        self._stopped_at[session.id] = session.overview.seq
+        return StopResult(
             id=session.id,
             title=session.title,
             summary=session.overview.summary,
             status=status,
-            commit=outcome,
-            notes=self._notes(written, outcome),
+            commit=committed,
+            notes=self._notes(written, committed),
         )
 
-    def _write_document(self, session: LiveSession, *, add: bool = False) -> Written:
-        """The session is the record; a document that cannot be written costs a note."""
+    def _write_document(self, session: LiveSession, *, add: bool = False) -> BlockResult:
+        """Failing to write the document is only a note: the session is the record."""
         about = session.overview
         path = self.document_of(about)
-        sections = [
-            f"## Summary\n\n{about.summary}" if about.summary else "",
-            "\n".join(["## Decisions", "", *(f"- {' '.join(one.content.split())}" for one in about.decisions)])
-            if about.decisions
-            else "",
-            transcript(about, session.turns),
-        ]
-        body = "\n\n".join(section for section in sections if section)
+        body = render_body(about, session.turns)
         try:
             return write_block(Folder(os.fspath(path.parent), self._kernel), path.name, body, add=add)
         except SegueError as error:
-            return Written(problem=f"{path.name} was left as it is: {error}")
+            return BlockResult(problem=f"{path.name} was left unchanged: {error}")
 
     def _commit(self, session: LiveSession, message: str, part: str = "") -> CommitResult | None:
         if self._repository is None:
             return None
         folder = self.folder_of(session.id)
-        kept = [folder / ".session" / name for name in ("session.json", "messages.jsonl")]
-        needed = [*kept, self.document_of(session.overview)]
+        files = [folder / ".session" / name for name in ("session.json", "messages.jsonl")]
+        needed = [*files, self.document_of(session.overview)]
         return self._repository.commit([folder / part], message, needed=needed)
 
-    def _notes(self, written: Written, outcome: CommitResult | None) -> tuple[str, ...]:
-        """What a person should know; of what is so for every commit here, once."""
+    def _notes(self, written: BlockResult, committed: CommitResult | None) -> tuple[str, ...]:
+        """What the user should know; what holds for every commit here is reported once."""
         notes = [written.problem]
-        if outcome is not None:
-            closed = f"{_CLOSED}; cortext init asks whether they may" if outcome.hooks_skipped else ""
-            lasting = [note for note in (*outcome.warnings, closed) if note not in self._warned]
-            self._warned.update(lasting)
+        if committed is not None:
+            skipped = f"{_HOOKS_SKIPPED}; cortext init asks whether to run them" if committed.hooks_skipped else ""
+            lasting = [note for note in (*committed.warnings, skipped) if note not in self._reported]
+            self._reported.update(lasting)
             notes += lasting
-            if outcome.status == "failed":
-                notes.append("; ".join(filter(None, [outcome.message, outcome.hint])))
+            if committed.status == "failed":
+                notes.append("; ".join(filter(None, [committed.message, committed.hint])))
         return tuple(note for note in notes if note)
 
 
@@ -320,8 +364,8 @@ def type_of(about: Overview) -> str:
 
 
 def command_of(about: Overview) -> str:
-    said = about.extra.get("command")
-    return said if isinstance(said, str) and said else f"/workspace.{type_of(about)}"
+    command = about.extra.get("command")
+    return command if isinstance(command, str) and command else f"/workspace.{type_of(about)}"
 
 
 def _old_prompt(session: LiveSession) -> str | None:

@@ -1,4 +1,4 @@
-"""A new workspace: its folder, a git repository around it, and the slash commands of the AI tools."""
+"""A new workspace: its folder, a git repository around it, and the slash commands for AI tools."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from segue.console import output
 from segue.console.exit_codes import Exit
 from segue.console.paths import trust_folder
+from segue.console.surface import here
 from segue.dialects.cortext.command_files import TOOLS, command_files, install
 from segue.dialects.cortext.context import STARTS, marks_of
 from segue.dialects.cortext.workspace import make_workspace
-from segue.dialects.resuming import here
 from segue.git import (
     TIMEOUT_SECONDS,
     Git,
@@ -33,23 +33,24 @@ if TYPE_CHECKING:
 _SHOWN_PROGRAMS = 8
 
 
-def set_up(folder: Path, tools: tuple[str, ...], *, git: bool, trusts: bool) -> int:
+def init_workspace(folder: Path, tools: tuple[str, ...], *, git: bool, trust: bool) -> int:
+    """Make a folder a workspace; `trust` lets git run the hooks and filters of its repository without a question."""
     from segue.integrations import find_installed
 
     for name in tools:
-        command_files(name, ())  # whoever misspelt one is told before anything is made
+        command_files(name, ())  # an unknown one fails before anything is made
     workspace = make_workspace(here() / folder, tool=tools[0] if len(tools) == 1 else "")
     output.line(f"Workspace: {workspace.root}")
     if workspace.config.tool in tools:
         marks_of(workspace.url).put(STARTS, workspace.config.tool)
     if git:
-        _set_up_repository(workspace, trusts=trusts)
+        _set_up_repository(workspace, trust=trust)
     found = tools or tuple(tool.name for tool in find_installed(os.environ) if tool.name in TOOLS)
     for name in found:
         _install(workspace, name)
     if not found:
-        output.line(f"No AI tool was found here; --tool NAME adds the slash commands for one ({', '.join(TOOLS)})")
-    output.line('Begin with: cortext new brainstorm "topic"')
+        output.line(f"No AI tool was found; --tool NAME adds the slash commands for one ({', '.join(TOOLS)})")
+    output.line('Start with: cortext new brainstorm "topic"')
     return Exit.DONE
 
 
@@ -58,46 +59,46 @@ def _install(workspace: Workspace, tool: str) -> None:
     for problem in types.problems:
         output.warn(str(problem))
     done = install(workspace.root, command_files(tool, types))
-    output.line(f"Slash commands for {tool}: {len(done.written)} written, {len(done.unchanged)} there already")
-    for kept in done.kept:
-        output.warn(f"left as it is: {kept}")
+    output.line(f"Slash commands for {tool}: {len(done.written)} written, {len(done.unchanged)} up to date")
+    for skipped in done.skipped:
+        output.warn(f"left unchanged: {skipped}")
 
 
-def _set_up_repository(workspace: Workspace, *, trusts: bool) -> None:
-    """Make one unless there is one; a workspace works without git all the same."""
+def _set_up_repository(workspace: Workspace, *, trust: bool) -> None:
+    """Create a repository unless there is one; a workspace also works without git."""
     found = find_repository(workspace.root, environ=os.environ)
     if found is not None:
         if found.location is not None:
-            _ask_for_trust(found.location, trusts=trusts)
+            _ask_for_trust(found.location, trust=trust)
         return
     try:
         ended = make_repository(workspace.root, os.environ, timeout_seconds=TIMEOUT_SECONDS)
     except OSError:
-        output.warn("there is no git here, so conversations are kept and not committed")
+        output.warn("git is not installed, so conversations are not committed")
         return
     place = find_location(workspace.root)
     if ended.code != 0 or place is None:
-        output.warn(f"git made no repository, so conversations are kept and not committed: {ended.errors.strip():.200}")
+        output.warn(f"git created no repository, so conversations are not committed: {ended.errors.strip():.200}")
         return
     trust_repository(place, Trust(trust_folder()))
-    output.line("Git repository: made")
+    output.line("Git repository: created")
 
 
-def _ask_for_trust(place: RepositoryLocation, *, trusts: bool) -> None:
-    """A repository that came from elsewhere may run programs of its own; what it would run is shown first."""
-    trust = Trust(trust_folder())
-    if is_trusted(place, trust):
+def _ask_for_trust(place: RepositoryLocation, *, trust: bool) -> None:
+    """A repository from elsewhere can name programs for git to run: show them, and ask before they may run."""
+    marks = Trust(trust_folder())
+    if is_trusted(place, marks):
         return
     try:
         programs = find_programs(Git(location=place, environ=os.environ, timeout_seconds=TIMEOUT_SECONDS))
     except OSError:
-        output.warn("there is no git here, so conversations are kept and not committed")
+        output.warn("git is not installed, so conversations are not committed")
         return
-    if programs and not trusts:
+    if programs and not trust:
         more = f" and {len(programs) - _SHOWN_PROGRAMS} more" if len(programs) > _SHOWN_PROGRAMS else ""
-        output.warn(f"{place.root} has hooks or settings of its own: {', '.join(programs[:_SHOWN_PROGRAMS])}{more}")
-        question = "Let git run what they name when a conversation is committed?"
+        output.warn(f"{place.root} has its own hooks or settings: {', '.join(programs[:_SHOWN_PROGRAMS])}{more}")
+        question = "Let git run the programs they name when a conversation is committed?"
         if not (output.stdin_is_tty() and output.confirm(question, yes=False)):
-            output.line("Conversations are committed without them; cortext init --trust lets them run")
+            output.line("Conversations are committed without running them; cortext init --trust lets them run")
             return
-    trust_repository(place, trust)
+    trust_repository(place, marks)

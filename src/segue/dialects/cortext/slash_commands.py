@@ -1,6 +1,6 @@
-"""The slash commands of a workspace: go on with a conversation there, begin one, stop the one at hand.
+"""The slash commands of a workspace in a chat: resume a conversation, start one, stop the current one.
 
-Most conversations are held elsewhere: what only these need is imported when one of them is called.
+Most chats never call them, so what only they need is imported when one of them is called.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from msgspec.structs import replace
 
 from segue.chat.commands.branches import resume
 from segue.chat.commands.table import Command, Leave
-from segue.chat.lifecycle import show_recap as show_last_turns
+from segue.chat.lifecycle import show_recap
 from segue.chat.summary import SUMMARIZED_TURNS, is_model, summarize_with
 from segue.dialects.cortext.hints import HINTS
+from segue.dialects.resuming import release_on_failure
 from segue.errors import NotFoundError, SegueError, UsageError
 
 if TYPE_CHECKING:
@@ -23,40 +24,54 @@ if TYPE_CHECKING:
 
     from segue.chat.conversation import Conversation
     from segue.chat.repl import Chat
-    from segue.dialects.cortext.conversation_list import ConversationSummary
+    from segue.dialects.cortext.conversation_list import ConversationEntry
     from segue.dialects.cortext.conversations import Conversations
     from segue.model import Overview, Status
     from segue.presets import Preset
     from segue.session import LiveSession
-    from segue.surface import Terminal
+    from segue.surface import Surface, Terminal
 
-_OFFERED = 10
+_MOST_SHOWN = 10
 
 
 def workspace_commands(find: Callable[[], Conversations | None]) -> tuple[Command, ...]:
-    """For the `extra` of a dialect; `find` gives the conversations of the workspace at hand, or None outside of one."""
-    desk = _WorkspaceCommands(find)
+    """For the `extra` of a dialect; `find` returns the conversations of the workspace, or None outside of one."""
+    commands = _WorkspaceCommands(find)
     return (
         Command(
             name="workspace.resume",
             usage="[ID or words]",
-            help="go on with a conversation of the workspace",
-            run=desk.resume,
-            words=desk.ids,
+            help="resume a conversation of the workspace",
+            run=commands.resume,
+            words=commands.ids,
         ),
-        Command(name="workspace.stop-conversation", help="save it with a summary, pause it, and leave", run=desk.stop),
+        Command(name="workspace.stop-conversation", help="save with a summary, pause, and leave", run=commands.stop),
         Command(
             name="workspace.TYPE",
             usage="[TOPIC]",
-            help="begin a conversation of the workspace",
-            run=desk.begin,
-            members=desk.types,
+            help="start a conversation in the workspace",
+            run=commands.start,
+            members=commands.types,
         ),
     )
 
 
+def find_conversations(surface: Surface) -> Conversations | None:
+    """The conversations of the workspace that the current folder is in; None outside of a workspace."""
+    from segue.dialects.cortext.conversations import open_conversations
+    from segue.dialects.cortext.workspace import find_workspace
+    from segue.library import open as open_library
+
+    workspace = find_workspace(surface.cwd)
+    if workspace is None:
+        return None
+    return open_conversations(
+        workspace, open_library(workspace.url), environ=surface.environ, home=surface.home, notify=surface.notify
+    )
+
+
 def preset_by_type(cwd: Path) -> Callable[[Overview], Preset | None]:
-    """For the `preset_for` of a resolver: a conversation of the workspace here has the current prompt of its type."""
+    """For the `preset_for` of an AgentResolver: a conversation of the workspace gets the current prompt of its type."""
 
     def preset_for(about: Overview) -> Preset | None:
         if not str(about.extra.get("command", "")).startswith("/workspace."):
@@ -70,30 +85,34 @@ def preset_by_type(cwd: Path) -> Callable[[Overview], Preset | None]:
     return preset_for
 
 
-def settle(conversations: Conversations, terminal: Terminal, conversation: Conversation, status: Status) -> None:
-    """Stop or complete it with a summary, and say so; what is stopped already stays as it is.
+def format_resuming(title: str) -> str:
+    return f'[Resuming "{title}"]'
 
-    A summary after which nothing was said stays: it may be a person's.
+
+def stop_and_report(
+    conversations: Conversations, terminal: Terminal, conversation: Conversation, status: Status
+) -> None:
+    """Stop or complete a conversation with a summary, and print that; one that is already stopped stays unchanged.
+
+    A summary that is newer than the last turn is kept: the user may have written it.
     """
-    from segue.dialects.cortext import messages
-
     session = conversation.session
-    if conversations.is_settled(session):
+    if conversations.is_stopped(session):
         return
     summary = ""
-    if not conversations.is_summed_up(session):
+    if not conversations.has_current_summary(session):
         if is_model(conversation.agent):
-            terminal.note("summing up where it stopped; Ctrl-C skips that")
+            terminal.note("writing a summary; Ctrl-C skips it")
         summary = summarize_with(conversation.agent, session.tail(SUMMARIZED_TURNS), model=conversation.model)
-    leave = conversations.complete if status == "completed" else conversations.stop
-    stopped = leave(session, summary=summary)
-    terminal.say(messages.saved(stopped))
-    for note in stopped.notes:
+    stop = conversations.complete if status == "completed" else conversations.stop
+    result = stop(session, summary=summary)
+    terminal.say(result.message)
+    for note in result.notes:
         terminal.note(note)
 
 
 class _WorkspaceCommands:
-    """What the commands share: the conversations, found when first needed."""
+    """The commands, with the conversations that they share; these are found when first needed."""
 
     def __init__(self, find: Callable[[], Conversations | None]) -> None:
         self._find = find
@@ -103,74 +122,72 @@ class _WorkspaceCommands:
     def _conversations(self) -> Conversations:
         self._known = self._known or self._find()
         if self._known is None:
-            raise NotFoundError(
-                "there is no workspace here, nor in any folder above", hint="cortext init makes this folder one"
-            )
+            raise NotFoundError("this folder is not in a workspace", hint="cortext init makes it one")
         return self._known
 
     def ids(self, chat: Chat) -> Iterable[str]:
-        cards = self._conversations.cards()
-        return [card.conversation_id for card in cards if card.id != chat.session.id]
+        entries = self._conversations.entries()
+        return [entry.conversation_id for entry in entries if entry.id != chat.session.id]
 
     def types(self, _: Chat) -> Iterable[str]:
         return self._conversations.workspace.types().names
 
     def resume(self, chat: Chat, argument: str) -> None:
-        from segue.dialects.cortext import messages
+        from segue.dialects.cortext.conversation_list import NONE, START_ONE
 
-        cards = self._others(chat, argument)
-        if not cards:
-            chat.terminal.say(f"{messages.NONE}\n{messages.START_ONE[0].upper()}{messages.START_ONE[1:]}")
+        entries = self._find_others(chat, argument)
+        if not entries:
+            chat.terminal.say(f"{NONE}\n{START_ONE[0].upper()}{START_ONE[1:]}")
             return
-        card = cards[0] if argument and len(cards) == 1 else self._choose(chat, cards)
-        if card is not None:
-            self._go_on(chat, card)
+        entry = entries[0] if argument and len(entries) == 1 else self._choose(chat, entries)
+        if entry is not None:
+            self._resume(chat, entry)
 
-    def begin(self, chat: Chat, argument: str) -> None:
+    def start(self, chat: Chat, argument: str) -> None:
         from segue.dialects.cortext.conversations import CHAT
 
         type, _, topic = argument.partition(" ")
-        self._conversations.workspace.get_type(type)  # before anybody is asked what it is about
+        self._conversations.workspace.get_type(type)  # before the user is asked for a topic
         topic = topic.strip() or (chat.terminal.answer("What is it about?") or "").strip()
         if not topic:
             raise UsageError("a conversation needs a topic", hint=f"/workspace.{type} TOPIC")
-        said = chat.conversation.named  # whoever was named for this conversation answers in the next one too
-        agent, model = said.get("agent", ""), said.get("model", "")
-        session = self._conversations.begin(type, topic, tool=CHAT, agent=agent, model=model)
+        chosen = chat.conversation.named  # the agent that was chosen for this conversation answers in the next one too
+        agent, model = chosen.get("agent", ""), chosen.get("model", "")
+        session = self._conversations.start(type, topic, tool=CHAT, agent=agent, model=model)
         self._go_to(chat, session, agent=agent, model=model)
 
     def stop(self, chat: Chat, _: str) -> Leave:
         conversations, session = self._conversations, chat.session
         if chat.library.store.url != conversations.library.store.url:
             raise UsageError(
-                f"session {session.id} is no conversation of this workspace",
-                hint="/exit leaves it; /workspace.resume goes to one that is",
+                f"session {session.id} is not a conversation of this workspace",
+                hint="/exit leaves it; /workspace.resume lists the conversations",
             )
         chat.conversation.save()
-        settle(conversations, chat.terminal, chat.conversation, "paused")
+        stop_and_report(conversations, chat.terminal, chat.conversation, "paused")
         return Leave("paused")
 
-    def _others(self, chat: Chat, argument: str) -> list[ConversationSummary]:
-        """All but the conversation at hand; where words were said, those that they mean."""
+    def _find_others(self, chat: Chat, argument: str) -> list[ConversationEntry]:
+        """The conversations that match the argument, all without one, except the current one."""
         conversations = self._conversations
-        found = conversations.find(argument) if argument else conversations.cards()
+        found = conversations.find(argument) if argument else conversations.entries()
         if argument and not found:
             raise NotFoundError(f"no conversation matches {argument!r}", hint="/workspace.resume lists all")
-        others = [card for card in found if card.id != chat.session.id]
+        others = [entry for entry in found if entry.id != chat.session.id]
         if argument and not others:
-            raise UsageError("this is that conversation", hint="/workspace.resume lists the others")
+            raise UsageError("you are already in this conversation", hint="/workspace.resume lists the others")
         return others
 
-    def _choose(self, chat: Chat, cards: Sequence[ConversationSummary]) -> ConversationSummary | None:
-        """By a number of the list or by other words, until there is one; None if nobody chooses."""
-        from segue.dialects.cortext import messages
+    def _choose(self, chat: Chat, entries: Sequence[ConversationEntry]) -> ConversationEntry | None:
+        """Ask for a number of the list, or for words, until one conversation is chosen; None without an answer."""
+        from segue.dialects.cortext.conversation_list import QUESTION
 
-        shown = self._list(chat, cards)
-        while answer := (chat.terminal.answer(messages.QUESTION) or "").strip():
+        shown = self._show_list(chat, entries)
+        while answer := (chat.terminal.answer(QUESTION) or "").strip():
             if answer.isdecimal() and 1 <= int(answer) <= len(shown):
                 return shown[int(answer) - 1]
             try:
-                found = self._others(chat, answer)
+                found = self._find_others(chat, answer)
             except SegueError as error:
                 if not chat.terminal.is_interactive:
                     raise
@@ -178,43 +195,38 @@ class _WorkspaceCommands:
                 continue
             if len(found) == 1:
                 return found[0]
-            shown = self._list(chat, found)
-        chat.terminal.note("nothing is resumed")
+            shown = self._show_list(chat, found)
+        chat.terminal.note("nothing was resumed")
         return None
 
-    def _list(self, chat: Chat, cards: Sequence[ConversationSummary]) -> Sequence[ConversationSummary]:
-        """Show as many as one reads, numbered; those."""
-        from segue.dialects.cortext import messages
+    def _show_list(self, chat: Chat, entries: Sequence[ConversationEntry]) -> Sequence[ConversationEntry]:
+        """Show the first entries with numbers, and return them."""
+        from segue.dialects.cortext.conversation_list import format_list
 
-        shown = cards[:_OFFERED]
-        more = f"\n\nand {len(cards) - _OFFERED} more; say words to find them" if len(cards) > _OFFERED else ""
-        chat.terminal.say(messages.listing(shown, chat.clock()) + more)
+        shown, hidden = entries[:_MOST_SHOWN], len(entries) - _MOST_SHOWN
+        more = f"\n\nand {hidden} more; type words to find them" if hidden > 0 else ""
+        chat.terminal.say(format_list(shown, chat.clock()) + more)
         return shown
 
-    def _go_on(self, chat: Chat, card: ConversationSummary) -> None:
-        from segue.dialects.cortext import messages
+    def _resume(self, chat: Chat, entry: ConversationEntry) -> None:
+        from segue.dialects.cortext.conversation_list import format_age
         from segue.dialects.cortext.conversations import CHAT
 
         conversations = self._conversations
-        session = resume(chat, conversations.library, card.id, f'Conversation "{card.title}"')
+        session = resume(chat, conversations.library, entry.id, f'Conversation "{entry.title}"')
         if session is None:
             return
-        try:
-            changed = conversations.drift(session)
+        with release_on_failure(session):
+            changes = conversations.drift(session)
             conversations.note_tool(session, tool=CHAT)
-        except BaseException:
-            session.release()
-            raise
 
-        def welcome() -> None:
-            chat.terminal.note(messages.resuming(card.title))
-            for line in changed:
-                chat.terminal.note(line)
-            show_last_turns(
-                session, chat.terminal, when=messages.since(card.last_active, chat.clock()), was=card.status
-            )
+        def introduce() -> None:
+            chat.terminal.note(format_resuming(entry.title))
+            for change in changes:
+                chat.terminal.note(change)
+            show_recap(session, chat.terminal, when=format_age(entry.last_active, chat.clock()), was=entry.status)
 
-        self._go_to(chat, session, recap=welcome)
+        self._go_to(chat, session, recap=introduce)
 
     def _go_to(
         self,
@@ -226,16 +238,16 @@ class _WorkspaceCommands:
         recap: Callable[[], None] = lambda: None,
     ) -> None:
         conversations = self._conversations
-        is_there = chat.library.store.url == conversations.library.store.url
+        is_same_store = chat.library.store.url == conversations.library.store.url
         chat.go_to(
             session,
             agent=agent,
             model=model,
-            library=chat.library if is_there else conversations.library,
+            library=chat.library if is_same_store else conversations.library,
             dialect=replace(
                 chat.dialect,
-                resume=chat.dialect.resume if is_there else HINTS.resume,
-                settle=partial(settle, conversations, chat.terminal),
+                resume=chat.dialect.resume if is_same_store else HINTS.resume,
+                settle=partial(stop_and_report, conversations, chat.terminal),
             ),
             recap=recap,
         )

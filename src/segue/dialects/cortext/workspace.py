@@ -1,4 +1,4 @@
-"""Where a workspace is, and what its own files say: `.workspace/config.toml` and `.workspace/types/`."""
+"""A workspace: its root, its configuration in `.workspace/config.toml`, and its types in `.workspace/types/`."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 MARKER = ".workspace"
 CONFIG = "config.toml"
 BUILT_IN = Path(__file__).parent / "types"
-"""The types that every workspace has; a file of the same name in its own folder takes the place of one."""
+"""The types that every workspace has; a file of the same name in its own folder replaces one."""
 
 _LONGEST_MINUTES = 7 * 24 * 60
 _TEMPLATE = """\
-# The AI tool that conversations are held in, unless they say otherwise: segue (the built-in chat), claude, codex, …
+# The AI tool for conversations, unless --tool names another: segue (the built-in chat), claude, codex, …
 tool = "{tool}"
 # Whether new and stopped conversations are committed to git.
 commit = true
-# After so many minutes without a key, a conversation in the built-in chat is paused; 0 is never.
+# A conversation in the built-in chat is paused after this many minutes without input; 0 means never.
 idle_minutes = 5
 """
 
@@ -44,14 +44,14 @@ class Config(Struct, frozen=True, kw_only=True):
 
 
 class Workspace(Struct, frozen=True):
-    """A folder full of conversations."""
+    """A folder with conversations."""
 
     root: Path
     config: Config = Config()
 
     @property
     def url(self) -> str:
-        """Of the store that keeps the conversations."""
+        """The URL of the store with the conversations."""
         return f"cortext:{self.root}"
 
     @property
@@ -59,35 +59,35 @@ class Workspace(Struct, frozen=True):
         return self.root / MARKER / "types", BUILT_IN
 
     def types(self) -> Presets:
-        """What a conversation can be: the workspace's own types first, then those that come with Segue."""
+        """The types of conversations: first the workspace's own, then those that come with Segue."""
         return load_presets(self.type_folders, trusted=(BUILT_IN,))
 
     def get_type(self, name: str) -> Preset:
-        """Raises NotFoundError, which says what types there are."""
+        """Raises NotFoundError, which names the types that exist."""
         types = self.types()
         found = types.find(name)
         if found is None:
             broken = next((f"; {one}" for one in types.problems if Path(one.path).stem == name), "")
             raise NotFoundError(
                 f"there is no conversation type {name!r}{broken}",
-                hint=f"there are {', '.join(types.names)}; {MARKER}/types/{slug(name) or 'TYPE'}.md would make one",
+                hint=f"there are {', '.join(types.names)}; {MARKER}/types/{slug(name) or 'TYPE'}.md adds one",
             )
         if slug(name) != name:
             raise UsageError(
-                f"{name!r} cannot be a conversation type, since its document is called after it",
+                f"{name!r} cannot be a conversation type, since its document is named after it",
                 hint="use small letters, digits and single dashes, at most 40",
             )
         return found
 
 
 def find_workspace(cwd: Path) -> Workspace | None:
-    """The workspace that a folder is in: the nearest one above that has a `.workspace` folder."""
+    """The workspace that a folder is in: the nearest folder, itself or above, with a `.workspace` folder."""
     root = next((folder for folder in (cwd, *cwd.parents) if (folder / MARKER).is_dir()), None)
     return None if root is None else Workspace(root, read_config(root / MARKER / CONFIG))
 
 
 def make_workspace(root: Path, *, tool: str = "") -> Workspace:
-    """Make a folder a workspace; one that is a workspace already stays as it is."""
+    """Make a folder a workspace; an existing one stays unchanged."""
     folder = Folder(os.path.realpath(root)).sub(MARKER)
     folder.make()
     if not Path(folder.path_of(CONFIG)).exists():

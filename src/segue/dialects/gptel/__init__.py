@@ -1,5 +1,5 @@
-"""gptel's dialect: `segue gptel`, over session folders that people edit in Emacs.
+"""The gptel dialect: `segue gptel`, for sessions in folders of files that users edit in Emacs.
 
-Read `paths` (from paths to sessions), `branch_files` (what the files of a branch contain), `opening`, then
-`lifecycle`.
+Read `paths` (from a path to its session and branch), `branch_files` (what the files of a branch contain),
+`branch_details` (all that an editor needs), then `lifecycle` (create, save, branch, migrate).
 """

@@ -1,4 +1,4 @@
-"""Who said what in the text of a branch as it is now, also where an editor changed it that knows of no bounds."""
+"""Who wrote what in the current text of a branch, even if an editor that does not know of bounds changed it."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ if TYPE_CHECKING:
     from segue.dialects.gptel.paths import BranchPath
 
 Bounds = dict[str, list[list[int | str]]]
-"""By response, tool and ignore: where each begins, the position behind its end, and for a tool the id of the call."""
+"""By kind (response, tool, ignore): start, the position after the end, and for a tool the id of its call."""
 
 
-def find_bounds(place: BranchPath) -> Bounds:
-    """In characters from 1 on; what no bound covers is the user's."""
+def find_bounds(branch_path: BranchPath) -> Bounds:
+    """The bounds in characters, counted from 1; text without a bound is the user's."""
     found: Bounds = {}
-    for start, end, kind, name in _spans(place):
+    for start, end, kind, name in _spans(branch_path):
         found.setdefault(kind, []).append([start + 1, end + 1, *([name] if name else [])])
     return found
 
 
-def _spans(place: BranchPath) -> list[Span]:
-    data = _read(place.branch_dir, SESSION)
+def _spans(branch_path: BranchPath) -> list[Span]:
+    data = _read(branch_path.branch_dir, SESSION)
     page = read_page(data)
     if page.mark is not None and page.mark.has_our_body and page.has_our_bounds:
         return parse_spans(page.variables.get(BOUNDS), len(page.body))
-    return spans_in(page, _recorded(place))
+    return spans_in(page, _recorded_turns(branch_path))
 
 
-def _recorded(place: BranchPath) -> Sequence[Turn]:
-    """The turns of the branch that are on record."""
-    events = read_sidecar(_read(f"{place.session_dir}/{OURS}", EVENTS), "session", EVENTS).events
+def _recorded_turns(branch_path: BranchPath) -> Sequence[Turn]:
+    """The recorded turns of the branch."""
+    events = read_sidecar(_read(f"{branch_path.session_dir}/{OURS}", EVENTS), "session", EVENTS).events
     if not events or not isinstance(events[0], Metadata):
         return ()
     session = fold(events)
-    return session.path(place.branch_name) if place.branch_name in session.branches else ()
+    return session.path(branch_path.branch_name) if branch_path.branch_name in session.branches else ()
 
 
 def _read(folder: str, name: str) -> bytes:

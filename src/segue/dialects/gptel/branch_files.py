@@ -1,4 +1,4 @@
-"""What the files of a branch say, read anew every time: missing or broken is None, and never an error."""
+"""The content of the files of a branch, read each time: a missing or invalid file is None, and never an error."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ SIZE_BYTES = 1 << 20
 _MIGRATE = "segue gptel migrate brings the session up to date"
 
 
-class About(NamedTuple):
-    """metadata.yml, or what stands in for it."""
+class MetadataFields(NamedTuple):
+    """The fields of metadata.yml, or of the file that older sessions have instead."""
 
     fields: JsonObject
     preset: str
     warnings: tuple[str, ...] = ()
 
 
-def find_about(branch_dir: str) -> About | None:
-    """The metadata with what is old about it."""
+def find_metadata_fields(branch_dir: str) -> MetadataFields | None:
+    """The metadata, with warnings about what is outdated."""
     path = f"{branch_dir}/{METADATA}"
-    data, warnings = find_bytes(path), []
-    if data is None and (data := find_bytes(f"{branch_dir}/{LEGACY_METADATA}")) is not None:
+    data, warnings = read_if_present(path), []
+    if data is None and (data := read_if_present(f"{branch_dir}/{LEGACY_METADATA}")) is not None:
         path = f"{branch_dir}/{LEGACY_METADATA}"
         warnings.append(f"there is no {METADATA}: {path} stands in for it; {_MIGRATE}")
     fields = find_fields(data) if data is not None else None
@@ -42,53 +42,53 @@ def find_about(branch_dir: str) -> About | None:
         return None
     if not text_field(fields, "preset") and text_field(fields, "agent_type"):
         warnings.append(f"{path} calls its preset agent_type; {_MIGRATE}")
-    return About(fields, text_field(fields, "preset", "agent_type"), tuple(warnings))
+    return MetadataFields(fields, text_field(fields, "preset", "agent_type"), tuple(warnings))
 
 
 def find_metadata(branch_dir: str, *, warn: Callable[[str], None] = lambda _: None) -> JsonObject | None:
-    """The metadata under Lisp's names: `session_id` is `session-id`; `formats.gptel.lisp` prints it as a plist."""
-    about = find_about(branch_dir)
-    if about is None:
+    """The metadata under Lisp's names: `session_id` is `session-id`; `format.lisp` prints it as a plist."""
+    metadata = find_metadata_fields(branch_dir)
+    if metadata is None:
         return None
-    for warning in about.warnings:
+    for warning in metadata.warnings:
         warn(warning)
-    return kebab({**about.fields, "preset": about.preset})
+    return with_hyphens({**metadata.fields, "preset": metadata.preset})
 
 
 def find_lineage(branch_dir: str) -> JsonObject | None:
     """branch-metadata.yml, under Lisp's names."""
-    fields = find_fields(find_bytes(f"{branch_dir}/{BRANCH_METADATA}"))
-    return kebab(fields) if fields is not None else None
+    fields = find_fields(read_if_present(f"{branch_dir}/{BRANCH_METADATA}"))
+    return with_hyphens(fields) if fields is not None else None
 
 
 def find_scope(branch_dir: str) -> JsonObject | None:
     """scope.yml, under Lisp's names: paths, org-roam-patterns and shell-commands."""
-    data = find_bytes(f"{branch_dir}/{SCOPE}")
+    data = read_if_present(f"{branch_dir}/{SCOPE}")
     try:
-        return kebab(fields_of(read_scope(data.decode()))) if data is not None else None
+        return with_hyphens(fields_of(read_scope(data.decode()))) if data is not None else None
     except (InvalidScopeError, UnicodeDecodeError):
         return None
 
 
-def kebab(fields: JsonObject) -> JsonObject:
+def with_hyphens(fields: JsonObject) -> JsonObject:
     return {key.replace("_", "-"): value for key, value in fields.items()}
 
 
-class Legacy(NamedTuple):
+class LegacyPreset(NamedTuple):
     """A preset.md: the settings of a session from before presets were named."""
 
     path: str
     name: str
-    """What it calls itself; empty if it has no name."""
+    """Its own name; empty if it has none."""
     settings: JsonObject
     scope: Scope | None
-    """What its sections say; None where there are none."""
+    """The scope in its sections; None if it has none."""
     problem: str = ""
 
 
-def find_legacy(branch_dir: str) -> Legacy | None:
+def find_legacy_preset(branch_dir: str) -> LegacyPreset | None:
     path = f"{branch_dir}/{LEGACY_PRESET}"
-    data = find_bytes(path)
+    data = read_if_present(path)
     if data is None:
         return None
     try:
@@ -96,24 +96,24 @@ def find_legacy(branch_dir: str) -> Legacy | None:
         name = text_field(document.fields, "preset", "name")
         preset = parse_preset({**document.fields, "name": name or "preset"}, document.body, name="preset", path=path)
     except (InvalidFrontMatterError, InvalidFieldError, UnicodeDecodeError) as error:
-        return Legacy(path, "", {}, None, f"{path}: {error}")
+        return LegacyPreset(path, "", {}, None, f"{path}: {error}")
     try:
         scope = _scope_in(document.fields)
     except InvalidScopeError as error:
-        return Legacy(path, name, _said(preset), None, f"{path}: {error}")
-    return Legacy(path, name, _said(preset), scope)
+        return LegacyPreset(path, name, _given_settings(preset), None, f"{path}: {error}")
+    return LegacyPreset(path, name, _given_settings(preset), scope)
 
 
 def find_planned_scope(branch_dir: str) -> Scope | None:
     """The sections of a scope in scope-plan.yml."""
     try:
-        return _scope_in(find_fields(find_bytes(f"{branch_dir}/{LEGACY_METADATA}")) or {})
+        return _scope_in(find_fields(read_if_present(f"{branch_dir}/{LEGACY_METADATA}")) or {})
     except InvalidScopeError:
         return None
 
 
-def find_bytes(path: str) -> bytes | None:
-    """What is in a small file of somebody else's; None where it cannot be had."""
+def read_if_present(path: str) -> bytes | None:
+    """The content of a small file; None if it is missing, too large or unreadable."""
     try:
         return read_small_file(path, size_bytes=SIZE_BYTES, inside=path.rpartition("/")[0])
     except (FileNotFoundError, UnusableFileError, SegueError):
@@ -125,5 +125,5 @@ def _scope_in(fields: JsonObject) -> Scope | None:
     return parse_scope(found) if found else None
 
 
-def _said(preset: Preset) -> JsonObject:
+def _given_settings(preset: Preset) -> JsonObject:
     return {name: value for name, value in preset_settings(preset).items() if value is not None}

@@ -1,3 +1,5 @@
+"""The commands of `segue gptel`."""
+
 from __future__ import annotations
 
 import json
@@ -17,8 +19,8 @@ if TYPE_CHECKING:
 
     from click.shell_completion import CompletionItem
 
+    from segue.dialects.gptel.branch_details import BranchDetails
     from segue.dialects.gptel.lifecycle import Sessions
-    from segue.dialects.gptel.opening import OpenedBranch
     from segue.dialects.gptel.paths import BranchPath
 
 F = TypeVar("F", bound="Callable[..., object]")
@@ -32,7 +34,7 @@ def _store(function: F) -> F:
         "root",
         metavar="URL",
         callback=_root,
-        help=f"Where the sessions are: {_SCHEME}PATH, unless SEGUE_STORE says so; {_SCHEME}{_ROOT} by itself.",
+        help=f"Store URL, as {_SCHEME}PATH. [env: SEGUE_STORE] [default: {_SCHEME}{_ROOT}]",
     )(function)
 
 
@@ -40,7 +42,7 @@ def _root(ctx: click.Context, param: click.Parameter, value: str | None) -> str:
     usual = os.environ.get("SEGUE_STORE", "")
     url = value or (usual if usual.startswith(_SCHEME) else _SCHEME + _ROOT)
     if not url.startswith(_SCHEME):
-        raise UsageError(f"{url} is no place for sessions of gptel", hint=f"name a folder, as in {_SCHEME}{_ROOT}")
+        raise UsageError(f"{url} is not a store of gptel sessions", hint=f"name a folder, as in {_SCHEME}{_ROOT}")
     return os.path.abspath(Path(url.removeprefix(_SCHEME)).expanduser())  # noqa: PTH100 - links stay as they are
 
 
@@ -49,7 +51,7 @@ def _target(function: F) -> F:
 
 
 def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Ids; and files, from the first slash on."""
+    """Complete ids, or files if there is a slash."""
     from click.shell_completion import CompletionItem
 
     from segue.dialects.gptel.store import GptelStore
@@ -74,8 +76,10 @@ def _preset(**settings: object) -> Callable[[F], F]:
     name="new",
 )
 @click.argument("name", metavar="NAME", type=options.text)
-@_preset(default=None, help="The preset to begin with; executor if none is named.")
-@click.option("--activity", metavar="FOLDER", type=options.text, help="Make it inside an activity, in FOLDER/session.")
+@_preset(default=None, help="Preset of the session. [default: executor]")
+@click.option(
+    "--activity", metavar="FOLDER", type=options.text, help="Create it inside an activity, in FOLDER/session."
+)
 @_store
 @options.as_json
 def new(*, name: str, preset: str | None, activity: str | None, root: str, as_json: bool) -> None:
@@ -84,7 +88,7 @@ def new(*, name: str, preset: str | None, activity: str | None, root: str, as_js
 
     folder = os.path.abspath(Path(activity).expanduser()) if activity else ""  # noqa: PTH100
     made = _sessions(root).create(name, preset=preset or DEFAULT, activity=folder)
-    _notify(made, as_json=as_json, sentence=f"{made.session_id} has the preset {made.preset}")
+    _print_details(made, as_json=as_json, sentence=f"created {made.session_id} with the preset {made.preset}")
 
 
 @options.verb(
@@ -96,22 +100,22 @@ def new(*, name: str, preset: str | None, activity: str | None, root: str, as_js
 @_store
 @options.as_json
 def open_(*, target: str, root: str, as_json: bool) -> None:
-    """Show what holds in a session: its preset, what differs from it, and its scope.
+    """Show the preset, the settings and the scope of a session.
 
-    With --json it is all that an editor needs. Files that belong to no session end with code 3.
+    With --json it prints all that an editor needs. For a file that does not belong to a session the exit code is 3.
     """
-    opened = _sessions(root).open(_place(target, root))
+    details = _sessions(root).open(_branch_path(target, root))
     if as_json:
-        output.data(_plain(opened))
+        output.data(_to_json(details))
         return
-    for warning in opened.warnings:
+    for warning in details.warnings:
         output.warn(warning)
     for name in ("session_id", "branch_name", "branch_dir", "state", "preset"):
-        output.line(("dim", f"{name.replace('_', ' ')}: "), str(getattr(opened, name) or "none"))
-    for name, value in opened.settings.items():
+        output.line(("dim", f"{name.replace('_', ' ')}: "), str(getattr(details, name) or "none"))
+    for name, value in details.settings.items():
         if value is not None:
             shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            mark = " (saved)" if name in opened.overrides else ""
+            mark = " (saved)" if name in details.overrides else ""
             output.line(("dim", f"{name.replace('_', ' ')}{mark}: "), shown.split("\n")[0])
 
 
@@ -123,16 +127,24 @@ def open_(*, target: str, root: str, as_json: bool) -> None:
 )
 @_target
 @click.option(
-    "--set", "changes", metavar="NAME=VALUE", multiple=True, type=options.text, help="A setting; none is the preset's."
+    "--set",
+    "changes",
+    metavar="NAME=VALUE",
+    multiple=True,
+    type=options.text,
+    help="Set a setting; an empty VALUE resets it to the preset.",
 )
-@_preset(default=None, help="Go on with another preset.")
+@_preset(default=None, help="Switch to another preset.")
 @_store
 @options.as_json
 def save(*, target: str, changes: tuple[str, ...], preset: str | None, root: str, as_json: bool) -> None:
-    """Take in what was typed, and write only what differs from the preset."""
-    saved = _sessions(root).save(_place(target, root), _changes(changes), preset=preset)
+    """Record what was typed, and save the changed settings.
+
+    Only settings that differ from the preset are written.
+    """
+    saved = _sessions(root).save(_branch_path(target, root), _changes(changes), preset=preset)
     differing = ", ".join(saved.overrides) or "nothing"
-    _notify(saved, as_json=as_json, sentence=f"{saved.session_id} is saved; {differing} differs from its preset")
+    _print_details(saved, as_json=as_json, sentence=f"saved {saved.session_id}; differs from its preset: {differing}")
 
 
 @options.verb(
@@ -143,10 +155,12 @@ def save(*, target: str, changes: tuple[str, ...], preset: str | None, root: str
 )
 @_target
 @click.argument("name", metavar="NAME", type=options.text)
-@click.option("--at", metavar="TURN", type=int, help="Go on from this turn of the user.")
-@click.option("--position", metavar="CHARACTER", type=int, help="Go on from the user's turn at this place of the text.")
-@click.option("--exclude", is_flag=True, help="Leave that turn out.")
-@click.option("--stay", is_flag=True, help="Stay in the present branch.")
+@click.option("--at", metavar="TURN", type=int, help="Start at this turn of the user.")
+@click.option(
+    "--position", metavar="CHARACTER", type=int, help="Start at the user's turn at this position of the text."
+)
+@click.option("--exclude", is_flag=True, help="Start before that turn.")
+@click.option("--stay", is_flag=True, help="Do not switch to the new branch.")
 @click.option("--delete", is_flag=True, help="Delete the branch NAME instead.")
 @options.yes
 @_store
@@ -164,24 +178,27 @@ def branch(
     root: str,
     as_json: bool,
 ) -> int:
-    """Begin a branch and print the path of its conversation; it keeps the preset and what differs from it."""
+    """Create a branch and print the path of its conversation.
+
+    The branch has the same preset and settings. With --delete, the branch is deleted instead.
+    """
     if at is not None and position is not None:
-        raise UsageError("--at and --position say the same thing twice", hint="name one of them")
-    sessions, place = _sessions(root), _place(target, root)
+        raise UsageError("--at and --position exclude each other", hint="use one of them")
+    sessions, branch_path = _sessions(root), _branch_path(target, root)
     if not delete:
-        made = sessions.branch(place, name, at=at, position=position, exclude=exclude, switch=not stay)
-        _notify(
-            made, as_json=as_json, sentence=f"{made.branch_name} {'is there' if stay else 'is the current branch now'}"
+        made = sessions.branch(branch_path, name, at=at, position=position, exclude=exclude, switch=not stay)
+        _print_details(
+            made, as_json=as_json, sentence=f"created {made.branch_name}" + ("" if stay else ", now the current branch")
         )
         return Exit.DONE
-    doomed = place._replace(branch_name=_branch_name(sessions, place, name))
+    doomed = branch_path._replace(branch_name=_branch_name(sessions, branch_path, name))
     if not output.confirm(f"Delete the branch {doomed.branch_name}?", yes=yes):
         return Exit.DECLINED
     deleted = sessions.delete_branch(doomed)
     if as_json:
         output.data({"deleted": deleted})
     else:
-        output.note(f"{deleted} is deleted")
+        output.note(f"deleted {deleted}")
     return Exit.DONE
 
 
@@ -190,12 +207,15 @@ def branch(
 @_store
 @options.as_json
 def branches(*, target: str, root: str, as_json: bool) -> None:
-    """Show the branches of a session and what they grew from; a star marks the current one."""
+    """List the branches of a session and their parents.
+
+    A star marks the current branch.
+    """
     from segue.console.durations import time_formatter
 
-    found = _sessions(root).branches(_place(target, root))
+    found = _sessions(root).branches(_branch_path(target, root))
     if as_json:
-        output.data([_plain(one) for one in found])
+        output.data([_to_json(one) for one in found])
         return
     when = time_formatter()
     rows = [
@@ -216,14 +236,17 @@ def branches(*, target: str, root: str, as_json: bool) -> None:
 @_store
 @options.as_json
 def migrate(*, targets: tuple[str, ...], root: str, as_json: bool) -> None:
-    """Bring sessions of an older kind up to date: these, or all. The old files stay."""
+    """Bring older sessions up to date.
+
+    Without an argument, all sessions are migrated. The old files stay.
+    """
     from segue.dialects.gptel.store import GptelStore
 
     sessions = _sessions(root)
     names: Iterable[str] = targets or sorted(GptelStore(root).ids())
-    done = [made for name in names if (made := sessions.migrate(_place(name, root))) is not None]
+    done = [made for name in names if (made := sessions.migrate(_branch_path(name, root))) is not None]
     if as_json:
-        output.data([_plain(one) for one in done])
+        output.data([_to_json(one) for one in done])
         return
     for one in done:
         for warning in one.warnings:
@@ -235,7 +258,7 @@ def migrate(*, targets: tuple[str, ...], root: str, as_json: bool) -> None:
 command = Group(
     "gptel",
     [new, open_, save, branch, branches, migrate],
-    help="Keep sessions that you edit in Emacs.\n\nA session is named by its id, or by any path inside it.",
+    help="Manage sessions that you edit in Emacs.\n\nA session is named by its id, or by any path inside it.",
 )
 
 
@@ -247,26 +270,30 @@ def _sessions(root: str) -> Sessions:
     return Sessions(root, segue_presets(here()).load(), profiles=[config_path().parent / "scopes"])
 
 
-def _place(target: str, root: str) -> BranchPath:
-    """Of a conversation, a branch, a session or an activity by its path, or of a session by its id."""
+def _branch_path(target: str, root: str) -> BranchPath:
+    """The branch of a path (a conversation, branch, session or activity), or the current branch of a session id."""
     from segue.dialects.gptel.format.names import ACTIVITY, BRANCHES, SESSION
-    from segue.dialects.gptel.paths import BranchPath, find_place
+    from segue.dialects.gptel.paths import BranchPath, parse_branch_path
     from segue.library import open as open_library
 
     path = os.path.abspath(Path(target).expanduser())  # noqa: PTH100 - links stay as they are
-    if (found := find_place(path)) is not None:
+    if (found := parse_branch_path(path)) is not None:
         return found
     if "/" not in target and not Path(path).is_dir():
         return BranchPath(f"{root}/{open_library(_SCHEME + root).resolve(target)}", "")
-    for place in (find_place(f"{path}/{SESSION}"), BranchPath(path, ""), BranchPath(f"{path}/{ACTIVITY}", "")):
-        if place is not None and Path(place.session_dir, BRANCHES).is_dir():
-            return place
-    raise NotFoundError(f"{target} is no part of a session", hint=f"a session has branches/NAME/{SESSION}")
+    for branch_path in (
+        parse_branch_path(f"{path}/{SESSION}"),
+        BranchPath(path, ""),
+        BranchPath(f"{path}/{ACTIVITY}", ""),
+    ):
+        if branch_path is not None and Path(branch_path.session_dir, BRANCHES).is_dir():
+            return branch_path
+    raise NotFoundError(f"{target} is not part of a session", hint=f"a session has branches/NAME/{SESSION}")
 
 
-def _branch_name(sessions: Sessions, place: BranchPath, name: str) -> str:
-    """The branch with this name, or the only one with this name behind its timestamp."""
-    names = [one.name for one in sessions.branches(place)]
+def _branch_name(sessions: Sessions, branch_path: BranchPath, name: str) -> str:
+    """The branch with this name, or the only one with this name after its timestamp."""
+    names = [one.name for one in sessions.branches(branch_path)]
     found = [name] if name in names else [one for one in names if one.partition("-")[2] == name]
     if len(found) == 1:
         return found[0]
@@ -277,12 +304,12 @@ def _branch_name(sessions: Sessions, place: BranchPath, name: str) -> str:
 
 
 def _changes(given: tuple[str, ...]) -> dict[str, object]:
-    """Numbers and lists as JSON has them, and anything else as it stands."""
+    """The values of NAME=VALUE arguments: numbers, lists, and strings."""
     changes: dict[str, object] = {}
     for one in given:
         name, equals, value = one.partition("=")
         if not equals:
-            raise UsageError(f"{one!r:.60} is no setting", hint="write NAME=VALUE, as in temperature=0.8")
+            raise UsageError(f"{one!r:.60} is not a setting", hint="write NAME=VALUE, as in temperature=0.8")
         changes[name.replace("-", "_")] = _value(name.replace("-", "_"), value)
     return changes
 
@@ -300,19 +327,19 @@ def _value(name: str, text: str) -> object:
         raise UsageError(f"{name} must be a number, not {text!r:.40}") from None
 
 
-def _notify(opened: OpenedBranch, *, as_json: bool, sentence: str) -> None:
+def _print_details(details: BranchDetails, *, as_json: bool, sentence: str) -> None:
     from segue.dialects.gptel.format.names import SESSION
 
     if as_json:
-        output.data(_plain(opened))
+        output.data(_to_json(details))
         return
-    for warning in opened.warnings:
+    for warning in details.warnings:
         output.warn(warning)
-    output.line(f"{opened.branch_dir}/{SESSION}")
+    output.line(f"{details.branch_dir}/{SESSION}")
     output.note(sentence)
 
 
-def _plain(value: object) -> object:
+def _to_json(value: object) -> object:
     from msgspec import to_builtins
 
     return to_builtins(value)

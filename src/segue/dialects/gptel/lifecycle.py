@@ -1,4 +1,4 @@
-"""The life of a session that people keep in Emacs: create, open, save, branch, delete a branch, list them, migrate."""
+"""What can be done with a session that users edit in Emacs: create, open, save, branch, migrate."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from msgspec.structs import replace
 
 from segue.clock import utc_now
 from segue.console.error_messages import SEGUE_HINTS
-from segue.dialects.gptel.branch_files import find_about
-from segue.dialects.gptel.fork_point import cut_at, turn_at
+from segue.dialects.gptel.branch_details import BranchDetails, initial_scope, read_branch_details, resolve_current
+from segue.dialects.gptel.branch_files import find_metadata_fields
+from segue.dialects.gptel.branch_registry import BranchRegistry, RegisteredBranch
+from segue.dialects.gptel.fork_point import count_shared_turns, find_turn_at
 from segue.dialects.gptel.format.footer import read_mark, read_variables, read_whole
 from segue.dialects.gptel.format.names import ACTIVITY, SESSION, new_branch_name, new_gptel_id
-from segue.dialects.gptel.open_branches import OpenBranch, OpenBranches
-from segue.dialects.gptel.opening import OpenedBranch, open_branch, resolved, scope_for
 from segue.dialects.gptel.paths import BranchPath, branch_dir
 from segue.dialects.gptel.store import GptelStore
 from segue.durable.folder import Folder
@@ -49,22 +49,22 @@ _TRIES = 20
 
 
 class Lineage(Struct, frozen=True, kw_only=True):
-    """A branch, and what it grew from."""
+    """A branch, and the branch that it started from."""
 
     name: str
     current: bool
     parent: str | None
     at: int
-    """How many turns it shares with its parent."""
+    """The number of turns that it shares with its parent."""
     turn_count: int
     created: datetime
     branch_dir: str
 
 
 class Sessions:
-    """All that can be done with session trees, wherever they lie. `root` is where new ones are made.
+    """The operations on sessions in any folder. `root` is the folder for new ones.
 
-    `profiles` are folders of scope profiles; those that come with Segue are known without.
+    `profiles` are folders of scope profiles, in addition to those that come with Segue.
     """
 
     def __init__(
@@ -75,22 +75,22 @@ class Sessions:
         profiles: Sequence[Path] = (),
         clock: Callable[[], datetime] = utc_now,
         kernel: Kernel = KERNEL,
-        registry: OpenBranches | None = None,
+        registry: BranchRegistry | None = None,
     ) -> None:
         self.root = root
-        self.registry = OpenBranches() if registry is None else registry
+        self.registry = BranchRegistry() if registry is None else registry
         self._presets = presets
         self._profiles = profiles
         self._clock = clock
         self._kernel = kernel
 
-    def create(self, name: str, *, preset: str = DEFAULT, activity: str = "") -> OpenedBranch:
-        """A session called `<name>-<timestamp>`; inside an activity its folder is `<activity>/session`.
+    def create(self, name: str, *, preset: str = DEFAULT, activity: str = "") -> BranchDetails:
+        """Create a session `<name>-<timestamp>`; inside an activity its folder is `<activity>/session`.
 
-        There is a whole session with a valid `current`, or there is none. NotFoundError if there is no such preset.
+        It is created whole, with a valid `current`, or not at all. Raises NotFoundError for an unknown preset.
         """
         chosen = self._presets.get(preset, what="preset")
-        scope = fields_of(scope_for(chosen, self._profiles).scope)
+        scope = fields_of(initial_scope(chosen, self._profiles).scope)
         now = self._clock()
         store = self._store(activity or self.root)
         for second in range(_TRIES):
@@ -116,98 +116,98 @@ class Sessions:
             except SessionExistsError:
                 if activity:
                     path = f"{store.folder.path}/{ACTIVITY}"
-                    raise ConflictError(f"there is a session in {path} already", hint="open it") from None
-                continue  # another one of this name, in the same second
+                    raise ConflictError(f"there is already a session in {path}", hint="open it") from None
+                continue  # another one of this name was created in the same second
             return self.open(BranchPath(f"{store.folder.path}/{folder}", MAIN))
-        raise ConflictError(f"there are {_TRIES} sessions called {name!r:.60} of this very moment", hint="try again")
+        raise ConflictError(f"{_TRIES} sessions called {name!r:.60} were created at this moment", hint="try again")
 
-    def open(self, place: BranchPath, *, buffer: object = None) -> OpenedBranch:
-        """All that holds in a branch, and its entry in the registry."""
-        opened = open_branch(place, self._presets, profiles=self._profiles, kernel=self._kernel)
-        opened = replace(opened, warnings=(*opened.warnings, *self._resolver(opened)))
+    def open(self, branch_path: BranchPath, *, buffer: object = None) -> BranchDetails:
+        """Read the details of a branch, and register it as open."""
+        details = read_branch_details(branch_path, self._presets, profiles=self._profiles, kernel=self._kernel)
+        details = replace(details, warnings=(*details.warnings, *self._other_writers(details)))
         self.registry.enter(
-            OpenBranch(
-                session_id=opened.session_id,
-                session_dir=opened.session_dir,
-                branch_name=opened.branch_name,
-                branch_dir=opened.branch_dir,
+            RegisteredBranch(
+                session_id=details.session_id,
+                session_dir=details.session_dir,
+                branch_name=details.branch_name,
+                branch_dir=details.branch_dir,
                 buffer=buffer,
             )
         )
-        return opened
+        return details
 
     def save(
-        self, place: BranchPath, changes: Mapping[str, object] | None = None, *, preset: str | None = None
-    ) -> OpenedBranch:
-        """Take in what was typed, and write of the settings only what differs from the preset.
+        self, branch_path: BranchPath, changes: Mapping[str, object] | None = None, *, preset: str | None = None
+    ) -> BranchDetails:
+        """Record what was typed, and write only the settings that differ from the preset.
 
-        `changes` are settings that hold from now on; None is back to what the preset says.
+        `changes` are new settings; None resets one to the value of the preset.
         """
         for name in changes or {}:
             if name not in SETTINGS:
                 raise UsageError(f"there is no setting {name!r:.60}", hint=f"there are {', '.join(SETTINGS)}")
-        opened = self.open(place)
-        wanted = self._presets.get(preset, what="preset").name if preset is not None else opened.preset
-        said = opened.overrides if opened.state == "legacy" or _is_touched(opened.branch_dir) else {}
-        with self._writing(opened) as writer:
-            events = self._differences(writer.overview, wanted, {**said, **(changes or {})})
+        details = self.open(branch_path)
+        wanted = self._presets.get(preset, what="preset").name if preset is not None else details.preset
+        given = details.overrides if details.state == "legacy" or _is_touched(details.branch_dir) else {}
+        with self._writing(details) as writer:
+            events = self._differences(writer.overview, wanted, {**given, **(changes or {})})
             if events:
                 writer.append(*events)
-            writer.save(opened.branch_name)
-        return self.open(BranchPath(opened.session_dir, opened.branch_name))
+            writer.save(details.branch_name)
+        return self.open(BranchPath(details.session_dir, details.branch_name))
 
     def branch(
         self,
-        place: BranchPath,
+        branch_path: BranchPath,
         name: str,
         *,
         at: int | None = None,
         position: int | None = None,
         exclude: bool = False,
         switch: bool = True,
-    ) -> OpenedBranch:
-        """A branch `<timestamp>-<name>` that goes on from a turn of the user, with it or without it.
+    ) -> BranchDetails:
+        """Create a branch `<timestamp>-<name>` that starts at a turn of the user, with or without that turn.
 
-        The turn is the one with the number `at`, or the one at a `position` of the text, counted in characters from 1;
-        without either, everything is shared (without the last question, if that is to be excluded). Preset and
-        overrides are kept. There is a whole new folder, or none.
+        The turn is the one with the number `at`, or the one at a `position` of the text, in characters from 1; without
+        either, the branch shares all turns (with `exclude`, those before the last question). The branch has the same
+        preset and overrides. Its folder is created whole, or not at all.
         """
-        opened = self.open(place)
-        parent = opened.branch_name
+        details = self.open(branch_path)
+        parent = details.branch_name
         if position is not None and position < 1:
-            raise UsageError(f"position {position} is before the text", hint="characters are counted from 1")
-        page = read_whole(_text(opened.branch_dir))
-        with self._writing(opened) as writer:
-            path = self._store_of(opened.session_dir).load(writer.overview.id).path(parent)
-            number = turn_at(path, page, position) if position is not None else at
-            shared = cut_at(path, number, exclude=exclude)
+            raise UsageError(f"position {position} is before the text", hint="positions start at 1")
+        page = read_whole(_text(details.branch_dir))
+        with self._writing(details) as writer:
+            path = self._store_of(details.session_dir).load(writer.overview.id).path(parent)
+            number = find_turn_at(path, page, position) if position is not None else at
+            shared = count_shared_turns(path, number, exclude=exclude)
             now = self._clock()
             new = _free_name(name, now, writer.overview)
             grown = BranchCreated(name=new, parent=parent, at=shared, switch=switch, timestamp=now, id=_new_id())
             writer.append(grown)
             writer.save()
-        return self.open(BranchPath(opened.session_dir, new))
+        return self.open(BranchPath(details.session_dir, new))
 
-    def switch(self, place: BranchPath) -> OpenedBranch:
-        """Make a branch the current one."""
-        opened = self.open(place)
-        with self._writing(opened) as writer:
-            if writer.branch != opened.branch_name:
-                writer.append(BranchSwitched(branch=opened.branch_name, timestamp=self._clock(), id=_new_id()))
+    def switch(self, branch_path: BranchPath) -> BranchDetails:
+        """Make a branch the current one, and return its details."""
+        details = self.open(branch_path)
+        with self._writing(details) as writer:
+            if writer.branch != details.branch_name:
+                writer.append(BranchSwitched(branch=details.branch_name, timestamp=self._clock(), id=_new_id()))
             writer.save()
-        return opened
+        return details
 
-    def delete_branch(self, place: BranchPath) -> str:
-        """Remove a branch with its folder; its name. Never the first one, the current one, or one others grew from."""
-        opened = self.open(place)
-        with self._writing(opened) as writer:
-            writer.drop_branch(opened.branch_name)
-        self.registry.remove(opened.session_id, opened.branch_name)
-        return opened.branch_name
+    def delete_branch(self, branch_path: BranchPath) -> str:
+        """Delete a branch with its folder, and return its name: never the first, the current, or a parent of others."""
+        details = self.open(branch_path)
+        with self._writing(details) as writer:
+            writer.drop_branch(details.branch_name)
+        self.registry.remove(details.session_id, details.branch_name)
+        return details.branch_name
 
-    def branches(self, place: BranchPath) -> list[Lineage]:
-        """Every branch behind the one it grew from, in the order in which they were made."""
-        session_dir = resolved(place).session_dir
+    def branches(self, branch_path: BranchPath) -> list[Lineage]:
+        """All branches in the order in which they were created, each after its parent."""
+        session_dir = resolve_current(branch_path).session_dir
         overview = self._store_of(session_dir).overview(os.path.basename(session_dir))  # noqa: PTH119 - a text
         return [
             Lineage(
@@ -222,35 +222,39 @@ class Sessions:
             for branch in overview.branches.values()
         ]
 
-    def migrate(self, place: BranchPath) -> OpenedBranch | None:
-        """Bring a session of an older kind up to date, in every branch; None if nothing was old. Old files stay."""
-        place = resolved(place)
-        opened = self.open(place)
-        for branch in self.branches(place):
-            if branch.name != place.branch_name and Folder(branch.branch_dir).exists():
-                self.open(BranchPath(place.session_dir, branch.name))  # each has a scope of its own
-        about = find_about(place.branch_dir)
-        is_old = about is None or about.warnings or (opened.state == "legacy" and not _variables(place.branch_dir))
-        return self.save(place) if is_old else None
+    def migrate(self, branch_path: BranchPath) -> BranchDetails | None:
+        """Bring all branches of an older session up to date; None if nothing was outdated. Old files stay."""
+        branch_path = resolve_current(branch_path)
+        details = self.open(branch_path)
+        for branch in self.branches(branch_path):
+            if branch.name != branch_path.branch_name and Folder(branch.branch_dir).exists():
+                self.open(BranchPath(branch_path.session_dir, branch.name))  # each has its own scope
+        metadata = find_metadata_fields(branch_path.branch_dir)
+        is_old = (
+            metadata is None
+            or metadata.warnings
+            or (details.state == "legacy" and not _variables(branch_path.branch_dir))
+        )
+        return self.save(branch_path) if is_old else None
 
-    def _resolver(self, opened: OpenedBranch) -> Iterator[str]:
-        """Whether anybody else is at work here, or died of it."""
-        store, name = self._store_of(opened.session_dir), os.path.basename(opened.session_dir)  # noqa: PTH119 - a text
+    def _other_writers(self, details: BranchDetails) -> Iterator[str]:
+        """Warnings about another process that is writing in this session, or that died while writing."""
+        store, name = self._store_of(details.session_dir), os.path.basename(details.session_dir)  # noqa: PTH119 - a text
         try:
             owner = store.owner(name)
             if owner is not None:
-                yield f"process {owner.pid} is writing in this session: what it adds is not in the text that you see"
-            elif count := store.count_unshown(name, opened.branch_name):
+                yield f"process {owner.pid} is writing in this session; its new turns are not in the text that you see"
+            elif count := store.count_unshown(name, details.branch_name):
                 turns = "turn" if count == 1 else "turns"
-                yield f"{SESSION} does not show the last {count} {turns}, as a process died; segue gptel save shows all"
+                yield f"{SESSION} lacks the last {count} {turns}, since a process died; segue gptel save adds them"
         except SegueError as error:
             yield SEGUE_HINTS.describe(error)
 
     def _differences(self, overview: Overview, wanted: str | None, changes: Mapping[str, object]) -> list[Event]:
-        """What is to be recorded so that the session says no more than what differs."""
+        """The events that record the preset, and of the settings only those that differ from it."""
         preset = self._presets.find(wanted) if wanted else None
-        told = {**overview.overrides, **changes}.items()
-        values: JsonObject = {name: value for name, value in told if value is not None}
+        merged = {**overview.overrides, **changes}.items()
+        values: JsonObject = {name: value for name, value in merged if value is not None}
         overrides = diff_settings(preset, values) if preset is not None else values
         now = self._clock()
         events: list[Event] = []
@@ -263,9 +267,9 @@ class Sessions:
         return events
 
     @contextmanager
-    def _writing(self, opened: OpenedBranch) -> Iterator[GptelWriter]:
-        store = self._store_of(opened.session_dir)
-        with store.open(check_id(os.path.basename(opened.session_dir))) as writer:  # noqa: PTH119 - a text
+    def _writing(self, details: BranchDetails) -> Iterator[GptelWriter]:
+        store = self._store_of(details.session_dir)
+        with store.open(check_id(os.path.basename(details.session_dir))) as writer:  # noqa: PTH119 - a text
             yield writer
 
     def _store_of(self, session_dir: str) -> GptelStore:
@@ -287,7 +291,7 @@ def _variables(branch_dir: str) -> dict[str, object]:
 
 
 def _is_touched(branch_dir: str) -> bool:
-    """Whether somebody else wrote the file since we did."""
+    """Whether another program has written the file since Segue did."""
     mark = read_mark(_text(branch_dir))
     return mark is None or not mark.is_pristine
 
@@ -297,7 +301,7 @@ def _free_name(label: str, now: datetime, overview: Overview) -> str:
         name = check_id(new_branch_name(label, now + timedelta(seconds=second)), what="branch name")
         if name not in overview.branches:
             return name
-    raise ConflictError(f"there are {_TRIES} branches called {label!r:.60} of this very moment", hint="try again")
+    raise ConflictError(f"{_TRIES} branches called {label!r:.60} were created at this moment", hint="try again")
 
 
 def _new_id() -> str:

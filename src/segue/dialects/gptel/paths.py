@@ -1,4 +1,4 @@
-"""Where the files of a session are: from a path to its session and branch, and back. Nothing here looks at a disk."""
+"""The paths of a session: from a path to its session and branch, and back. Nothing here reads the disk."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class BranchPath(NamedTuple):
 
     session_dir: str
     branch_name: str
-    """Empty for whatever `current` points to."""
+    """Empty for the branch that `current` points to."""
 
     @property
     def branch_dir(self) -> str:
@@ -23,11 +23,11 @@ class BranchPath(NamedTuple):
 
 
 def is_session_path(path: str) -> bool:
-    """Whether this can be the conversation of a session. For any other file it costs one comparison."""
-    return path.endswith(_SUFFIX) and find_place(path) is not None
+    """Whether this can be the conversation of a session. For any other file it costs one string comparison."""
+    return path.endswith(_SUFFIX) and parse_branch_path(path) is not None
 
 
-def find_place(path: str) -> BranchPath | None:
+def parse_branch_path(path: str) -> BranchPath | None:
     """The session and branch of `<session>/branches/<branch>/session.md`, or of `<session>/current/session.md`."""
     if not path.endswith(_SUFFIX):
         return None

@@ -9,8 +9,9 @@ from segue.chat.agents.resolver import AgentResolver, ChatSettings
 from segue.chat.dialect import Dialect
 from segue.chat.lifecycle import run, start
 from segue.console.durations import ago
+from segue.console.exit_codes import Exit
 from segue.console.surface import open_surface
-from segue.dialects.resuming import offer_recovery, resume_conversation
+from segue.dialects.resuming import check_resumable, resume_conversation
 from segue.dialects.soleur.hints import HINTS
 from segue.dialects.soleur.ledger import Ledger
 from segue.dialects.soleur.ledger_session import LedgerLibrary
@@ -73,12 +74,10 @@ class SoleurChat:
 
     def resume(self, id: str, agent: str) -> int:
         name = self._library.resolve(id)
-        damages = self._library.verify(name).damages
-        if damages:
-            code = offer_recovery(self._library, name, damages, self._terminal, again=f"soleur load {name}")
-            if code is not None:
-                return code
-        return self._run(resume_conversation(self._library, self._resolver, name, self._terminal, agent=agent))
+        before = check_resumable(self._library, name, self._terminal, recovery=f"soleur load {name}", reopen=True)
+        if isinstance(before, Exit):
+            return before
+        return self._run(resume_conversation(self._library, self._resolver, before, agent=agent))
 
     def _last(self) -> Head | None:
         """The last active session that can be resumed: readable, and not open in another process."""

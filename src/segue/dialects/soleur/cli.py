@@ -103,7 +103,7 @@ def decisions(*, project: str, as_json: bool) -> None:
 
     They are stored in ~/.soleur/decisions, one Markdown file per project, which you may edit.
     """
-    from segue.dialects.resuming import here
+    from segue.console.surface import here
     from segue.dialects.soleur.ledger import Ledger
     from segue.dialects.soleur.paths import project_name
 

@@ -59,6 +59,27 @@ def encoded(turns: Sequence[Turn]) -> bytes:
     return BranchText(turns).encode(Upto(99, 0), {"gptel-temperature": 0.8})
 
 
+def displayable_slowly(text: str) -> str:
+    """Character by character, as the format defines it."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n")
+    return "".join(REPLACED.get(character, character) for character in lines)
+
+
+REPLACED = {chr(number): chr(0x2400 + number) for number in range(0x20) if chr(number) not in "\t\n"}
+REPLACED |= {"\x7f": "\u2421", "\ufeff": "\ufffd"} | {chr(number): "\ufffd" for number in range(0xD800, 0xE000)}
+
+
+def test_every_character_is_shown_as_the_format_defines_it() -> None:
+    characters = [chr(number) for number in range(0x110000)]
+    assert [one for one in characters if displayable(one) != displayable_slowly(one)] == []
+
+
+@given(texts)
+def test_any_text_is_shown_and_visible_as_the_format_defines_it(text: str) -> None:
+    assert displayable(text) == displayable_slowly(text)
+    assert is_visible(replace(some_turn(2), role="user", content=text)) == bool(displayable_slowly(text).strip())
+
+
 def said(items: Sequence[object]) -> list[tuple[str, str]]:
     """Who said what, as far as a text can show it."""
     return [

@@ -56,11 +56,14 @@ class Block(NamedTuple):
 
 def displayable(text: str) -> str:
     """The text as it can be in the file: one kind of line end, and no character that Emacs might obey."""
+    if text.replace("\n", "").replace("\t", "").isprintable():  # no character that is replaced is printable
+        return text
     return text.replace("\r\n", "\n").replace("\r", "\n").translate(_SHOWN)
 
 
 def is_visible(turn: Turn) -> bool:
-    return turn.role == "tool" or bool(displayable(turn.content).strip())
+    # What is blank may be displayed: a control character has a picture.
+    return turn.role == "tool" or bool(turn.content.strip() or displayable(turn.content).strip())
 
 
 def render_block(turn: Turn) -> Block:

@@ -1,4 +1,4 @@
-"""What people are told, to the letter."""
+"""The list of conversations and the confirmations, exactly as users see them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from segue.dialects.cortext.conversation_list import ConversationSummary
-from segue.dialects.cortext.conversations import Stopped
-from segue.dialects.cortext.messages import listing, resuming, saved, since
+from segue.dialects.cortext.conversation_list import ConversationEntry, format_age, format_list
+from segue.dialects.cortext.conversations import StopResult
+from segue.dialects.cortext.slash_commands import format_resuming
 
 NOW = datetime(2025, 11, 22, 12, 0, tzinfo=UTC)
 
@@ -26,13 +26,13 @@ NOW = datetime(2025, 11, 22, 12, 0, tzinfo=UTC)
         (-timedelta(days=1), "2025-11-23"),
     ],
 )
-def test_times_are_said_as_people_say_them(ago: timedelta, words: str) -> None:
-    assert since(NOW - ago, NOW) == words
+def test_ages_are_shown_in_words(ago: timedelta, words: str) -> None:
+    assert format_age(NOW - ago, NOW) == words
 
 
 def test_the_list_of_what_can_be_resumed() -> None:
-    cards = [
-        ConversationSummary(
+    entries = [
+        ConversationEntry(
             id="2025-11-22-001-brainstorm-api-design",
             conversation_id="001-brainstorm-api-design",
             type="brainstorm",
@@ -42,7 +42,7 @@ def test_the_list_of_what_can_be_resumed() -> None:
             message_count=4,
             summary="Exploring REST vs GraphQL, leaning toward REST",
         ),
-        ConversationSummary(
+        ConversationEntry(
             id="2025-11-21-001-debug-auth",
             conversation_id="001-debug-auth",
             type="debug",
@@ -53,7 +53,7 @@ def test_the_list_of_what_can_be_resumed() -> None:
             summary="Identified race condition\nin token refresh",
         ),
     ]
-    assert listing(cards, NOW) == (
+    assert format_list(entries, NOW) == (
         "Here are your resumable conversations:\n\n"
         "1. [brainstorm] API Design Discussion\n"
         "   Last active: 2 hours ago | Status: paused\n"
@@ -65,8 +65,8 @@ def test_the_list_of_what_can_be_resumed() -> None:
 
 
 def test_the_confirmation_of_a_stop() -> None:
-    stopped = Stopped(id="x", title="API Design Discussion", summary="Leaning toward REST.", status="paused")
-    assert saved(stopped) == (
+    stopped = StopResult(id="x", title="API Design Discussion", summary="Leaning toward REST.", status="paused")
+    assert stopped.message == (
         "Session saved.\n\n"
         'Conversation "API Design Discussion" has been paused.\n'
         "You can continue later with /workspace.resume\n\n"
@@ -74,10 +74,10 @@ def test_the_confirmation_of_a_stop() -> None:
     )
 
 
-def test_what_is_completed_is_not_said_to_go_on() -> None:
-    told = saved(Stopped(id="x", title="API Design Discussion", summary="", status="completed"))
-    assert told == 'Session saved.\n\nConversation "API Design Discussion" has been completed.'
+def test_the_confirmation_of_a_completion_does_not_mention_resuming() -> None:
+    completed = StopResult(id="x", title="API Design Discussion", summary="", status="completed")
+    assert completed.message == 'Session saved.\n\nConversation "API Design Discussion" has been completed.'
 
 
 def test_the_first_line_of_a_resumed_conversation() -> None:
-    assert resuming("API Design Discussion") == '[Resuming "API Design Discussion"]'
+    assert format_resuming("API Design Discussion") == '[Resuming "API Design Discussion"]'

@@ -1,4 +1,4 @@
-"""Which branches are open in this process. It says where they are; what they are is read from disk, every time."""
+"""The branches that are open in this process: where they are. Their content is read from disk each time."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-class OpenBranch(Struct, frozen=True, kw_only=True):
-    """Where a branch is, and who shows it."""
+class RegisteredBranch(Struct, frozen=True, kw_only=True):
+    """An open branch, and the buffer that shows it."""
 
     session_id: str
     session_dir: str
     branch_name: str
     branch_dir: str
     buffer: object = None
-    """Whatever the caller shows it in."""
+    """The caller's own object for what shows it."""
 
     @property
     def key(self) -> str:
@@ -29,15 +29,17 @@ def key_of(session_id: str, branch_name: str) -> str:
     return f"{session_id}/{branch_name}"
 
 
-class OpenBranches:
-    def __init__(self) -> None:
-        self._entries: dict[str, OpenBranch] = {}
+class BranchRegistry:
+    """The open branches, by session and branch."""
 
-    def find(self, session_id: str, branch_name: str) -> OpenBranch | None:
+    def __init__(self) -> None:
+        self._entries: dict[str, RegisteredBranch] = {}
+
+    def find(self, session_id: str, branch_name: str) -> RegisteredBranch | None:
         return self._entries.get(key_of(session_id, branch_name))
 
-    def enter(self, entry: OpenBranch) -> OpenBranch:
-        """What is entered of the branch already, if that is where it is; otherwise this."""
+    def enter(self, entry: RegisteredBranch) -> RegisteredBranch:
+        """Register a branch and return its entry; the existing one if it has the same folder and buffer."""
         known = self._entries.get(entry.key)
         if known is not None and known.branch_dir == entry.branch_dir and entry.buffer in {None, known.buffer}:
             return known
@@ -47,7 +49,7 @@ class OpenBranches:
     def remove(self, session_id: str, branch_name: str) -> None:
         self._entries.pop(key_of(session_id, branch_name), None)
 
-    def __iter__(self) -> Iterator[OpenBranch]:
+    def __iter__(self) -> Iterator[RegisteredBranch]:
         return iter(list(self._entries.values()))
 
     def __len__(self) -> int:

@@ -1,9 +1,9 @@
-;;; segue-room.el --- What the tests share: sessions, and the real command  -*- lexical-binding: t; -*-
+;;; segue-test-support.el --- What the tests share: sessions, and the real command  -*- lexical-binding: t; -*-
 
 ;;; Commentary:
 
-;; The sessions are written by tests/emacs, with the real store; expected.json says
-;; what Emacs has to find in them.
+;; tests/emacs writes the sessions with the real store; expected.json lists what
+;; Emacs has to find in them.
 
 ;;; Code:
 
@@ -14,7 +14,7 @@
   "Where the sessions and expected.json are.")
 
 (defvar segue-test-ran nil
-  "Set by the code in hostile texts, were it ever run.")
+  "Set by the code in hostile texts if it is ever run.")
 
 (defun segue-test-expected ()
   "Return what has to be found: a list of plists."
@@ -27,7 +27,7 @@
       (error "There is no session %s" name)))
 
 (defun segue-test-value (value)
-  "Return VALUE as Lisp; a symbol is told from a text."
+  "Return VALUE as Lisp; a symbol is distinguished from a string."
   (pcase value
     (`(:symbol ,name) (intern name))
     (_ value)))
@@ -41,7 +41,7 @@
        (kill-buffer buffer))))
 
 (defmacro segue-test-gullible (&rest body)
-  "Do BODY in an Emacs that obeys whatever a file says."
+  "Run BODY in an Emacs that applies all local variables of a file."
   (declare (indent 0))
   `(let ((enable-local-variables :all) (enable-local-eval t) (segue-test-ran nil) (segue-mode-was segue-mode))
      (segue-mode -1)
@@ -81,7 +81,7 @@ What it warns of is in the variable `warned' then."
   (jf/gptel--context-file-path (jf/gptel--branch-dir-path session-dir "main")))
 
 (defun segue-test-edit (file text new)
-  "Put NEW in the place of TEXT in FILE, as an editor does that knows of no bounds."
+  "Put NEW in the place of TEXT in FILE, like an editor that does not know of bounds."
   (with-temp-buffer
     (let ((coding-system-for-read 'utf-8) (coding-system-for-write 'utf-8))
       (insert-file-contents file)
@@ -89,5 +89,5 @@ What it warns of is in the variable `warned' then."
       (replace-match new t t)
       (write-region nil nil file nil 'quiet))))
 
-(provide 'segue-room)
-;;; segue-room.el ends here
+(provide 'segue-test-support)
+;;; segue-test-support.el ends here
