@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from segue.cli._external import ExternalMatch
     from segue.library import Library
     from segue.model import Head
-    from segue.surface import Terminal
 
 _LISTED = 10
 _SHORTEST_PREFIX = 4

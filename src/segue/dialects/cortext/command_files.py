@@ -19,19 +19,19 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from msgspec import Struct
-
 from segue.durable.folder import Folder
 from segue.durable.snapshot import Snapshot, read_signature
 from segue.errors import SegueError, UsageError
 from segue.formats.terminal import one_line, printable
 from segue.ids import slug
+from segue.integrations.registry import INTEGRATIONS
 from segue.presets import FileProblem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
+    from segue.integrations.shared.integration import CommandFileFormat
     from segue.presets import Preset
 
 _DESCRIPTION_LENGTH = 200
@@ -112,51 +112,19 @@ class _Command(NamedTuple):
     hint: str
 
 
-class _CommandSyntax(Struct, frozen=True, kw_only=True):
-    path: str
-    shown: str
-    """What the user types to call it."""
-    arguments: str
-    active: re.Pattern[str]
-    """What the tool would replace or run in the text of a file; a space after the match makes it plain text."""
-
-
-# What each tool acts on in a command file: arguments ($1, $ARGUMENTS, ${NAME}), the output of a command (!`…`, and a
-# fence that begins with ```!), files (@path); in Gemini {{args}}, !{…} and @{…}. None of them has an escape that holds
-# for all versions, but each needs its characters next to each other.
-_MARKDOWN = re.compile(r"\$(?=[\w{])|!(?=`)|(?<=```)(?=!)|(?<!\w)@(?=\S)")
-_SYNTAX = {
-    "claude": _CommandSyntax(
-        path=".claude/commands/workspace.{}.md", shown="/workspace.{}", arguments="$ARGUMENTS", active=_MARKDOWN
-    ),
-    "opencode": _CommandSyntax(
-        path=".opencode/commands/workspace.{}.md", shown="/workspace.{}", arguments="$ARGUMENTS", active=_MARKDOWN
-    ),
-    "gemini": _CommandSyntax(
-        path=".gemini/commands/workspace.{}.toml",
-        shown="/workspace.{}",
-        arguments="{{args}}",
-        active=re.compile(r"[!@{](?=\{)"),
-    ),
-    "codex": _CommandSyntax(
-        path=".agents/skills/workspace-{}/SKILL.md",
-        shown="$workspace-{}",
-        arguments="what the user wrote after the name of this skill",
-        active=re.compile(r"(?!)"),  # a skill is read as it is
-    ),
-}
-TOOLS = tuple(_SYNTAX)
+_FORMATS = {name: one.command_files for name, one in INTEGRATIONS.items() if one.command_files is not None}
+TOOLS = tuple(_FORMATS)
 
 
 def command_files(tool: str, types: Iterable[Preset]) -> dict[str, str]:
     """The files for one AI tool, by their paths relative to the root of the workspace."""
     try:
-        syntax = _SYNTAX[tool]
+        format_ = _FORMATS[tool]
     except KeyError:
         raise UsageError(f"there are no command files for {tool!r}", hint=f"there are for {', '.join(TOOLS)}") from None
     return {
-        syntax.path.format(command.name): _sealed(_text(tool, syntax, command))
-        for command in _commands(tool, syntax, types)
+        format_.path.format(_full_name(format_, command.name)): _sealed(_text(format_, command))
+        for command in _commands(tool, format_, types)
     }
 
 
@@ -190,9 +158,9 @@ def install(root: Path, files: Mapping[str, str]) -> Installed:
     return Installed(tuple(written), tuple(unchanged), tuple(skipped))
 
 
-def _commands(tool: str, syntax: _CommandSyntax, types: Iterable[Preset]) -> list[_Command]:
-    known = {"tool": tool, "arguments": syntax.arguments, "stop": syntax.shown.format("stop-conversation")}
-    resume = syntax.shown.format("resume")
+def _commands(tool: str, format_: CommandFileFormat, types: Iterable[Preset]) -> list[_Command]:
+    known = {"tool": tool, "arguments": format_.arguments, "stop": _invocation(format_, "stop-conversation")}
+    resume = _invocation(format_, "resume")
     if resume != "/workspace.resume":
         resume = f"/workspace.resume (here: {resume})"
     found = [
@@ -206,33 +174,42 @@ def _commands(tool: str, syntax: _CommandSyntax, types: Iterable[Preset]) -> lis
                 f"there can be no command for the conversation type {type.name!r}",
                 hint="use small letters, digits and single dashes, at most 40; resume and stop-conversation are taken",
             )
-        prompt = _plain(syntax, type.system_prompt) or "Talk with the user about the topic."
+        prompt = _plain(format_, type.system_prompt) or "Talk with the user about the topic."
         body = _START.format(type=type.name, prompt=prompt, **known)
         about = f"Start a {type.name} conversation" + (f": {type.description}" if type.description else "")
         found.append(_Command(type.name, about, body, "[topic]"))
-        names.append(syntax.shown.format(type.name))
+        names.append(_invocation(format_, type.name))
     begin = " or ".join(names) or "cortext new"
     return [found[0]._replace(body=_RESUME.format(begin=begin, **known)), *found[1:]]
 
 
-def _plain(syntax: _CommandSyntax, text: str) -> str:
+def _full_name(format_: CommandFileFormat, name: str) -> str:
+    return f"workspace{format_.separator}{name}"
+
+
+def _invocation(format_: CommandFileFormat, name: str) -> str:
+    return format_.invocation.format(_full_name(format_, name))
+
+
+def _plain(format_: CommandFileFormat, text: str) -> str:
     """The text with a space inside everything that the tool would act on."""
-    return syntax.active.sub(lambda match: f"{match[0]} ", printable(text.replace("\r\n", "\n"))).strip()
+    return re.sub(format_.active, lambda match: f"{match[0]} ", printable(text.replace("\r\n", "\n"))).strip()
 
 
-def _text(tool: str, syntax: _CommandSyntax, command: _Command) -> str:
+def _text(format_: CommandFileFormat, command: _Command) -> str:
     description = one_line(command.description)[:_DESCRIPTION_LENGTH]
-    if tool == "gemini":
+    if format_.syntax == "toml":
         body = command.body.replace("\\", "\\\\").replace('"""', '""\\"')
         return f'description = {json.dumps(description, ensure_ascii=False)}\nprompt = """\n{body}"""\n'
     fields = {"description": description}
-    if tool == "codex":
-        called = syntax.shown.format(command.name)
+    if format_.syntax == "skill":
+        called = _invocation(format_, command.name)
         description = f"{description}. Only when the user asks for it, as {called} or /workspace.{command.name}."
-        fields = {"name": called.removeprefix("$"), "description": description}
-    if tool == "claude":
-        fields |= {"argument-hint": command.hint} if command.hint else {}
-        fields |= {"allowed-tools": "Bash(cortext:*)"}
+        fields = {"name": _full_name(format_, command.name), "description": description}
+    if format_.has_argument_hint and command.hint:
+        fields |= {"argument-hint": command.hint}
+    if format_.allowed_commands:
+        fields |= {"allowed-tools": format_.allowed_commands.format("cortext")}
     lines = [f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in fields.items()]
     return "\n".join(["---", *lines, "---", "", command.body])
 

@@ -126,9 +126,7 @@ def _prepare(context: WorkspaceContext, session: LiveSession, tool: Integration,
         model=model,
     )
     instructions = context.conversations.instructions_of(session)
-    handed_over = handover.hand_over(
-        session, tool, options, system=instructions, marks=context.marks_of(session.id)
-    )
+    handed_over = handover.hand_over(session, tool, options, system=instructions, marks=context.marks_of(session.id))
     for loss in handed_over.losses:
         output.note(f"for {tool.name}: {loss}")
     return handed_over.launch
