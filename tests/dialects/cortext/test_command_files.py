@@ -155,7 +155,7 @@ def test_a_type_that_cannot_have_a_command_is_named(name: str) -> None:
 def test_an_unknown_tool_is_told_which_there_are() -> None:
     with pytest.raises(UsageError) as caught:
         command_files("vim", [PLAN])
-    assert "claude, opencode, gemini, codex" in caught.value.hint
+    assert "claude, codex, gemini, opencode" in caught.value.hint
 
 
 # ── Installing them ──────────────────────────────────────────────────────────────────────────────────────────────────
