@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from segue.dialects.cortext.workspace import Config, Workspace, find_workspace, make_workspace
+from segue.dialects.cortext.workspace import Workspace, WorkspaceConfig, find_workspace, make_workspace
 from segue.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:
@@ -43,11 +43,11 @@ def test_making_a_workspace_again_changes_nothing(tmp_path: Path) -> None:
     make_workspace(tmp_path, tool="codex")
     config = tmp_path / ".workspace" / "config.toml"
     config.write_text('tool = "gemini"\ncommit = false\nidle_minutes = 0.5\n', encoding="utf-8")
-    assert make_workspace(tmp_path).config == Config(tool="gemini", commit=False, idle_minutes=0.5)
+    assert make_workspace(tmp_path).config == WorkspaceConfig(tool="gemini", commit=False, idle_minutes=0.5)
 
 
 def test_a_new_workspace_commits_and_pauses_after_five_minutes(tmp_path: Path) -> None:
-    assert make_workspace(tmp_path).config == Config(tool="", commit=True, idle_minutes=5)
+    assert make_workspace(tmp_path).config == WorkspaceConfig(tool="", commit=True, idle_minutes=5)
 
 
 @pytest.mark.parametrize(

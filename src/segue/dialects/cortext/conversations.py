@@ -16,8 +16,7 @@ from segue.clock import utc_now
 from segue.console.paths import trust_folder
 from segue.dialects.cortext.conversation_list import ConversationEntry, ConversationList
 from segue.dialects.cortext.document import BlockResult, render_body, render_context, render_introduction, write_block
-from segue.dialects.cortext.format.names import CONVERSATION, split_id
-from segue.dialects.cortext.format.stub import conversation_type
+from segue.dialects.cortext.format.names import CONVERSATION, conversation_type, split_id
 from segue.dialects.cortext.workspace import MARKER
 from segue.durable.folder import Folder
 from segue.durable.kernel import KERNEL

@@ -34,7 +34,7 @@ idle_minutes = 5
 """
 
 
-class Config(Struct, frozen=True, kw_only=True):
+class WorkspaceConfig(Struct, frozen=True, kw_only=True):
     tool: str = ""
     """Empty for the built-in chat."""
     commit: bool = True
@@ -47,7 +47,7 @@ class Workspace(Struct, frozen=True):
     """A folder with conversations."""
 
     root: Path
-    config: Config = Config()
+    config: WorkspaceConfig = WorkspaceConfig()
 
     @property
     def url(self) -> str:
@@ -96,9 +96,9 @@ def make_workspace(root: Path, *, tool: str = "") -> Workspace:
     return Workspace(place, read_config(place / MARKER / CONFIG))
 
 
-def read_config(path: Path) -> Config:
+def read_config(path: Path) -> WorkspaceConfig:
     """The settings in the file; the defaults if there is none."""
-    found = read_toml(path, Config)
+    found = read_toml(path, WorkspaceConfig)
     if not found.tool.isprintable():
         raise UsageError(f"{path}: tool must be one line of text", hint="correct it, or remove the line")
     return replace(found, tool="") if found.tool == "segue" else found

@@ -40,9 +40,7 @@ VERBS = {
         "end a claim without flushing; the session stays",
         options={"--change": "NAME  of any session  [default: the change of this session]", **_SESSION},
     ),
-    "context": CommandSpec(
-        "show all that is needed for the story", options=_STORY
-    ),
+    "context": CommandSpec("show all that is needed for the story", options=_STORY),
     "task done": CommandSpec("tick a task of the story", ("ID",), _STORY),
     "status": CommandSpec("show the progress of the change", options=_STORY),
     "learn": CommandSpec("record a learning", ("TEXT",), {"--task": "ID  the task that taught it", **_STORY}),

@@ -1,7 +1,7 @@
 """Cortext's two files of a conversation: `session.json` has its state, `messages.jsonl` its messages.
 
-Read `names` (where a conversation is), `lines` (turns), `document` (everything else), then `reader` and `others` (both
-files together, and what other programs wrote in them). `stub` is the document that people write in.
+Read `names` (folder, type and Markdown document of a conversation), `lines` (turns), `document` (everything else), then
+`reader` and `others` (both files together, and what other programs wrote in them).
 """
 
 from segue.dialects.cortext.format.document import (
@@ -13,9 +13,18 @@ from segue.dialects.cortext.format.document import (
     restore_document,
 )
 from segue.dialects.cortext.format.lines import are_plain_lines, decode_message, decode_plain_turns, encode_turns
-from segue.dialects.cortext.format.names import OTHER, is_day, join_id, next_folder, parse_folder_type, split_id
+from segue.dialects.cortext.format.names import (
+    OTHER,
+    conversation_type,
+    document_name,
+    is_day,
+    join_id,
+    next_folder,
+    parse_folder_type,
+    render_stub,
+    split_id,
+)
 from segue.dialects.cortext.format.reader import HIDDEN, MESSAGES, SESSION, ParsedConversation, path_in_workspace, read
-from segue.dialects.cortext.format.stub import conversation_type, document_name, stub
 
 __all__ = [
     "HIDDEN",
@@ -40,7 +49,7 @@ __all__ = [
     "parse_messages_size",
     "path_in_workspace",
     "read",
+    "render_stub",
     "restore_document",
     "split_id",
-    "stub",
 ]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from segue.dialects.cortext.format.stub import conversation_type
+from segue.dialects.cortext.format.names import conversation_type
 from segue.formats.records import BadRecordError, convert_to, event_to_object, parse_event, parse_moment
 from segue.formats.sealed import Layout, render_file, render_list, render_value
 from segue.model import Count, Event, JsonObject, Metadata, Overview, Turn, fold, overview_of

@@ -1,4 +1,4 @@
-"""Where a conversation is, and what it is called.
+"""The id, the folder, the type and the document of a conversation.
 
 A session id is `<day>-<folder>` for the folder `conversations/<day>/<folder>/`, as in `2025-11-22-001-plan-api`; the
 folder's name is what users type. A session with any other id is in `conversations/other/<id>/`.
@@ -13,6 +13,8 @@ from segue.ids import check_id, is_id, slug
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from segue.model import Metadata
 
 OTHER = "other"
 """Instead of a day, for sessions with any other id."""
@@ -50,3 +52,23 @@ def parse_folder_type(folder: str) -> str:
     """The word after the number."""
     found = _NUMBERED.fullmatch(folder)
     return (found[2] if found else None) or CONVERSATION
+
+
+def conversation_type(extra: object, folder: str) -> str:
+    """The type in the metadata, else the word in the name of the folder."""
+    given = extra.get("conversation_type") if isinstance(extra, dict) else None
+    return given if isinstance(given, str) and given else parse_folder_type(folder)
+
+
+def document_name(first: Metadata, folder: str) -> str:
+    """`<type>.md`, or a general name if the type cannot be one."""
+    type = conversation_type(first.extra, folder)
+    return f"{type if is_id(type) else CONVERSATION}.md"
+
+
+def render_stub(first: Metadata, folder: str) -> bytes:
+    """The document of a new conversation. It belongs to the user: it is never written like this again."""
+    title = " ".join(first.title.split()) or folder
+    type = " ".join(conversation_type(first.extra, folder).split())
+    text = f"# {title}\n\n- type: {type}\n- date: {first.created_at:%Y-%m-%d}\n"
+    return text.encode("utf-8", "backslashreplace")

@@ -19,8 +19,8 @@ from segue.dialects.cortext.format import (
     new_document,
     next_folder,
     path_in_workspace,
+    render_stub,
     split_id,
-    stub,
 )
 from segue.dialects.cortext.store.conversation import ConversationFiles
 from segue.dialects.cortext.store.head_cache import CONVERSATIONS, CortextHeadCache, files_of, revision_of
@@ -236,7 +236,7 @@ class CortextStore(FileStore):
         day, name = split_id(session_id)
         location = FileLocation(self._conversations.sub(day).sub(name), document_name(first, name))
         with suppress(FileExistsError):
-            location.folder.create(location.name, stub(first, name))
+            location.folder.create(location.name, render_stub(first, name))
             made.append(location)
 
     def _unmake(self, session_id: str, made: list[FileLocation]) -> None:
@@ -302,7 +302,7 @@ class CortextStore(FileStore):
             first = reading.events[0] if reading.events else None
             if isinstance(first, Metadata):
                 name = document_name(first, folder_name := split_id(session_id)[1])
-                return name if folder.read(name) == stub(first, folder_name) else ""
+                return name if folder.read(name) == render_stub(first, folder_name) else ""
         return ""
 
     def _writer(
