@@ -72,7 +72,7 @@ def test_backward_compatibility_with_scope_plan_yml(keeper: Keeper) -> None:
     assert (opened["session_id"], opened["preset"]) == ("old-1", "executor")
     warnings = opened["warnings"]
     assert isinstance(warnings, list)
-    assert "scope-plan.yml stands in for it; segue gptel migrate brings the session up to date" in warnings[0]
+    assert "scope-plan.yml is used; segue gptel migrate brings the session up to date" in warnings[0]
     keeper.gptel("save", path)
     assert fields(path.with_name("metadata.yml"))["preset"] == "executor"
     assert path.with_name("scope-plan.yml").read_text() == plan

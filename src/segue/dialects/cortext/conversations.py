@@ -56,7 +56,7 @@ _VERBS: dict[Status, str] = {"paused": "Pause", "completed": "Complete"}
 
 
 class StopResult(Struct, frozen=True, kw_only=True):
-    """The result of stopping a conversation. It is saved, whatever the notes report."""
+    """The result of stopping a conversation. It is saved, even if the notes report problems."""
 
     id: str
     title: str
@@ -89,7 +89,7 @@ def open_conversations(
 ) -> Conversations:
     """The conversations of a workspace, with the git repository and the MCP servers of this machine.
 
-    Without `commit`, nothing is committed, whatever the configuration of the workspace says.
+    Without `commit`, nothing is committed, regardless of the configuration of the workspace.
     """
 
     def mcp_tools(tool: str) -> Sequence[str]:

@@ -36,7 +36,7 @@ def find_metadata_fields(branch_dir: str) -> MetadataFields | None:
     data, warnings = read_if_present(path), []
     if data is None and (data := read_if_present(f"{branch_dir}/{LEGACY_METADATA}")) is not None:
         path = f"{branch_dir}/{LEGACY_METADATA}"
-        warnings.append(f"there is no {METADATA}: {path} stands in for it; {_MIGRATE}")
+        warnings.append(f"there is no {METADATA}, so {path} is used; {_MIGRATE}")
     fields = find_fields(data) if data is not None else None
     if fields is None:
         return None
