@@ -71,7 +71,7 @@ AURORA = Seed(
         Scenario("Parse JSONL on Load", "`aur spawn --resume session-123`"),
         Scenario("Handle Corrupted Session File", "`aur spawn --resume session-123`, which asks"),
         Scenario("Write Lock During Save", "`aur spawn --resume` of a session in use"),
-        Scenario("Read During Active Session", "`aur spawn --list-sessions` beside a conversation"),
+        Scenario("Read During Active Session", "`aur spawn --list-sessions` during a conversation"),
     ),
 )
 CORTEXT = Seed(
@@ -97,7 +97,7 @@ CORTEXT = Seed(
         Scenario("Auto-pause on inactivity", "`idle_minutes` in `.workspace/config.toml`"),
         Scenario("Completed conversations", "`cortext resume ID`, which asks, or `--yes`"),
         Scenario("Session committed with conversation", "`cortext new`, `cortext stop`"),
-        Scenario("Session-only updates", "`cortext stop` after nothing was said"),
+        Scenario("Session-only updates", "`cortext stop` without new messages"),
     ),
 )
 GPTEL = Seed(
@@ -146,7 +146,7 @@ SOLEUR = Seed(
         Scenario("Resume last session prompt", "`soleur spar`, when there is a session"),
         Scenario("Fresh start option", "`soleur spar`, answered with no, or `--fresh`"),
         Scenario("Context from file", "`/context PATH`"),
-        Scenario("Auto-detect README", "`soleur spar` beside a `README.md`"),
+        Scenario("Auto-detect README", "`soleur spar` next to a `README.md`"),
     ),
 )
 SEEDS = (RALPH, AURORA, CORTEXT, GPTEL, SOLEUR)
