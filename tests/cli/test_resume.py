@@ -192,7 +192,7 @@ def test_a_preset_that_is_gone_is_missed_and_the_conversation_goes_on(cli: Segue
     preset(cli.home / "agents", "reviewer", "You review code.")
     cli.run("chat", "--id", "talk", "--preset", "reviewer", "--agent", "offline", stdin=script("hello"))
     (cli.home / "agents" / "reviewer.md").unlink()
-    assert "the preset reviewer is not here any more" in resume(cli, "talk", stdin=script("again"))
+    assert "the preset reviewer no longer exists" in resume(cli, "talk", stdin=script("again"))
     assert len(said(cli, "talk")) == 4
 
 
@@ -242,9 +242,9 @@ def test_a_command_that_a_session_names_runs_only_on_a_yes_at_a_terminal(cli: Se
     for typed in (script("hello"), script("y", "hello")):
         result = cli.run("resume", "talk", stdin=typed)
         assert result.code == 2
-        assert f"say --agent {agent}" in result.complaint
+        assert f"use --agent {agent}" in result.complaint
     with ChatProcess(cli, "resume", "talk") as seat:
-        seat.wait_for("It is asked once for this session. [y/N]")
+        seat.wait_for("You are asked once for this session. [y/N]")
         seat.type("\r")
         seat.end()
     assert cli.files() == before
