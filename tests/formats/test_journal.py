@@ -148,19 +148,19 @@ def test_lines_of_other_writers_are_read_all_the_same(line: bytes, content: str,
         (b'{"type":"turn","role":"user","content":"x","sum":"00000000"}', "checksum"),
         (b'{"type":' + b'{"x":' * 5000 + b"1" + b"}" * 5000 + b"}", "nested too deeply"),
         (b'{"type":"turn","role":"user","content":"x","score":NaN}', "NaN is not JSON"),
-        (ours(b'{"type":"turn","role":"user","seq":4'), "no valid turn"),
-        (ours(b'{"type":"turn","role":"user","content":["x"],"seq":4'), "no valid turn"),
+        (ours(b'{"type":"turn","role":"user","seq":4'), "not a valid turn"),
+        (ours(b'{"type":"turn","role":"user","content":["x"],"seq":4'), "not a valid turn"),
         (ours(b'{"type":"turn","role":"user","content":"x","timestamp":"yesterday","seq":4'), "not a time"),
         (
             ours(b'{"type":"turn","role":"user","content":"x","timestamp":"9999-12-31T23:59-12:00","seq":4'),
             "not a time",
         ),
-        (ours(b'{"type":"turn","role":"user","content":"x","tokens":18446744073709551616,"seq":4'), "no valid turn"),
-        (ours(b'{"type":"turn","role":"user","content":"x","seq":9223372036854775808'), "no valid turn"),
+        (ours(b'{"type":"turn","role":"user","content":"x","tokens":18446744073709551616,"seq":4'), "not a valid turn"),
+        (ours(b'{"type":"turn","role":"user","content":"x","seq":9223372036854775808'), "not a valid turn"),
         (ours(b'{"type":"turn","role":"user","content":"x","seq":"\\ud800"'), "half a character"),
         (ours(b'{"type":"mood","seq":"\\ud800"'), "half a character"),
-        (ours(b'{"type":"checkpoint","seq":4'), "no valid checkpoint"),
-        (ours(b'{"type":7,"content":"x","seq":4'), "no valid"),
+        (ours(b'{"type":"checkpoint","seq":4'), "not a valid checkpoint"),
+        (ours(b'{"type":7,"content":"x","seq":4'), "not a valid"),
     ],
 )
 def test_a_line_that_cannot_be_believed_says_why(line: bytes, reason: str) -> None:
@@ -208,7 +208,7 @@ def test_a_checkpoint_that_no_events_can_have_come_to_is_not_believed() -> None:
     ):
         plain = {"type": "checkpoint", "head": head, "overview": to_builtins(overview), "seq": 1}
         line = ours(json.dumps(plain, separators=(",", ":")).encode()[:-1])
-        with pytest.raises(BadLineError, match="no valid checkpoint"):
+        with pytest.raises(BadLineError, match="not a valid checkpoint"):
             decode_line(line)
 
 

@@ -227,7 +227,7 @@ def test_lines_in_another_order_are_damage(harness: CortextHarness) -> None:
     path = harness.file(ID, MESSAGES)
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join([lines[1], lines[0], *lines[2:]]))
-    with pytest.raises(DamagedError, match="stands behind"):
+    with pytest.raises(DamagedError, match="comes after"):
         harness.make().load(ID)
 
 
