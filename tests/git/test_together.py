@@ -127,7 +127,7 @@ def test_a_lock_that_stays_is_named_after_a_bounded_wait(place: Place) -> None:
     found = Repository(root=place.root, environ=place.environ, wait_seconds=0.1)
     outcome = found.commit([place.ours], "never")
     assert (outcome.status, lock.exists()) == ("failed", True)
-    assert f"{lock} is there since " in outcome.message
+    assert f"{lock} exists since " in outcome.message
 
 
 def test_a_hook_that_takes_its_time_holds_nobody_up(place: Place) -> None:
