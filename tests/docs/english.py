@@ -1,7 +1,6 @@
 """Finds words that Segue no longer uses in what users read: help texts, messages, hints and the prose of the pages.
 
-`.venv/bin/python -m tests.docs.english` prints every finding with a better word. With `--allow` it rewrites the list of
-known findings, `english_allowed.txt`, which exists only to be emptied: a listed finding that is gone fails the test.
+`.venv/bin/python -m tests.docs.english` prints every finding with a better word.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ import ast
 import importlib
 import re
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 SOURCE = ROOT / "src" / "segue"
-ALLOWED = Path(__file__).with_name("english_allowed.txt")
 LONGEST_SUMMARY = 60
 
 TICS = {
@@ -76,10 +73,6 @@ class Finding(NamedTuple):
     line: int
     tic: str
     message: str
-
-    @property
-    def key(self) -> str:
-        return f"{self.place}: {self.tic}"
 
 
 def tics_in(texts: Iterable[Text]) -> Iterator[Finding]:
@@ -200,13 +193,6 @@ def findings() -> list[Finding]:
     return [*tics_in(pages()), *tics_in(messages()), *tics_in(help_texts()), *long_summaries()]
 
 
-def allowed() -> set[str]:
-    return set(ALLOWED.read_text(encoding="utf-8").splitlines())
-
-
 if __name__ == "__main__":
     found = findings()
-    if "--allow" in sys.argv[1:]:
-        ALLOWED.write_text("".join(f"{key}\n" for key in sorted({one.key for one in found})), encoding="utf-8")
-    else:
-        sys.stdout.write("".join(f"{one.message}\n" for one in found) + f"{len(found)} findings\n")
+    sys.stdout.write("".join(f"{one.message}\n" for one in found) + f"{len(found)} findings\n")
