@@ -11,7 +11,7 @@ import pytest
 
 from segue.chat.commands import COMMANDS, Called, Command, Table, TypedLine, UnknownCommand, table_of
 from segue.chat.dialect import SEGUE, Dialect
-from tests.support.conversation import Desk, Parrot
+from tests.support.conversation import EchoAgent, ScriptedChat
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,8 +53,8 @@ def table() -> Table:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(tmp_path)
+def desk(tmp_path: Path) -> ScriptedChat:
+    return ScriptedChat(tmp_path)
 
 
 # ── What is a command ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -111,14 +111,14 @@ def test_a_slip_of_the_finger_is_not_sent_to_anybody(table: Table, line: str, ne
     assert near in found.near
 
 
-def test_an_unknown_command_is_named_with_a_hint_and_the_conversation_goes_on(desk: Desk) -> None:
+def test_an_unknown_command_is_named_with_a_hint_and_the_conversation_goes_on(desk: ScriptedChat) -> None:
     assert desk.talk("/exti", "/frobnicate", "hello") == "You said: hello\n"
     assert "there is no command /exti; did you mean /exit?" in desk.err
     assert "there is no command /frobnicate; /help lists all" in desk.err
     assert desk.said == [("user", "hello"), ("assistant", "You said: hello")]
 
 
-def test_a_dialect_adds_replaces_and_hides_commands(desk: Desk) -> None:
+def test_a_dialect_adds_replaces_and_hides_commands(desk: ScriptedChat) -> None:
     wave = Command(name="wave", help="wave", run=lambda chat, text: chat.terminal.say(f"* waves {text} *"))
     desk.dialect = Dialect(name="aur", extra=(wave,), hidden=("undo",))
     desk.talk("/wave twice", "/undo", "/help")
@@ -128,7 +128,7 @@ def test_a_dialect_adds_replaces_and_hides_commands(desk: Desk) -> None:
     assert "/undo" not in desk.out
 
 
-def test_help_names_every_command_and_one_alone(desk: Desk) -> None:
+def test_help_names_every_command_and_one_alone(desk: ScriptedChat) -> None:
     desk.talk("/help")
     assert all(f"/{command.name}" in desk.out and command.help in desk.out for command in COMMANDS)
     desk.talk("/help /fork", "/help forck")
@@ -139,7 +139,7 @@ def test_help_names_every_command_and_one_alone(desk: Desk) -> None:
 # ── Notes ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_title_tags_decisions_learnings_and_patterns_are_recorded(desk: Desk) -> None:
+def test_title_tags_decisions_learnings_and_patterns_are_recorded(desk: ScriptedChat) -> None:
     desk.talk(
         "/title Login bug",
         "/tag urgent +auth",
@@ -157,14 +157,14 @@ def test_title_tags_decisions_learnings_and_patterns_are_recorded(desk: Desk) ->
 
 
 @pytest.mark.parametrize("line", ["/decide", "/learn", "/pattern", "/pattern a", "/pattern : b", "/tag +", "/load"])
-def test_a_command_without_what_it_needs_says_how_it_is_used(desk: Desk, line: str) -> None:
+def test_a_command_without_what_it_needs_says_how_it_is_used(desk: ScriptedChat, line: str) -> None:
     desk.talk(line)
     assert re.search(rf"segue: .+; .*{line.split(maxsplit=1)[0]} ", desk.err)
     assert desk.code == 1
 
 
-def test_decisions_in_answers_are_recorded_while_autorecord_is_on(desk: Desk) -> None:
-    desk.agent = Parrot("[DECISION: one]", "[DECISION: two]", "[DECISION: three]")
+def test_decisions_in_answers_are_recorded_while_autorecord_is_on(desk: ScriptedChat) -> None:
+    desk.agent = EchoAgent("[DECISION: one]", "[DECISION: two]", "[DECISION: three]")
     desk.talk("a", "/autorecord on", "b", "/autorecord off", "c", "/autorecord maybe")
     assert [one.content for one in desk.session.decisions] == ["two"]
     assert "'maybe' is neither on nor off" in desk.err
@@ -173,7 +173,7 @@ def test_decisions_in_answers_are_recorded_while_autorecord_is_on(desk: Desk) ->
 # ── Looking ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_history_shows_the_last_turns_with_their_numbers(desk: Desk) -> None:
+def test_history_shows_the_last_turns_with_their_numbers(desk: ScriptedChat) -> None:
     desk.talk("one", "two")
     assert desk.talk("/history 3") == (
         "2 assistant\nYou said: one\n\n3 user\ntwo\n\n4 assistant\nYou said: two\n".replace(
@@ -184,12 +184,12 @@ def test_history_shows_the_last_turns_with_their_numbers(desk: Desk) -> None:
     assert "'x' is not a number of turns" in desk.err
 
 
-def model_of(desk: Desk) -> str:
+def model_of(desk: ScriptedChat) -> str:
     model = desk.session.turns[-1].model
     return f" · {model}" if model else ""
 
 
-def test_stats_say_how_many_turns_and_tokens_and_who_counted(desk: Desk) -> None:
+def test_stats_say_how_many_turns_and_tokens_and_who_counted(desk: ScriptedChat) -> None:
     desk.talk("one", "/stats")
     assert re.search(r"^turns +2$", desk.out, re.MULTILINE)
     assert re.search(
@@ -200,7 +200,7 @@ def test_stats_say_how_many_turns_and_tokens_and_who_counted(desk: Desk) -> None
     assert re.search(r"^window +\d+ of 100,000 tokens$", desk.out, re.MULTILINE)
 
 
-def test_clear_leaves_the_session_and_says_so(desk: Desk) -> None:
+def test_clear_leaves_the_session_and_says_so(desk: ScriptedChat) -> None:
     desk.talk("one", "/clear")
     assert "the session is unchanged" in desk.err
     assert len(desk.said) == 2
@@ -209,13 +209,13 @@ def test_clear_leaves_the_session_and_says_so(desk: Desk) -> None:
 # ── Who answers ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_another_agent_answers_and_it_is_recorded(desk: Desk) -> None:
+def test_another_agent_answers_and_it_is_recorded(desk: ScriptedChat) -> None:
     desk.talk("/agent crow", "/model big", "/agent")
     assert desk.out == "agent: crow/big\navailable: owl, parrot\n"
     assert desk.session.overrides == {"agent": "crow", "model": "big"}
 
 
-def test_a_preset_is_recorded_by_name_and_hash(desk: Desk) -> None:
+def test_a_preset_is_recorded_by_name_and_hash(desk: ScriptedChat) -> None:
     desk.talk("/agent crow", "/model big", "/agent owl", "hello")
     found = desk.session
     assert found.preset is not None
@@ -223,7 +223,7 @@ def test_a_preset_is_recorded_by_name_and_hash(desk: Desk) -> None:
     assert found.overrides == {}
 
 
-def test_an_unknown_agent_changes_nothing(desk: Desk) -> None:
+def test_an_unknown_agent_changes_nothing(desk: ScriptedChat) -> None:
     desk.talk("/agent eagle", "/agent")
     assert "there is no agent eagle; there are owl and parrot" in desk.err
     assert desk.out.startswith("agent: parrot\n")
@@ -233,7 +233,7 @@ def test_an_unknown_agent_changes_nothing(desk: Desk) -> None:
 # ── Ways ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_undo_goes_back_before_the_last_message_and_keeps_it(desk: Desk) -> None:
+def test_undo_goes_back_before_the_last_message_and_keeps_it(desk: ScriptedChat) -> None:
     desk.talk("one", "two", "/undo", "three")
     assert desk.said == [
         ("user", "one"),
@@ -246,7 +246,7 @@ def test_undo_goes_back_before_the_last_message_and_keeps_it(desk: Desk) -> None
     assert desk.out.endswith("You said: two\n")
 
 
-def test_undo_looks_back_as_far_as_needed(desk: Desk) -> None:
+def test_undo_looks_back_as_far_as_needed(desk: ScriptedChat) -> None:
     desk.talk("one")
     with desk.library.resume("talk") as session:
         for number in range(40):
@@ -256,7 +256,7 @@ def test_undo_looks_back_as_far_as_needed(desk: Desk) -> None:
     assert "there is nothing to undo" in desk.err
 
 
-def test_fork_takes_a_name_and_a_turn(desk: Desk) -> None:
+def test_fork_takes_a_name_and_a_turn(desk: ScriptedChat) -> None:
     desk.talk("one", "two", "/fork other 1", "/branches")
     assert desk.out.splitlines()[-2:] == ["  main   4 turns", "* other  1 turn, from main at 1"]
     desk.talk("/switch nowhere", "/fork a b", "/switch main")
@@ -264,7 +264,7 @@ def test_fork_takes_a_name_and_a_turn(desk: Desk) -> None:
     assert desk.session.branch == "main"
 
 
-def test_load_goes_to_another_session_and_leaves_this_one_cleanly(desk: Desk) -> None:
+def test_load_goes_to_another_session_and_leaves_this_one_cleanly(desk: ScriptedChat) -> None:
     desk.talk("there", id="other")
     desk.talk("here", "/load oth", "again")
     assert [(head.id, head.turn_count, head.status) for head in desk.library.list()] == [
@@ -275,13 +275,13 @@ def test_load_goes_to_another_session_and_leaves_this_one_cleanly(desk: Desk) ->
 
 
 @pytest.mark.parametrize("line", ["/load nowhere", "/load talk"])
-def test_a_load_that_fails_stays_where_it_is(desk: Desk, line: str) -> None:
+def test_a_load_that_fails_stays_where_it_is(desk: ScriptedChat, line: str) -> None:
     desk.talk(line, "hello")
     assert desk.code == 1
     assert len(desk.said) == 2
 
 
-def test_a_completed_session_is_loaded_only_after_a_yes(desk: Desk) -> None:
+def test_a_completed_session_is_loaded_only_after_a_yes(desk: ScriptedChat) -> None:
     desk.talk("there", "/complete", id="other")
     desk.talk("/load other", "n", "/load other", "yes", "again")
     assert desk.library.load("other").turn_count == 4
@@ -291,7 +291,7 @@ def test_a_completed_session_is_loaded_only_after_a_yes(desk: Desk) -> None:
 # ── Files ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_save_writes_a_copy_in_the_format_of_its_ending(desk: Desk) -> None:
+def test_save_writes_a_copy_in_the_format_of_its_ending(desk: ScriptedChat) -> None:
     desk.talk("hello", "/save", "/save copy.JSON", "/save ~/copy.jsonl")
     assert "You said: hello" in (desk.root / "talk.md").read_text()
     assert json.loads((desk.root / "copy.JSON").read_text())["id"] == "talk"
@@ -302,7 +302,7 @@ def test_save_writes_a_copy_in_the_format_of_its_ending(desk: Desk) -> None:
     assert [json.loads(line)["role"] for line in lines] == ["user", "assistant"]
 
 
-def test_save_replaces_a_file_only_after_a_yes(desk: Desk) -> None:
+def test_save_replaces_a_file_only_after_a_yes(desk: ScriptedChat) -> None:
     (desk.root / "mine.md").write_text("mine")
     desk.talk("/save mine.md")
     assert (desk.root / "mine.md").read_text() == "mine"
@@ -313,7 +313,7 @@ def test_save_replaces_a_file_only_after_a_yes(desk: Desk) -> None:
     assert (desk.root / "mine.md").read_text().startswith("# talk")
 
 
-def test_save_replaces_no_link_and_no_folder(desk: Desk) -> None:
+def test_save_replaces_no_link_and_no_folder(desk: ScriptedChat) -> None:
     (desk.root / "target").write_text("mine")
     (desk.root / "link.md").symlink_to("target")
     (desk.root / "folder").mkdir()
@@ -324,7 +324,7 @@ def test_save_replaces_no_link_and_no_folder(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(("format", "name"), [("json", "copy.json"), ("jsonl", "copy.jsonl"), ("markdown", "copy.md")])
-def test_what_was_exported_can_be_imported_elsewhere(desk: Desk, format: str, name: str) -> None:
+def test_what_was_exported_can_be_imported_elsewhere(desk: ScriptedChat, format: str, name: str) -> None:
     desk.talk("one", "two", "/fork other 1", "## 9. user", f"/export {format} copy", "/export")
     (desk.root / "copy").rename(desk.root / name)
     assert (desk.root / "talk.jsonl").exists()
@@ -346,14 +346,16 @@ def test_what_was_exported_can_be_imported_elsewhere(desk: Desk, format: str, na
         ("a.md", "# Old\n\n- session: `s`\n\n## 1. user · 2026\n\nx\n", "it was not exported by this version"),
     ],
 )
-def test_an_import_with_anything_wrong_in_it_records_nothing(desk: Desk, name: str, content: str, reason: str) -> None:
+def test_an_import_with_anything_wrong_in_it_records_nothing(
+    desk: ScriptedChat, name: str, content: str, reason: str
+) -> None:
     (desk.root / name).write_text(content)
     desk.talk(f"/import {name}")
     assert reason in desk.err
     assert desk.said == []
 
 
-def test_a_file_becomes_context_and_is_kept_with_its_hash(desk: Desk) -> None:
+def test_a_file_becomes_context_and_is_kept_with_its_hash(desk: ScriptedChat) -> None:
     (desk.root / "my notes.txt").write_text("Tokens live an hour.")
     desk.talk('/context "my notes.txt"', "hello", "/context my notes.txt", "/context")
     (one,) = desk.session.attachments
@@ -363,7 +365,7 @@ def test_a_file_becomes_context_and_is_kept_with_its_hash(desk: Desk) -> None:
     assert desk.out.endswith(f"{desk.root / 'my notes.txt'} (20 bytes)\n")
 
 
-def test_a_file_that_changed_since_is_told_on_return_and_attached_anew(desk: Desk) -> None:
+def test_a_file_that_changed_since_is_told_on_return_and_attached_anew(desk: ScriptedChat) -> None:
     path = desk.root / "notes.txt"
     path.write_text("one")
     desk.talk("/context notes.txt")
@@ -378,7 +380,7 @@ def test_a_file_that_changed_since_is_told_on_return_and_attached_anew(desk: Des
     assert f"{path} is gone since it was attached" in desk.err
 
 
-def test_what_is_no_text_or_too_large_or_no_file_is_no_context(desk: Desk) -> None:
+def test_what_is_no_text_or_too_large_or_no_file_is_no_context(desk: ScriptedChat) -> None:
     (desk.root / "binary").write_bytes(b"a\0b")
     (desk.root / "latin").write_bytes(b"caf\xe9")
     (desk.root / "large").write_bytes(b"a" * ((1 << 20) + 1))
@@ -397,7 +399,7 @@ def test_what_is_no_text_or_too_large_or_no_file_is_no_context(desk: Desk) -> No
 @pytest.mark.parametrize(
     ("line", "status"), [("/exit", "paused"), ("/pause", "paused"), ("/complete", "completed"), ("/q", "paused")]
 )
-def test_leaving_records_the_status_and_says_how_to_come_back(desk: Desk, line: str, status: str) -> None:
+def test_leaving_records_the_status_and_says_how_to_come_back(desk: ScriptedChat, line: str, status: str) -> None:
     desk.talk("hello", line, "never said")
     assert desk.session.status == status
     assert len(desk.said) == 2
@@ -405,7 +407,7 @@ def test_leaving_records_the_status_and_says_how_to_come_back(desk: Desk, line: 
     assert desk.code == 0
 
 
-def test_a_dialect_says_what_leaving_means_and_how_to_come_back(desk: Desk) -> None:
+def test_a_dialect_says_what_leaving_means_and_how_to_come_back(desk: ScriptedChat) -> None:
     desk.dialect = Dialect(name="aur", exit_status="completed", resume="aur spawn --resume {id}")
     desk.talk("hello")
     assert desk.session.status == "completed"

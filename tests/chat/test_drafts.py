@@ -14,8 +14,8 @@ from segue.chat.agent import AgentError
 from segue.chat.context.tokens import Estimate
 from segue.chat.conversation import Conversation
 from segue.chat.drafts import KEPT_SECONDS, Drafts
-from tests.support.chat_terminal import CTRL_C, CTRL_D, ENTER, Sitting
-from tests.support.scripted_agent import Partner
+from tests.support.chat_terminal import CTRL_C, CTRL_D, ENTER, ChatTerminal
+from tests.support.scripted_agent import ScriptedAgent
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +24,7 @@ BEGINNING = "The beginning of"
 
 
 def crash(folder: Path) -> None:
-    with Sitting(folder) as at:
+    with ChatTerminal(folder) as at:
         at.wait_for_prompt()
         at.type(f"hang{ENTER}")
         at.wait_for(BEGINNING)
@@ -40,7 +40,7 @@ def files(folder: Path) -> list[Path]:
 def test_what_was_seen_before_kill_9_can_be_kept(tmp_path: Path) -> None:
     crash(tmp_path)
     assert [stat.S_IMODE(file.stat().st_mode) for file in files(tmp_path)] == [0o600]
-    with Sitting(tmp_path) as at:
+    with ChatTerminal(tmp_path) as at:
         at.wait_for("your last message was not answered: “hang”")
         at.wait_for(f"16 characters of an answer had arrived: “{BEGINNING}”")
         at.wait_for("Ask again? [Y/n]")
@@ -57,7 +57,7 @@ def test_what_was_seen_before_kill_9_can_be_kept(tmp_path: Path) -> None:
 
 def test_whoever_asks_again_gets_the_new_answer_alone(tmp_path: Path) -> None:
     crash(tmp_path)
-    with Sitting(tmp_path) as at:
+    with ChatTerminal(tmp_path) as at:
         at.wait_for("Ask again? [Y/n]")
         at.type(ENTER)
         at.wait_for(BEGINNING)
@@ -72,7 +72,7 @@ def test_whoever_asks_again_gets_the_new_answer_alone(tmp_path: Path) -> None:
 
 def test_whoever_keeps_nothing_now_can_keep_it_later(tmp_path: Path) -> None:
     crash(tmp_path)
-    with Sitting(tmp_path) as at:
+    with ChatTerminal(tmp_path) as at:
         at.wait_for("Ask again? [Y/n]")
         at.type(f"n{ENTER}")
         at.wait_for("Save this part")
@@ -89,7 +89,9 @@ def test_an_answer_that_is_over_leaves_no_draft(tmp_path: Path, script: tuple[st
     library = segue.open(f"journal:{tmp_path / 'sessions'}")
     seen: list[list[str]] = []
     with library.create(id="talk") as session:
-        conversation = Conversation(session, Partner(script), counter=Estimate(), drafts=Drafts(tmp_path / "drafts"))
+        conversation = Conversation(
+            session, ScriptedAgent(script), counter=Estimate(), drafts=Drafts(tmp_path / "drafts")
+        )
         with suppress(AgentError):
             seen.extend([file.read_text() for file in files(tmp_path)] for _ in conversation.ask("Why?"))
     assert files(tmp_path) == []
@@ -100,7 +102,9 @@ def test_a_folder_that_cannot_be_written_costs_nothing(tmp_path: Path) -> None:
     (tmp_path / "drafts").touch()
     library = segue.open(f"journal:{tmp_path / 'sessions'}")
     with library.create(id="talk") as session:
-        conversation = Conversation(session, Partner(("Yes.",)), counter=Estimate(), drafts=Drafts(tmp_path / "drafts"))
+        conversation = Conversation(
+            session, ScriptedAgent(("Yes.",)), counter=Estimate(), drafts=Drafts(tmp_path / "drafts")
+        )
         assert list(conversation.ask("Why?")) == ["Yes."]
         assert conversation.draft == ""
 

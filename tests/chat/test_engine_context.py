@@ -11,7 +11,7 @@ from segue.errors import UsageError
 from segue.library import Library
 from segue.presets import Preset
 from segue.stores.journal import JournalStore
-from tests.support.scripted_agent import Partner, last, said, talk
+from tests.support.scripted_agent import ScriptedAgent, last, said, talk
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,7 +34,7 @@ def session(library: Library) -> LiveSession:
 
 def test_tokens_and_model_are_the_providers_where_it_gives_them(library: Library, session: LiveSession) -> None:
     usage = Usage(input_tokens=12, output_tokens=7, model="large-1")
-    conversation = talk(session, Partner(("The token expires.", usage)))
+    conversation = talk(session, ScriptedAgent(("The token expires.", usage)))
     list(conversation.ask("Why does login fail?"))
     asked, answer = library.load("talk").turns
     assert (asked.tokens, asked.tokens_by, asked.model) == (5, "estimate", "")
@@ -44,7 +44,7 @@ def test_tokens_and_model_are_the_providers_where_it_gives_them(library: Library
 
 
 def test_tokens_are_counted_here_where_the_provider_gives_none(library: Library, session: LiveSession) -> None:
-    conversation = talk(session, Partner(("The token expires.",)))
+    conversation = talk(session, ScriptedAgent(("The token expires.",)))
     list(conversation.ask("Why?"))
     assert (last(library).tokens, last(library).tokens_by, last(library).model) == (5, "estimate", "partner")
     stats = conversation.stats()
@@ -53,19 +53,19 @@ def test_tokens_are_counted_here_where_the_provider_gives_none(library: Library,
 
 
 def test_counts_of_both_kinds_are_said_to_be_mixed(session: LiveSession) -> None:
-    conversation = talk(session, Partner(("a",), ("b", Usage(input_tokens=1, output_tokens=1))))
+    conversation = talk(session, ScriptedAgent(("a",), ("b", Usage(input_tokens=1, output_tokens=1))))
     list(conversation.ask("one"))
     list(conversation.ask("two"))
     assert conversation.stats().tokens_by == "mixed"
 
 
 def test_a_provider_that_counts_below_zero_is_not_believed(library: Library, session: LiveSession) -> None:
-    list(talk(session, Partner(("four", Usage(input_tokens=-1, output_tokens=-1)))).ask("one"))
+    list(talk(session, ScriptedAgent(("four", Usage(input_tokens=-1, output_tokens=-1)))).ask("one"))
     assert (last(library).tokens, last(library).tokens_by) == (1, "estimate")
 
 
 def test_the_model_that_was_asked_for_is_sent_and_recorded(library: Library, session: LiveSession) -> None:
-    partner = Partner()
+    partner = ScriptedAgent()
     conversation = talk(session, partner)
     conversation.model = "small-2"
     list(conversation.ask("one"))
@@ -73,9 +73,9 @@ def test_the_model_that_was_asked_for_is_sent_and_recorded(library: Library, ses
 
 
 def test_another_agent_can_answer_from_now_on(library: Library, session: LiveSession) -> None:
-    conversation = talk(session, Partner(("a",)))
+    conversation = talk(session, ScriptedAgent(("a",)))
     list(conversation.ask("one"))
-    conversation.agent = Partner(("b",))
+    conversation.agent = ScriptedAgent(("b",))
     list(conversation.ask("two"))
     assert [content for role, content in said(library) if role == "assistant"] == ["a", "b"]
 
@@ -85,7 +85,7 @@ def test_another_agent_can_answer_from_now_on(library: Library, session: LiveSes
 
 def test_the_preset_is_sent_and_the_session_says_which_one_it_was(library: Library, session: LiveSession) -> None:
     preset = Preset(name="reviewer", system_prompt="You review code.", temperature=0.2)
-    partner = Partner()
+    partner = ScriptedAgent()
     conversation = talk(session, partner, preset)
     list(conversation.ask("one"))
     list(conversation.ask("two"))
@@ -99,13 +99,13 @@ def test_the_preset_is_sent_and_the_session_says_which_one_it_was(library: Libra
 
 def test_a_setting_of_the_session_wins_over_that_of_the_preset(session: LiveSession) -> None:
     session.set_overrides({"temperature": 1})
-    partner = Partner()
+    partner = ScriptedAgent()
     list(talk(session, partner, Preset(name="reviewer", temperature=0.2)).ask("one"))
     assert partner.requests[0].temperature == 1.0
 
 
 def test_attachments_decisions_and_summary_are_told(session: LiveSession) -> None:
-    partner = Partner()
+    partner = ScriptedAgent()
     conversation = talk(session, partner, Preset(name="reviewer", system_prompt="You review code."))
     list(conversation.ask("one"))
     session.attach("README.md", b"# Shop")
@@ -125,7 +125,7 @@ def test_a_lost_attachment_does_not_end_the_conversation(tmp_path: Path, session
     session.attach("README.md", b"# Shop")
     (blob,) = (tmp_path / ".blobs" / "talk").iterdir()
     blob.unlink()
-    partner = Partner()
+    partner = ScriptedAgent()
     list(talk(session, partner).ask("one"))
     assert "[its content is lost]" in partner.requests[0].system
 
@@ -138,7 +138,7 @@ def test_decisions_in_answers_are_recorded_once_each_when_that_is_on(
     recorded: list[str],
 ) -> None:
     text = "So: [DECISION: Use Postgres] and [decision:  Ship [v1]\n on Monday]. Write [DECISION: …] for more."
-    conversation = talk(session, Partner((text,), ("[DECISION: Use Postgres]",)))
+    conversation = talk(session, ScriptedAgent((text,), ("[DECISION: Use Postgres]",)))
     conversation.autorecord = setting == "on"
     list(conversation.ask("one"))
     assert list(conversation.decisions) == recorded
@@ -150,7 +150,7 @@ def test_decisions_in_answers_are_recorded_once_each_when_that_is_on(
 
 
 def test_a_partial_answer_decides_nothing(library: Library, session: LiveSession) -> None:
-    conversation = talk(session, Partner(("[DECISION: Use Postgres]", " or not")))
+    conversation = talk(session, ScriptedAgent(("[DECISION: Use Postgres]", " or not")))
     conversation.autorecord = True
     answer = conversation.ask("one")
     next(answer)
@@ -164,7 +164,7 @@ def test_a_partial_answer_decides_nothing(library: Library, session: LiveSession
 def test_a_message_larger_than_the_budget_is_refused_before_it_is_recorded_or_sent(
     library: Library, session: LiveSession
 ) -> None:
-    partner = Partner()
+    partner = ScriptedAgent()
     with pytest.raises(UsageError, match="does not fit: 1,254 tokens are needed and the budget is 1,000") as refused:
         talk(session, partner).ask("x" * 5000)
     assert "raise max_tokens" in refused.value.hint
@@ -174,11 +174,11 @@ def test_a_message_larger_than_the_budget_is_refused_before_it_is_recorded_or_se
 
 def test_a_system_prompt_larger_than_the_budget_is_named_as_the_reason(session: LiveSession) -> None:
     with pytest.raises(UsageError, match="the system prompt does not fit"):
-        talk(session, Partner(), Preset(name="a", system_prompt="x" * 5000)).ask("one")
+        talk(session, ScriptedAgent(), Preset(name="a", system_prompt="x" * 5000)).ask("one")
 
 
 def test_a_message_between_the_share_and_the_budget_goes_alone(session: LiveSession) -> None:
-    partner = Partner()
+    partner = ScriptedAgent()
     conversation = talk(session, partner)
     list(conversation.ask("one"))
     list(conversation.ask("x" * 3600))
@@ -190,4 +190,4 @@ def test_a_message_between_the_share_and_the_budget_goes_alone(session: LiveSess
 
 def test_a_budget_of_nothing_is_refused(session: LiveSession) -> None:
     with pytest.raises(UsageError, match="max_tokens"):
-        talk(session, Partner(), max_tokens=0)
+        talk(session, ScriptedAgent(), max_tokens=0)

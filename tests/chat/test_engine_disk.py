@@ -15,7 +15,7 @@ from segue.model import Turn
 from segue.session import LiveSession
 from segue.stores.journal import JournalStore
 from segue.testing.failing import FailingKernel, Fault, WatchedKernel
-from tests.support.scripted_agent import Partner, last, said, talk
+from tests.support.scripted_agent import ScriptedAgent, last, said, talk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,7 +47,7 @@ class Disk:
 
 def test_a_full_disk_loses_no_answer_that_has_come(tmp_path: Path) -> None:
     disk = Disk(tmp_path)
-    partner = Partner(("The token ", "expires."), ("second",))
+    partner = ScriptedAgent(("The token ", "expires."), ("second",))
     conversation = talk(disk.session, partner)
     answer = conversation.ask("Why?")
     next(answer)
@@ -69,7 +69,7 @@ def test_a_full_disk_loses_no_answer_that_has_come(tmp_path: Path) -> None:
 
 def test_retry_after_a_full_disk_saves_the_answer_and_does_not_ask_again(tmp_path: Path) -> None:
     disk = Disk(tmp_path)
-    partner = Partner(("The token ", "expires."))
+    partner = ScriptedAgent(("The token ", "expires."))
     conversation = talk(disk.session, partner)
     answer = conversation.ask("Why?")
     next(answer)
@@ -86,7 +86,7 @@ def test_retry_after_a_full_disk_saves_the_answer_and_does_not_ask_again(tmp_pat
 
 def test_a_question_that_does_not_fit_on_the_disk_is_not_asked(tmp_path: Path) -> None:
     disk = Disk(tmp_path)
-    partner = Partner()
+    partner = ScriptedAgent()
     conversation = talk(disk.session, partner)
     assert conversation.pending is None
     disk.kernel.is_full = True
@@ -101,7 +101,7 @@ def test_a_question_that_does_not_fit_on_the_disk_is_not_asked(tmp_path: Path) -
 def test_after_an_input_output_error_the_answer_is_still_there_for_the_caller(tmp_path: Path) -> None:
     kernel = FailingKernel()
     session = Library(JournalStore(str(tmp_path), kernel=kernel)).create(id="talk")
-    conversation = talk(session, Partner(("The token expires.",)))
+    conversation = talk(session, ScriptedAgent(("The token expires.",)))
     answer = conversation.ask("Why?")
     next(answer)
     kernel.arm(Fault(at=1, error=errno.EIO, for_good=True))
@@ -127,7 +127,7 @@ def test_an_interrupt_behind_the_record_of_an_answer_does_not_record_it_twice(tm
     library = Library(JournalStore(str(tmp_path)))
     library.create(id="talk").close()
     session = InterruptedSession(library.store, library.store.open("talk"), utc_now)
-    conversation = talk(session, Partner())
+    conversation = talk(session, ScriptedAgent())
     with pytest.raises(KeyboardInterrupt):
         list(conversation.ask("one"))
     assert conversation.pending is None
@@ -138,7 +138,7 @@ def test_an_interrupt_behind_the_record_of_an_answer_does_not_record_it_twice(tm
 
 def test_an_unsaved_answer_is_not_recorded_on_another_branch(tmp_path: Path) -> None:
     disk = Disk(tmp_path)
-    conversation = talk(disk.session, Partner(("first",), ("second",)))
+    conversation = talk(disk.session, ScriptedAgent(("first",), ("second",)))
     answer = conversation.ask("one")
     next(answer)
     disk.kernel.is_full = True

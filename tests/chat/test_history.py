@@ -12,7 +12,7 @@ from segue.library import Library
 from segue.store import Durability
 from segue.stores.journal import JournalStore
 from segue.testing.failing import WatchedKernel
-from tests.support.scripted_agent import Partner, talk
+from tests.support.scripted_agent import ScriptedAgent, talk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -102,7 +102,7 @@ def test_a_question_in_a_long_session_reads_no_more_than_one_in_a_short_session(
             fill(session, count)
         kernel.bytes_read = 0
         with Library(store).resume("talk") as session:
-            conversation = talk(session, Partner(), max_tokens=BUDGET)
+            conversation = talk(session, ScriptedAgent(), max_tokens=BUDGET)
             list(conversation.ask("one"))
             first = kernel.bytes_read
             list(conversation.ask("two"))

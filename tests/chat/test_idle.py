@@ -13,8 +13,8 @@ from segue.chat.dialect import SEGUE
 from segue.chat.terminal.script import ScriptTerminal
 from segue.errors import StorageError
 from segue.model import StatusChanged
-from tests.support.chat_terminal import CTRL_D, ENTER, Sitting
-from tests.support.conversation import Desk
+from tests.support.chat_terminal import CTRL_D, ENTER, ChatTerminal
+from tests.support.conversation import ScriptedChat
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +27,7 @@ LEFT = "\x1b[D"
 class Dozing(ScriptTerminal):
     """Falls idle before every line that is read, where it is told what to do then."""
 
-    def __init__(self, desk: Desk, *lines: str) -> None:
+    def __init__(self, desk: ScriptedChat, *lines: str) -> None:
         super().__init__(BytesIO("".join(f"{line}\n" for line in lines).encode()), desk.stream(), desk.stream())
         self.told: list[str] = []
 
@@ -36,7 +36,7 @@ class Dozing(ScriptTerminal):
         return super().read_line(prompt, status=status)
 
 
-def doze(desk: Desk, *lines: str, seconds: float = 300) -> list[str]:
+def doze(desk: ScriptedChat, *lines: str, seconds: float = 300) -> list[str]:
     """What a person was told at each prompt."""
     library = desk.library
     terminal = Dozing(desk, *lines)
@@ -50,34 +50,34 @@ def statuses(folder: Path) -> list[str]:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(tmp_path)
+def desk(tmp_path: Path) -> ScriptedChat:
+    return ScriptedChat(tmp_path)
 
 
-def test_the_next_message_makes_it_active_again(desk: Desk) -> None:
+def test_the_next_message_makes_it_active_again(desk: ScriptedChat) -> None:
     told = doze(desk, "one", "two")
     assert all("the session is saved and paused" in one for one in told)
     assert statuses(desk.root) == ["paused", "active", "paused", "active", "paused"]
 
 
-def test_a_command_does_not_wake_it_and_it_is_not_paused_twice(desk: Desk) -> None:
+def test_a_command_does_not_wake_it_and_it_is_not_paused_twice(desk: ScriptedChat) -> None:
     told = doze(desk, "/title Login bug", "/exit")
     assert [bool(one) for one in told] == [True, False]
     assert statuses(desk.root) == ["paused"]
 
 
-def test_zero_is_never(desk: Desk) -> None:
+def test_zero_is_never(desk: ScriptedChat) -> None:
     assert doze(desk, "one", seconds=0) == ["", ""]
     assert statuses(desk.root) == ["paused"]
 
 
-def test_a_script_is_never_idle(desk: Desk) -> None:
+def test_a_script_is_never_idle(desk: ScriptedChat) -> None:
     desk.dialect = replace(SEGUE, idle_seconds=1e-9)
     desk.talk("one", "two")
     assert statuses(desk.root) == ["paused"]
 
 
-def test_a_pause_that_cannot_be_recorded_is_told_and_costs_nothing(desk: Desk) -> None:
+def test_a_pause_that_cannot_be_recorded_is_told_and_costs_nothing(desk: ScriptedChat) -> None:
     class Full(Dozing):
         def read_line(self, prompt: str, *, status: str = "", idle: Idle | None = None, **_: str) -> str | None:
             session._writer.close()  # as a failed disk would
@@ -93,7 +93,7 @@ def test_a_pause_that_cannot_be_recorded_is_told_and_costs_nothing(desk: Desk) -
 
 
 def test_what_is_typed_stays_in_the_line_with_the_cursor(tmp_path: Path) -> None:
-    with Sitting(tmp_path, IDLE_SECONDS="0.2") as at:
+    with ChatTerminal(tmp_path, IDLE_SECONDS="0.2") as at:
         at.wait_for_prompt()
         at.type(f"hllo{LEFT * 3}")
         at.wait_for("the session is saved and paused; your next message resumes it")
@@ -108,7 +108,7 @@ def test_what_is_typed_stays_in_the_line_with_the_cursor(tmp_path: Path) -> None
 
 
 def test_a_terminal_that_can_do_nothing_shows_the_line_once_more(tmp_path: Path) -> None:
-    with Sitting(tmp_path, IDLE_SECONDS="0.2", TERM="dumb") as at:
+    with ChatTerminal(tmp_path, IDLE_SECONDS="0.2", TERM="dumb") as at:
         at.wait_for("actor>")
         at.type("hel")
         at.wait_for("the session is saved and paused")

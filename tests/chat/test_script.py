@@ -12,7 +12,7 @@ import pytest
 
 from segue.chat.terminal.script import ScriptTerminal, continues
 from tests.support.chat_terminal import PACKAGE, ROOT
-from tests.support.conversation import Desk, Parrot
+from tests.support.conversation import EchoAgent, ScriptedChat
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,20 +28,20 @@ class Scripted:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(tmp_path)
+def desk(tmp_path: Path) -> ScriptedChat:
+    return ScriptedChat(tmp_path)
 
 
-def test_answers_go_to_standard_output_and_everything_else_beside_it(desk: Desk) -> None:
-    desk.agent = Parrot("One.", "Two.\n")
+def test_answers_go_to_standard_output_and_everything_else_beside_it(desk: ScriptedChat) -> None:
+    desk.agent = EchoAgent("One.", "Two.\n")
     assert desk.talk("a", "/title T", "b", "/title", "/exit") == "One.\n\nTwo.\n\nT\n"
     assert desk.err == (
         "the title is now: T\n" + f"session talk is saved in {desk.store}\nresume with: segue resume talk\n"
     )
 
 
-def test_what_was_read_is_not_repeated(desk: Desk) -> None:
-    desk.agent = Parrot("Fine.")
+def test_what_was_read_is_not_repeated(desk: ScriptedChat) -> None:
+    desk.agent = EchoAgent("Fine.")
     desk.talk("how are you")
     assert "how are you" not in desk.out + desk.err
 
@@ -69,7 +69,7 @@ def test_a_line_goes_on_after_an_odd_number_of_backslashes(line: str, goes_on: b
     assert continues(line) == goes_on
 
 
-def test_what_is_not_utf_8_is_reported_with_its_line_and_nothing_of_it_is_lost(desk: Desk) -> None:
+def test_what_is_not_utf_8_is_reported_with_its_line_and_nothing_of_it_is_lost(desk: ScriptedChat) -> None:
     desk.talk("fine", b"caf\xe9 au lait", "also fine")
     assert "segue: line 2 of the input is not UTF-8 (byte 4); these bytes are recorded as escapes" in desk.err
     assert [content for role, content in desk.said if role == "user"] == ["fine", "caf\\xe9 au lait", "also fine"]
@@ -100,24 +100,24 @@ def test_a_question_takes_the_next_line_as_its_answer(
     assert script.err.getvalue() == f"Really? [{'Y/n' if default else 'y/N'}]\n"
 
 
-def test_no_control_sequence_of_a_stranger_gets_out(desk: Desk) -> None:
-    desk.agent = Parrot(("\x1b]0;owned\x07", "\x1b", "[2J\u202e"))
+def test_no_control_sequence_of_a_stranger_gets_out(desk: ScriptedChat) -> None:
+    desk.agent = EchoAgent(("\x1b]0;owned\x07", "\x1b", "[2J\u202e"))
     desk.talk("hello", "/title \x1b[31mred", "/title", "/history", "/nosuch\x1b[2J", "/load \x9b31m")
     assert not [character for character in desk.out + desk.err if character in "\x1b\x07\x9b\u202e"]
     assert desk.out.startswith("\\x1b]0;owned\\x07\\x1b[2J\\u202e\n")
 
 
-def test_line_ends_of_other_systems_are_line_ends_even_when_cut_in_two(desk: Desk) -> None:
-    desk.agent = Parrot(("one\r", "\ntwo\r\nthree\r"))
+def test_line_ends_of_other_systems_are_line_ends_even_when_cut_in_two(desk: ScriptedChat) -> None:
+    desk.agent = EchoAgent(("one\r", "\ntwo\r\nthree\r"))
     assert desk.talk("hello") == "one\ntwo\nthree\\r\n"
 
 
-def test_an_answer_ends_with_one_line_end_and_an_empty_one_with_none(desk: Desk) -> None:
-    desk.agent = Parrot(("a\n", ""), ("", ""), "b")
+def test_an_answer_ends_with_one_line_end_and_an_empty_one_with_none(desk: ScriptedChat) -> None:
+    desk.agent = EchoAgent(("a\n", ""), ("", ""), "b")
     assert desk.talk("1", "2", "3") == "a\n\nb\n"
 
 
-def test_a_script_waits_for_no_library_of_terminals(desk: Desk) -> None:
+def test_a_script_waits_for_no_library_of_terminals(desk: ScriptedChat) -> None:
     heavy = ("prompt_toolkit", "rich", "segue.chat.terminal.interactive")
     code = "import sys; from pathlib import Path; from tests.support import chat_program\n"
     code += f"chat_program.main(Path(sys.argv[1])); print([name for name in {heavy} if name in sys.modules])"

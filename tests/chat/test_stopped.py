@@ -13,7 +13,7 @@ from segue.chat.agents.command import CommandAgent
 from segue.chat.agents.offline import OfflineAgent
 from segue.chat.summary import LENGTH, SUMMARIZED_TURNS, is_model, summarize_with
 from segue.model import Turn
-from tests.support.scripted_agent import Partner
+from tests.support.scripted_agent import ScriptedAgent
 
 if TYPE_CHECKING:
     from segue.chat.agent import Agent
@@ -30,7 +30,7 @@ TURNS = (turn("user", "REST or GraphQL?"), turn("assistant", "REST is simpler.")
 
 
 def test_a_model_is_asked_once_and_its_words_are_put_on_one_line() -> None:
-    partner = Partner(("We were exploring REST\n", "and GraphQL. "))
+    partner = ScriptedAgent(("We were exploring REST\n", "and GraphQL. "))
     assert summarize_with(partner, TURNS, model="small") == "We were exploring REST and GraphQL."
     (request,) = partner.requests
     assert request.model == "small"
@@ -38,7 +38,7 @@ def test_a_model_is_asked_once_and_its_words_are_put_on_one_line() -> None:
 
 
 def test_an_answer_without_end_is_stopped_and_cut_between_words() -> None:
-    partner = Partner(tuple("and so on " for _ in range(10_000)))
+    partner = ScriptedAgent(tuple("and so on " for _ in range(10_000)))
     told = summarize_with(partner, TURNS)
     assert len(told) <= LENGTH
     assert told.endswith("on…")
@@ -50,22 +50,22 @@ def test_an_answer_without_end_is_stopped_and_cut_between_words() -> None:
     [(AgentError("no credit"),), ("Half of", AgentError("cut")), (" \n",), (KeyboardInterrupt(),), (ValueError(),)],
 )
 def test_whatever_goes_wrong_the_words_of_the_turns_are_told(script: tuple[str | BaseException, ...]) -> None:
-    assert summarize_with(Partner(script), TURNS) == OWN
+    assert summarize_with(ScriptedAgent(script), TURNS) == OWN
 
 
 def test_ctrl_c_is_enough_to_go_without() -> None:
-    partner = Partner(("Never said.",), when_asked=lambda: signal.raise_signal(signal.SIGINT))
+    partner = ScriptedAgent(("Never said.",), when_asked=lambda: signal.raise_signal(signal.SIGINT))
     assert summarize_with(partner, TURNS) == OWN
 
 
 def test_nothing_said_is_nothing_to_ask_about() -> None:
-    partner = Partner()
+    partner = ScriptedAgent()
     assert summarize_with(partner, ()) == ""
     assert partner.requests == []
 
 
 def test_only_the_last_turns_are_told_and_of_a_long_one_the_beginning_and_the_end() -> None:
-    partner = Partner(("Fine.",))
+    partner = ScriptedAgent(("Fine.",))
     many = [turn("user", f"question {number}") for number in range(100)]
     summarize_with(partner, [*many, turn("assistant", "begin" + "x" * 100_000 + "end")])
     content = partner.requests[0].messages[0].content
@@ -82,7 +82,7 @@ def test_only_the_last_turns_are_told_and_of_a_long_one_the_beginning_and_the_en
         (OfflineAgent(), False),
         (CommandAgent(["cat"], environ={}), False),
         (CommandAgent(["claude", "-p"], environ={}), True),
-        (Partner(), True),
+        (ScriptedAgent(), True),
     ],
 )
 def test_rules_and_unknown_commands_are_no_models(agent: Agent, answer: object) -> None:

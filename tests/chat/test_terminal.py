@@ -16,7 +16,18 @@ from segue.chat.terminal.drawing import Canvas, Drawing, MarkdownPage
 from segue.chat.terminal.input_history import KEPT, InputHistory
 from segue.chat.terminal.prompt import PromptHistory
 from tests.support.chat_program import MARKDOWN
-from tests.support.chat_terminal import CTRL_C, CTRL_D, CTRL_R, CTRL_Z, ENTER, PASTE_BEGIN, PASTE_END, TAB, UP, Sitting
+from tests.support.chat_terminal import (
+    CTRL_C,
+    CTRL_D,
+    CTRL_R,
+    CTRL_Z,
+    ENTER,
+    PASTE_BEGIN,
+    PASTE_END,
+    TAB,
+    UP,
+    ChatTerminal,
+)
 from tests.support.screen import ScreenBuffer
 
 if TYPE_CHECKING:
@@ -143,7 +154,7 @@ def test_a_history_that_cannot_be_kept_costs_nothing(tmp_path: Path) -> None:
 
 
 def test_a_conversation_at_a_terminal(tmp_path: Path) -> None:
-    with Sitting(tmp_path) as at:
+    with ChatTerminal(tmp_path) as at:
         at.wait_for("session talk · /help lists the commands")
         at.wait_for("actor>")
         at.wait_for_status("of 100,000 tokens · 0 turns · main · talk")
@@ -158,7 +169,7 @@ def test_a_conversation_at_a_terminal(tmp_path: Path) -> None:
 
 
 def test_a_backslash_and_a_paste_make_a_message_of_many_lines(tmp_path: Path) -> None:
-    with Sitting(tmp_path) as at:
+    with ChatTerminal(tmp_path) as at:
         at.wait_for_prompt()
         at.type(f"one\\{ENTER}two{ENTER}")
         at.wait_for("You said: 'one\\ntwo'.")
@@ -171,7 +182,7 @@ def test_a_backslash_and_a_paste_make_a_message_of_many_lines(tmp_path: Path) ->
 
 
 def test_what_was_typed_is_found_again_the_next_time_and_by_nobody_else(tmp_path: Path) -> None:
-    with Sitting(tmp_path) as at:
+    with ChatTerminal(tmp_path) as at:
         at.wait_for_prompt()
         at.type(f"first{ENTER}")
         at.wait_for("You said: 'first'.")
@@ -185,7 +196,7 @@ def test_what_was_typed_is_found_again_the_next_time_and_by_nobody_else(tmp_path
         {"text": text, "session": "talk"} for text in ("first", "second")
     ]
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    with Sitting(tmp_path) as at:
+    with ChatTerminal(tmp_path) as at:
         at.wait_for_status("4 turns · main")
         at.type(f"{UP}{ENTER}")
         at.wait_for("You said: 'second'.")
@@ -200,7 +211,7 @@ def test_what_was_typed_is_found_again_the_next_time_and_by_nobody_else(tmp_path
 
 def test_commands_and_paths_are_completed(tmp_path: Path) -> None:
     (tmp_path / "notes-of-yesterday.txt").write_text("notes")
-    with Sitting(tmp_path) as at:
+    with ChatTerminal(tmp_path) as at:
         at.wait_for_prompt()
         at.type("/contex")
         at.wait_for_bytes("attach a file")
@@ -218,7 +229,7 @@ def test_commands_and_paths_are_completed(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_clears_the_line_and_twice_leaves(tmp_path: Path) -> None:
-    with Sitting(tmp_path) as at:
+    with ChatTerminal(tmp_path) as at:
         at.wait_for_prompt()
         at.type(f"never sent{CTRL_C}")
         at.wait_for_status("Ctrl-C once more leaves")
@@ -234,7 +245,7 @@ def test_ctrl_c_clears_the_line_and_twice_leaves(tmp_path: Path) -> None:
 
 
 def test_ctrl_z_suspends_and_leaves_no_mark_in_the_line(tmp_path: Path) -> None:
-    with Sitting(tmp_path) as at:
+    with ChatTerminal(tmp_path) as at:
         at.wait_for_prompt()
         at.type("hel")
         at.wait_for_line("actor> hel")
@@ -248,7 +259,7 @@ def test_ctrl_z_suspends_and_leaves_no_mark_in_the_line(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_stops_an_answer_and_keeps_what_had_come(tmp_path: Path) -> None:
-    with Sitting(tmp_path) as at:
+    with ChatTerminal(tmp_path) as at:
         at.wait_for_prompt()
         at.type(f"hang{ENTER}")
         at.wait_for("The beginning of")
@@ -266,7 +277,7 @@ def test_ctrl_c_stops_an_answer_and_keeps_what_had_come(tmp_path: Path) -> None:
 
 
 def test_a_spinner_turns_while_nothing_comes_and_ctrl_c_ends_the_waiting(tmp_path: Path) -> None:
-    with Sitting(tmp_path) as at:
+    with ChatTerminal(tmp_path) as at:
         at.wait_for_prompt()
         at.type(f"wait{ENTER}")
         at.wait_for("⠋ waiting for actor")
@@ -280,7 +291,7 @@ def test_a_spinner_turns_while_nothing_comes_and_ctrl_c_ends_the_waiting(tmp_pat
 
 
 def test_an_error_offers_to_try_again(tmp_path: Path) -> None:
-    with Sitting(tmp_path) as at:
+    with ChatTerminal(tmp_path) as at:
         at.wait_for_prompt()
         at.type(f"fail{ENTER}")
         at.wait_for("the line is dead")
@@ -298,14 +309,14 @@ def test_an_error_offers_to_try_again(tmp_path: Path) -> None:
 
 
 def test_a_message_that_kill_9_left_unanswered_can_be_asked_again(tmp_path: Path) -> None:
-    with Sitting(tmp_path) as at:
+    with ChatTerminal(tmp_path) as at:
         at.wait_for_prompt()
         at.type(f"wait{ENTER}")
         at.wait_for("waiting for actor")
         at.process.kill()
         at.end()
     assert at.session.status == "interrupted"
-    with Sitting(tmp_path) as at:
+    with ChatTerminal(tmp_path) as at:
         at.wait_for("your last message was not answered: “wait”")
         at.wait_for("Ask again? [Y/n]")
         at.type(f"n{ENTER}")
@@ -316,7 +327,7 @@ def test_a_message_that_kill_9_left_unanswered_can_be_asked_again(tmp_path: Path
 
 
 def test_markdown_is_rendered_as_it_streams(tmp_path: Path) -> None:
-    with Sitting(tmp_path) as at:
+    with ChatTerminal(tmp_path) as at:
         at.wait_for_prompt()
         at.type(f"markdown{ENTER}")
         at.wait_for("The end.")
@@ -330,7 +341,7 @@ def test_markdown_is_rendered_as_it_streams(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("plain", [{"TERM": "dumb"}, {"NO_COLOR": "1"}])
 def test_a_plain_terminal_gets_the_text_as_it_is(tmp_path: Path, plain: dict[str, str]) -> None:
-    with Sitting(tmp_path, **plain) as at:
+    with ChatTerminal(tmp_path, **plain) as at:
         at.wait_for("actor>")
         at.type(f"markdown{ENTER}")
         at.wait_for("Some **bold** text, `code`")
@@ -342,7 +353,7 @@ def test_a_plain_terminal_gets_the_text_as_it_is(tmp_path: Path, plain: dict[str
 
 
 def test_no_control_sequence_of_an_answer_reaches_the_terminal(tmp_path: Path) -> None:
-    with Sitting(tmp_path) as at:
+    with ChatTerminal(tmp_path) as at:
         at.wait_for_prompt()
         at.type(f"hostile{ENTER}")
         at.wait_for("\\x1b]0;owned\\x07 \\x1b[2J\\u202e")

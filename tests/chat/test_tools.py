@@ -14,7 +14,7 @@ from segue.chat.conversation import TOOL_ROUNDS, Conversation
 from segue.errors import UsageError
 from segue.tools import ToolCall
 from segue.tools.call import INTERRUPTED, NOT_STARTED, RESULT_UNKNOWN
-from tests.support.scripted_agent import Partner
+from tests.support.scripted_agent import ScriptedAgent
 from tests.support.tool_project import ToolProject
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def project(tmp_path: Path) -> Iterator[ToolProject]:
         found.session.close()
 
 
-def converse(project: ToolProject, partner: Partner, *, max_tokens: int = 10_000) -> Conversation:
+def converse(project: ToolProject, partner: ScriptedAgent, *, max_tokens: int = 10_000) -> Conversation:
     return Conversation(
         project.session,
         partner,
@@ -75,7 +75,7 @@ def roles(project: ToolProject) -> list[tuple[str, str]]:
 
 
 def test_a_call_is_done_and_its_result_leads_to_the_answer(project: ToolProject) -> None:
-    partner = Partner(("I look.", READ), ("It expires.",))
+    partner = ScriptedAgent(("I look.", READ), ("It expires.",))
     shown, told = answer(converse(project, partner))
     assert shown == "I look.It expires."
     assert told == ["read_file(path=notes.md)", "  done: The token expires."]
@@ -92,7 +92,7 @@ def test_a_call_is_done_and_its_result_leads_to_the_answer(project: ToolProject)
 
 
 def test_the_model_is_offered_the_tools_and_told_the_result(project: ToolProject) -> None:
-    partner = Partner((READ,), ("Done.",))
+    partner = ScriptedAgent((READ,), ("Done.",))
     answer(converse(project, partner))
     first, second = partner.requests
     assert [offer.name for offer in first.tools][:2] == ["read_file", "write_file"]
@@ -102,7 +102,7 @@ def test_the_model_is_offered_the_tools_and_told_the_result(project: ToolProject
 
 
 def test_a_refusal_goes_to_the_model_with_its_reason_and_is_on_record(project: ToolProject) -> None:
-    partner = Partner((SECRET,), ("I may not.",))
+    partner = ScriptedAgent((SECRET,), ("I may not.",))
     conversation = converse(project, partner)
     _, told = answer(conversation)
     words = "refused: out of scope: denied by '**/.env'"
@@ -114,7 +114,7 @@ def test_a_refusal_goes_to_the_model_with_its_reason_and_is_on_record(project: T
 
 
 def test_the_intent_is_on_record_before_the_effect_and_the_result_after_it(project: ToolProject) -> None:
-    conversation = converse(project, Partner(("I write.", WRITE), ("Done.",)))
+    conversation = converse(project, ScriptedAgent(("I write.", WRITE), ("Done.",)))
     list(conversation.ask("Write."))
     assert roles(project)[-1] == ("assistant", "I write.")
     assert not (project.root / "out.md").exists()
@@ -127,7 +127,7 @@ def test_the_intent_is_on_record_before_the_effect_and_the_result_after_it(proje
 
 
 def test_several_calls_are_done_in_order_and_each_result_is_recorded_before_the_next(project: ToolProject) -> None:
-    conversation = converse(project, Partner((READ, WRITE, SECRET), ("Done.",)))
+    conversation = converse(project, ScriptedAgent((READ, WRITE, SECRET), ("Done.",)))
     answer(conversation)
     assert [role for role, _ in roles(project)] == ["user", "assistant", "tool", "tool", "tool", "assistant"]
     assert [turn.parts[0]["id"] for turn in turns(project)[2:5]] == ["c1", "c2", "c3"]
@@ -136,7 +136,7 @@ def test_several_calls_are_done_in_order_and_each_result_is_recorded_before_the_
 
 def test_calls_without_an_id_or_with_one_id_for_all_are_told_apart(project: ToolProject) -> None:
     same = [calling("read_file", "", path="notes.md"), calling("list_dir", "x"), calling("list_dir", "x", path=".")]
-    partner = Partner(tuple(same), ("Done.",))
+    partner = ScriptedAgent(tuple(same), ("Done.",))
     answer(converse(project, partner))
     ids = [part["id"] for part in turns(project)[1].parts]
     assert len(set(ids)) == 3
@@ -147,13 +147,13 @@ def test_arguments_that_no_store_can_keep_are_left_out_and_the_call_fails(projec
     deep: dict[str, object] = {}
     for _ in range(300):
         deep = {"a": deep}
-    partner = Partner((calling("read_file", "c1", path="notes.md", more=deep),), ("Done.",))
+    partner = ScriptedAgent((calling("read_file", "c1", path="notes.md", more=deep),), ("Done.",))
     _, told = answer(converse(project, partner))
     assert told[-1].startswith("  failed: invalid arguments for read_file")
 
 
 def test_a_conversation_without_tools_offers_none_and_makes_no_call(project: ToolProject) -> None:
-    partner = Partner(("I look.", READ))
+    partner = ScriptedAgent(("I look.", READ))
     conversation = Conversation(project.session, partner, counter=Estimate())
     assert answer(conversation) == ("I look.", [])
     assert partner.requests[0].tools == ()
@@ -161,17 +161,17 @@ def test_a_conversation_without_tools_offers_none_and_makes_no_call(project: Too
 
 
 def test_an_answer_may_have_something_done_only_so_often(project: ToolProject) -> None:
-    partner = Partner(*[(READ,)] * TOOL_ROUNDS, ("Enough.", READ))
+    partner = ScriptedAgent(*[(READ,)] * TOOL_ROUNDS, ("Enough.", READ))
     shown, told = answer(converse(project, partner))
     assert (shown, len(told)) == ("Enough.", 2 * TOOL_ROUNDS)
     assert [bool(request.tools) for request in partner.requests] == [True] * TOOL_ROUNDS + [False]
-    answer(converse(project, Partner((READ,), ("Again.",))), "And now?")
+    answer(converse(project, ScriptedAgent((READ,), ("Again.",))), "And now?")
     assert roles(project)[-1] == ("assistant", "Again.")
 
 
 def test_a_long_answer_is_cut_to_the_budget_without_splitting_a_call_from_its_result(project: ToolProject) -> None:
     (project.root / "notes.md").write_text("x" * 2000)
-    partner = Partner(*[(calling("read_file", f"c{n}", path="notes.md"),) for n in range(10)], ("Done.",))
+    partner = ScriptedAgent(*[(calling("read_file", f"c{n}", path="notes.md"),) for n in range(10)], ("Done.",))
     answer(converse(project, partner, max_tokens=3000))
     last = partner.requests[-1]
     calls = [part["id"] for message in last.messages for part in message.parts if part["type"] == "tool_call"]
@@ -191,7 +191,7 @@ def stop(*_: object) -> None:
 def test_a_call_that_is_stopped_is_recorded_as_interrupted_and_those_behind_it_as_not_begun(
     project: ToolProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    conversation = converse(project, Partner((READ, WRITE, SECRET), ("Done.",)))
+    conversation = converse(project, ScriptedAgent((READ, WRITE, SECRET), ("Done.",)))
     with monkeypatch.context() as patched:
         patched.setattr("segue.tools.files.WriteFile.run", stop)
         with pytest.raises(KeyboardInterrupt):
@@ -207,7 +207,7 @@ def test_a_call_that_is_stopped_is_recorded_as_interrupted_and_those_behind_it_a
 
 
 def test_an_agent_that_fails_after_the_tools_can_be_asked_again_and_nothing_is_done_twice(project: ToolProject) -> None:
-    partner = Partner((WRITE,), (AgentError("cut", can_retry=True),), ("Done.",))
+    partner = ScriptedAgent((WRITE,), (AgentError("cut", can_retry=True),), ("Done.",))
     conversation = converse(project, partner)
     with pytest.raises(AgentError):
         answer(conversation)
@@ -221,8 +221,8 @@ def test_an_agent_that_fails_after_the_tools_can_be_asked_again_and_nothing_is_d
 
 
 def test_a_call_that_a_crash_cut_off_is_unknown_and_never_made_again(project: ToolProject) -> None:
-    list(converse(project, Partner(("I write.", WRITE))).ask("Write."))
-    partner = Partner(("I am not sure.",))
+    list(converse(project, ScriptedAgent(("I write.", WRITE))).ask("Write."))
+    partner = ScriptedAgent(("I am not sure.",))
     later = converse(project, partner)  # as after a crash: nobody remembers the call but the record
     assert later.calls == ()
     assert [call.name for call in later.lost_calls] == ["write_file"]
@@ -244,10 +244,10 @@ def test_a_call_that_a_crash_cut_off_is_unknown_and_never_made_again(project: To
 
 
 def test_of_several_calls_only_those_without_a_result_are_unknown(project: ToolProject) -> None:
-    conversation = converse(project, Partner((READ, WRITE)))
+    conversation = converse(project, ScriptedAgent((READ, WRITE)))
     list(conversation.ask("Go."))
     conversation.perform(conversation.calls[0])
-    later = converse(project, Partner(("Well.",)))
+    later = converse(project, ScriptedAgent(("Well.",)))
     assert [call.id for call in later.lost_calls] == ["c2"]
     list(later.ask("Something else."))
     assert roles(project)[2:] == [
@@ -259,22 +259,22 @@ def test_of_several_calls_only_those_without_a_result_are_unknown(project: ToolP
 
 
 def test_looking_at_a_session_with_a_lost_call_changes_nothing(project: ToolProject) -> None:
-    list(converse(project, Partner((WRITE,))).ask("Write."))
+    list(converse(project, ScriptedAgent((WRITE,))).ask("Write."))
     before = turns(project)
-    later = converse(project, Partner())
+    later = converse(project, ScriptedAgent())
     assert (later.lost_calls, later.pending is not None, later.draft) != ((), False, "")
     assert turns(project) == before
 
 
 def test_the_answer_cannot_go_on_before_everything_is_done(project: ToolProject) -> None:
-    conversation = converse(project, Partner((WRITE,)))
+    conversation = converse(project, ScriptedAgent((WRITE,)))
     list(conversation.ask("Write."))
     with pytest.raises(UsageError):
         conversation.continue_answer()
 
 
 def test_a_question_instead_of_the_calls_leaves_them_undone(project: ToolProject) -> None:
-    conversation = converse(project, Partner((WRITE,), ("Fine.",)))
+    conversation = converse(project, ScriptedAgent((WRITE,), ("Fine.",)))
     list(conversation.ask("Write."))
     list(conversation.ask("No, wait."))
     assert [content for _, content in roles(project)[2:]] == [NOT_STARTED.content, "No, wait.", "Fine."]
@@ -282,7 +282,7 @@ def test_a_question_instead_of_the_calls_leaves_them_undone(project: ToolProject
 
 
 def test_an_answer_cut_off_while_it_streams_makes_no_call(project: ToolProject) -> None:
-    conversation = converse(project, Partner(("I wri", "te.", WRITE)))
+    conversation = converse(project, ScriptedAgent(("I wri", "te.", WRITE)))
     pieces = conversation.ask("Write.")
     next(pieces)
     pieces.close()

@@ -19,7 +19,7 @@ from tests.support.providers.server import SAFE_SECONDS, Server
 if TYPE_CHECKING:
     from segue.model import Turn
     from tests.support.cli import Result
-    from tests.support.providers.houses import House
+    from tests.support.providers.houses import ProviderFixture
     from tests.support.providers.server import Reply
 
 OPENAI = HOUSES[1]
@@ -43,7 +43,7 @@ def cli(tmp_path: Path) -> Segue:
     return Segue(home)
 
 
-def environ_of(house: House, server: Server) -> dict[str, str]:
+def environ_of(house: ProviderFixture, server: Server) -> dict[str, str]:
     return {
         "anthropic": {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": server.url},
         "openai": {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": f"{server.url}/v1"},
@@ -52,7 +52,11 @@ def environ_of(house: House, server: Server) -> dict[str, str]:
 
 
 def chat(
-    cli: Segue, *script_of_model: Reply, args: tuple[str, ...] = (), name: str = "executor", house: House = OPENAI
+    cli: Segue,
+    *script_of_model: Reply,
+    args: tuple[str, ...] = (),
+    name: str = "executor",
+    house: ProviderFixture = OPENAI,
 ) -> tuple[Result, Server]:
     with Server(list(script_of_model)) as server:
         options = ("chat", "--id", "talk", "--preset", name, "--agent", f"{house.name}/x", *args)
@@ -77,7 +81,7 @@ def seat(cli: Segue, server: Server, *args: str, name: str = "executor") -> Chat
 
 
 @pytest.mark.parametrize("house", HOUSES, ids=lambda house: house.name)
-def test_the_shipped_preset_has_tools_with_every_provider(cli: Segue, house: House) -> None:
+def test_the_shipped_preset_has_tools_with_every_provider(cli: Segue, house: ProviderFixture) -> None:
     result, server = chat(cli, house.calls(READ, OUTSIDE, words="I look."), house.answers("It expires."), house=house)
     assert (result.code, result.text) == (0, "I look.\n\nIt expires.\n")
     assert "read_file(path=notes.md)\n  done: The token expires.\n" in result.complaint
@@ -96,7 +100,7 @@ def test_yes_confirms_what_is_in_scope_and_never_widens_it(cli: Segue) -> None:
     evil = ("write_file", {"path": "../out.md", "content": "x"})
     secret = ("read_file", {"path": ".env"})
     chat(cli, OPENAI.calls(WRITE, evil, secret, ("run_shell", {"command": "id"})), OPENAI.answers("."), args=("--yes",))
-    assert [content.partition(":")[0] for content in results(cli)] == ["out.md is written", *["refused"] * 3]
+    assert [content.partition(":")[0] for content in results(cli)] == ["out.md was written", *["refused"] * 3]
     assert (cli.home / "out.md").read_text() == "written"
     assert not (cli.home.parent / "out.md").exists()
     assert cli.library.overview("talk").scope is None
@@ -157,7 +161,7 @@ def test_stats_count_the_calls(cli: Segue) -> None:
     with Server([OPENAI.calls(READ, OUTSIDE), OPENAI.answers("Well.")]) as server:
         options = ("chat", "--id", "talk", "--preset", "executor", "--agent", "openai/x")
         result = cli.run(*options, stdin=script("Go.", "/stats"), **environ_of(OPENAI, server))
-    assert "tools    1 done, 1 refused\n" in result.text
+    assert "tools     1 done, 1 refused\n" in result.text
 
 
 def test_the_store_of_gptel_logs_each_call_in_one_piece(cli: Segue) -> None:
@@ -188,7 +192,9 @@ def test_a_server_that_is_configured_wrongly_is_told_with_its_file(cli: Segue) -
     config = cli.home / ".config" / "segue" / "config.toml"
     config.parent.mkdir(parents=True)
     config.write_text("[mcp.notes]\ncomand = 'x'\n")
-    assert f"segue: {config}: the MCP server notes is described wrongly" in cli.refuses(2, "chat", "--agent", "offline")
+    assert f"segue: {config}: the configuration of the MCP server notes is invalid" in cli.refuses(
+        2, "chat", "--agent", "offline"
+    )
 
 
 # ── With a person ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -200,7 +206,7 @@ def test_a_person_confirms_denies_and_allows_once(cli: Segue) -> None:
         approver.wait_for("executor>")
         approver.enter("Go.")
         approver.wait_for("content: written")
-        approver.wait_for("Do it? (once, always (write_file, in this conversation), no)")
+        approver.wait_for("Run it? (once, always (write_file, in this conversation), no)")
         approver.enter("once")
         approver.wait_for("done: out.md was written: 7 bytes")
         approver.wait_for("no pattern allows reading it")
@@ -239,7 +245,7 @@ def test_a_person_is_asked_once_about_the_scope_that_a_project_brings(cli: Segue
             approver.enter("Go.")
             approver.wait_for("the preset docs comes with this project and asks for this scope:")
             approver.wait_for('- "*.md"')
-            approver.wait_for("Give it to this session? (yes, no)")
+            approver.wait_for("Give this scope to the session? (yes, no)")
             approver.enter("yes")
             approver.wait_for("The end.")
             approver.wait_for("docs>")
@@ -280,7 +286,7 @@ def test_killed_between_intent_and_effect_the_call_is_unknown_and_not_made(cli: 
     with Server([OPENAI.calls(WRITE, words="I write.")]) as server, seat(cli, server) as approver:
         approver.wait_for("executor>")
         approver.enter("Go.")
-        approver.wait_for("Do it? (once, always")
+        approver.wait_for("Run it? (once, always")
         approver.process.send_signal(signal.SIGKILL)
         approver.process.wait(SAFE_SECONDS)
     assert [(turn.role, turn.content) for turn in turns(cli)] == [("user", "Go."), ("assistant", "I write.")]

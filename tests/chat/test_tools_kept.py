@@ -15,7 +15,7 @@ from segue.library import Library
 from segue.stores.journal import JournalStore
 from segue.tools import ToolCall
 from tests.chat.test_engine_disk import FillingKernel
-from tests.support.scripted_agent import Partner
+from tests.support.scripted_agent import ScriptedAgent
 from tests.support.tool_project import EVERYTHING, ToolProject
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ APPEND = ToolCall(id="c1", name="run_shell", arguments={"command": "echo once >>
 SCHEMES = ("journal", "memory", "soleur", "cortext", "gptel")
 
 
-def converse(project: ToolProject, partner: Partner) -> Conversation:
+def converse(project: ToolProject, partner: ScriptedAgent) -> Conversation:
     return Conversation(project.session, partner, counter=Estimate(), executor=project.executor())
 
 
@@ -42,7 +42,7 @@ def finish(conversation: Conversation, *, again: bool = False) -> str:
 def test_every_store_keeps_intent_and_result(tmp_path: Path, scheme: str) -> None:
     project = ToolProject(tmp_path, segue.open(f"{scheme}:{tmp_path / 'kept'}" if scheme != "memory" else "memory:"))
     project.permissions.set_scope(json.dumps(EVERYTHING))
-    assert finish(converse(project, Partner(("I do.", APPEND), ("Done.",)))) == "I do.Done."
+    assert finish(converse(project, ScriptedAgent(("I do.", APPEND), ("Done.",)))) == "I do.Done."
     turns = project.library.load(project.session.id).turns
     given: JsonObject = {"id": "c1", "name": "run_shell", "arguments": {"command": "echo once >> effect"}}
     assert [(turn.role, turn.parts) for turn in turns] == [
@@ -68,7 +68,7 @@ def effect(project: ToolProject) -> str:
 
 def test_an_intent_that_cannot_be_recorded_is_not_carried_out_until_it_is(tmp_path: Path) -> None:
     project, kernel = disk(tmp_path)
-    conversation = converse(project, Partner(("I do.", APPEND), ("Done.",)))
+    conversation = converse(project, ScriptedAgent(("I do.", APPEND), ("Done.",)))
     pieces = conversation.ask("Go.")
     next(pieces)
     kernel.is_full = True
@@ -83,7 +83,7 @@ def test_an_intent_that_cannot_be_recorded_is_not_carried_out_until_it_is(tmp_pa
 
 def test_a_result_that_cannot_be_recorded_is_recorded_later_and_the_deed_is_not_done_again(tmp_path: Path) -> None:
     project, kernel = disk(tmp_path)
-    partner = Partner((APPEND,), ("Done.",))
+    partner = ScriptedAgent((APPEND,), ("Done.",))
     conversation = converse(project, partner)
     list(conversation.ask("Go."))
     kernel.is_full = True

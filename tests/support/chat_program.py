@@ -43,7 +43,7 @@ def answer():
 """
 
 
-class Actor:
+class ActingAgent:
     """Plays what it is told to."""
 
     name = "actor"
@@ -71,21 +71,21 @@ class Actor:
                 yield TextDelta(f"You said: {asked!r}.")
 
 
-class Actors:
+class ActingAgents:
     """The only agent there is."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
 
     def names(self) -> tuple[str, ...]:
-        return (Actor.name,)
+        return (ActingAgent.name,)
 
     def marks_of(self, session: LiveSession) -> Marks:
         return Trust(Folder(str(self._root / "trust"))).of(session.store.url, session.id)
 
     def attach(self, session: LiveSession, agent: str = "", model: str = "") -> Conversation:
         del agent, model
-        return Conversation(session, Actor(), drafts=Drafts(self._root / "drafts"))
+        return Conversation(session, ActingAgent(), drafts=Drafts(self._root / "drafts"))
 
 
 def main(root: Path) -> int:
@@ -96,7 +96,7 @@ def main(root: Path) -> int:
         sys.stdin, sys.stdout, sys.stderr, environ=os.environ, history=root / "state" / "history.jsonl"
     )
     dialect = replace(SEGUE, idle_seconds=float(os.environ.get("IDLE_SECONDS", SEGUE.idle_seconds)))
-    agents = Actors(root)
+    agents = ActingAgents(root)
     surface = make_surface(root, terminal=terminal)
     return Chat(library, agents.attach(session), surface=surface, agents=agents, dialect=dialect).run()
 

@@ -24,7 +24,7 @@ PASTE_BEGIN, PASTE_END = "\x1b[200~", "\x1b[201~"
 WHERE_IS_THE_CURSOR = "\x1b[6n"
 
 
-class Sitting(PtyProcess):
+class ChatTerminal(PtyProcess):
     """What is typed into the door, and what the screen shows of it."""
 
     def __init__(self, folder: Path, **environment: str) -> None:

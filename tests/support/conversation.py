@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from segue.trust import Marks
 
 
-class Parrot:
+class EchoAgent:
     """Says (or raises, or does) what it was taught, one answer a question, then repeats what it hears."""
 
     def __init__(
@@ -54,11 +54,11 @@ class Parrot:
 
 
 @dataclass
-class Desk:
+class ScriptedChat:
     """A folder with a store in it, and everything that a conversation there said."""
 
     root: Path
-    agent: Parrot = field(default_factory=Parrot)
+    agent: EchoAgent = field(default_factory=EchoAgent)
     dialect: Dialect = SEGUE
     out: str = ""
     err: str = ""
@@ -122,8 +122,8 @@ class Desk:
             case "parrot":
                 return Conversation(session, self.agent)
             case "crow":
-                return Conversation(session, Parrot(name=f"crow/{model}" if model else "crow"))
+                return Conversation(session, EchoAgent(name=f"crow/{model}" if model else "crow"))
             case "owl":
-                return Conversation(session, Parrot(name="owl"), preset=Preset(name="owl", system_prompt="Be wise."))
+                return Conversation(session, EchoAgent(name="owl"), preset=Preset(name="owl", system_prompt="Be wise."))
             case other:
                 raise NotFoundError(f"there is no agent {other}", hint="there are owl and parrot")

@@ -22,7 +22,7 @@ Step = str | Usage | ToolCall | BaseException
 """A piece of the answer, what the provider counted, what is to be done, or what goes wrong at this point."""
 
 
-class Partner:
+class ScriptedAgent:
     """Answers the first question with the first script, the second with the second, and the rest with the last."""
 
     name = "partner"
@@ -48,7 +48,7 @@ class Partner:
 
 
 def talk(
-    session: LiveSession, partner: Partner, preset: Preset | None = None, *, max_tokens: int = 1000
+    session: LiveSession, partner: ScriptedAgent, preset: Preset | None = None, *, max_tokens: int = 1000
 ) -> Conversation:
     return Conversation(session, partner, preset=preset, max_tokens=max_tokens, counter=Estimate())
 

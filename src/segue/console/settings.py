@@ -27,7 +27,7 @@ class OpenAITable(Struct, frozen=True, kw_only=True):
     base_url: Text = ""
 
 
-class Config(Struct, frozen=True, kw_only=True):
+class SegueConfig(Struct, frozen=True, kw_only=True):
     """The settings of config.toml."""
 
     agent: Text = ""
@@ -66,7 +66,7 @@ def read_settings(path: Path) -> ChatSettings:
     from segue.chat.agents.resolver import ChatSettings
     from segue.chat.conversation import MAX_TOKENS
 
-    config = read_config(path, Config)
+    config = read_config(path, SegueConfig)
     return ChatSettings(
         agent=config.agent,
         model=config.model,
@@ -80,7 +80,7 @@ def read_stores(path: Path) -> list[str]:
     """The stores to list and search in addition to the default one."""
     from segue.registry import SCHEMES
 
-    stores = read_config(path, Config).stores
+    stores = read_config(path, SegueConfig).stores
     for url in stores:
         if not isinstance(url, str) or url.partition(":")[0] not in SCHEMES:
             known = ", ".join(f"{scheme}:" for scheme in SCHEMES)
@@ -90,7 +90,7 @@ def read_stores(path: Path) -> list[str]:
 
 def read_servers(path: Path) -> dict[str, McpServer]:
     """The MCP servers."""
-    tables = read_config(path, Config).mcp
+    tables = read_config(path, SegueConfig).mcp
     if not tables:
         return {}
     from segue.tools.mcp import parse_server

@@ -7,13 +7,13 @@ import pytest
 from tests.support.providers.houses import HOUSES
 
 if TYPE_CHECKING:
-    from tests.support.providers.houses import House
+    from tests.support.providers.houses import ProviderFixture
 
 
 @pytest.fixture(params=HOUSES, ids=lambda house: house.name)
-def house(request: pytest.FixtureRequest) -> House:
+def house(request: pytest.FixtureRequest) -> ProviderFixture:
     """Each of the providers in turn."""
-    found: House = request.param
+    found: ProviderFixture = request.param
     return found
 
 

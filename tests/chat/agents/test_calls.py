@@ -16,7 +16,7 @@ from tests.support.providers.server import Reply, Server
 if TYPE_CHECKING:
     from segue.chat.agent import Piece
     from segue.model import JsonObject
-    from tests.support.providers.houses import House
+    from tests.support.providers.houses import ProviderFixture
 
 SCHEMA: JsonObject = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
 OFFER = ToolSpec(name="read_file", description="Read a file.", parameters=SCHEMA)
@@ -25,16 +25,16 @@ READ: tuple[str, dict[str, object]] = ("read_file", {"path": "Straße.md"})
 LIST: tuple[str, dict[str, object]] = ("list_dir", {})
 
 
-def signature(house: House) -> str:
+def signature(house: ProviderFixture) -> str:
     return "c2lnbmVk" if house.name == "google" else ""
 
 
-def pieces_of(house: House, *script: Reply) -> list[Piece]:
+def pieces_of(house: ProviderFixture, *script: Reply) -> list[Piece]:
     with Server(list(script)) as server:
         return list(house.agent(server.url).answer(ASKED))
 
 
-def test_calls_come_behind_the_text_with_their_arguments_whole(house: House) -> None:
+def test_calls_come_behind_the_text_with_their_arguments_whole(house: ProviderFixture) -> None:
     pieces = pieces_of(house, house.calls(READ, LIST, words="I look."))
     assert pieces == [
         TextDelta("I look."),
@@ -44,19 +44,19 @@ def test_calls_come_behind_the_text_with_their_arguments_whole(house: House) -> 
     ]
 
 
-def test_an_answer_of_calls_alone_is_an_answer(house: House) -> None:
+def test_an_answer_of_calls_alone_is_an_answer(house: ProviderFixture) -> None:
     pieces = pieces_of(house, house.calls(READ))
     assert [piece.name for piece in pieces if isinstance(piece, ToolCall)] == ["read_file"]
 
 
-def test_of_an_answer_that_reached_its_limit_no_call_is_made(house: House) -> None:
+def test_of_an_answer_that_reached_its_limit_no_call_is_made(house: ProviderFixture) -> None:
     pieces = pieces_of(house, house.calls(READ, words="I look.", reason=house.full))
     assert not any(isinstance(piece, ToolCall) for piece in pieces)
     with pytest.raises(AgentError):
         pieces_of(house, house.calls(READ, reason=house.full))
 
 
-def test_of_an_answer_that_breaks_off_no_call_is_made_and_it_is_asked_for_again(house: House) -> None:
+def test_of_an_answer_that_breaks_off_no_call_is_made_and_it_is_asked_for_again(house: ProviderFixture) -> None:
     broken = Reply(body=(house.begin(), house.call(1, "read_file", '{"path": "a"}')), chunked=False)
     pieces = pieces_of(house, broken, house.answers("Fine."))
     assert [piece for piece in pieces if not isinstance(piece, Usage)] == [TextDelta("Fine.")]
@@ -77,7 +77,7 @@ def test_each_provider_is_told_of_the_tools_in_its_own_way() -> None:
     assert google["tools"] == [{"functionDeclarations": [declared]}]
 
 
-def test_what_came_of_a_call_is_told_with_the_signature_and_whether_it_failed(house: House) -> None:
+def test_what_came_of_a_call_is_told_with_the_signature_and_whether_it_failed(house: ProviderFixture) -> None:
     call: JsonObject = {"type": "tool_call", "id": "call_1", "name": "read_file", "arguments": {"path": "a"}}
     call |= {"signature": signature(house)} if signature(house) else {}
     result: JsonObject = {"type": "tool_result", "id": "call_1", "name": "read_file", "is_error": True}

@@ -20,7 +20,7 @@ from tests.support.providers.server import Reply, Server
 
 if TYPE_CHECKING:
     from segue.model import JsonObject
-    from tests.support.providers.houses import House
+    from tests.support.providers.houses import ProviderFixture
 
 ANTHROPIC, OPENAI, GOOGLE = HOUSES
 AT_ONCE = RetryPolicy(sleep=lambda _: None)
@@ -191,7 +191,7 @@ def test_the_sdk_can_be_loaded_ahead() -> None:
 
 
 @pytest.mark.parametrize("house", HOUSES, ids=lambda house: house.name)
-def test_text_that_no_encoding_takes_is_sent_with_a_mark_in_its_place(house: House) -> None:
+def test_text_that_no_encoding_takes_is_sent_with_a_mark_in_its_place(house: ProviderFixture) -> None:
     call: JsonObject = {"type": "tool_call", "id": "1", "name": "read", "arguments": {"path": "p\ud800"}}
     result: JsonObject = {"type": "tool_result", "id": "1", "content": "r\udfff"}
     request = Request(

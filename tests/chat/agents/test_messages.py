@@ -8,7 +8,7 @@ from segue.chat.agent import Message, Request, TextDelta
 from segue.chat.agents.messages import Result, take_turns
 from segue.tools import ToolCall
 from tests.support.providers.houses import HOUSES
-from tests.support.providers.server import Asked, Server
+from tests.support.providers.server import ReceivedRequest, Server
 
 if TYPE_CHECKING:
     from segue.model import JsonObject
@@ -27,7 +27,7 @@ WITH_TOOLS = Request(
 )
 
 
-def asked(number: int, request: Request) -> Asked:
+def asked(number: int, request: Request) -> ReceivedRequest:
     house = HOUSES[number]
     with Server([house.answers("Fine.")]) as server:
         list(house.agent(server.url).answer(request))

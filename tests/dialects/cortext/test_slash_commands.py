@@ -19,7 +19,7 @@ from segue.dialects.cortext.workspace import Workspace, make_workspace
 from tests.support.chat_cli import ChatProcess
 from tests.support.chat_terminal import CTRL_C
 from tests.support.cli import Segue
-from tests.support.conversation import Desk, Parrot
+from tests.support.conversation import EchoAgent, ScriptedChat
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from segue.library import Library
 
 
-class Office(Desk):
+class Office(ScriptedChat):
     """A desk in a workspace."""
 
     @property
@@ -219,7 +219,7 @@ def test_a_conversation_has_the_prompt_of_its_type_as_it_is_now(office: Office, 
 
 
 def test_stopping_says_the_title_the_way_back_and_a_summary(office: Office, api: str) -> None:
-    office.agent = Parrot("GraphQL is another way.", "We were exploring REST vs GraphQL.")
+    office.agent = EchoAgent("GraphQL is another way.", "We were exploring REST vs GraphQL.")
     told = office.talk_there(api, "And GraphQL?", "/workspace.stop-conversation", "never read")
     assert (
         told
@@ -238,10 +238,10 @@ Summary: We were exploring REST vs GraphQL.
 
 
 def test_leaving_in_any_way_stops_the_conversation_once(office: Office, api: str) -> None:
-    office.agent = Parrot("Yes.", "We agreed.", "Nobody asks this.")
+    office.agent = EchoAgent("Yes.", "We agreed.", "Nobody asks this.")
     office.talk("/workspace.resume api", "REST, then?", "/workspace.stop-conversation")
     assert office.out.count("Session saved.") == 1
-    office.agent = Parrot("Yes.", "We agreed again.")
+    office.agent = EchoAgent("Yes.", "We agreed again.")
     office.talk("/workspace.resume api", "Sure?", "/complete")
     assert 'Conversation "API Design Discussion" has been completed.' in office.out
     session = office.shelf.load(api)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from segue.chat.agent import Agent, Piece
 
 
-class House(NamedTuple):
+class ProviderFixture(NamedTuple):
     name: str
     new: Callable[[str, RetryPolicy], Agent]
     begin: Callable[[], bytes]
@@ -73,7 +73,7 @@ def _google(url: str, patience: RetryPolicy) -> Agent:
 
 
 HOUSES = (
-    House(
+    ProviderFixture(
         name="anthropic",
         new=_anthropic,
         begin=wires.anthropic_begin,
@@ -89,7 +89,7 @@ HOUSES = (
         bad_key=("401 Unauthorized", "invalid x-api-key"),
         too_long="prompt is too long: 210000 tokens > 200000 maximum",
     ),
-    House(
+    ProviderFixture(
         name="openai",
         new=_openai,
         begin=wires.openai_begin,
@@ -105,7 +105,7 @@ HOUSES = (
         bad_key=("401 Unauthorized", "Incorrect API key provided: k."),
         too_long="This model's maximum context length is 4096 tokens. However, you requested 5000 tokens.",
     ),
-    House(
+    ProviderFixture(
         name="google",
         new=_google,
         begin=wires.google_begin,

@@ -34,7 +34,7 @@ class Reply:
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReceivedRequest:
     method: str
     path: str
     headers: dict[str, str]
@@ -46,7 +46,7 @@ class Server:
     """Answers one connection after the other, each with the next reply of the script."""
 
     script: list[Reply]
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[ReceivedRequest] = field(default_factory=list)
     left: threading.Event = field(default_factory=threading.Event)
     """Set when a client has closed a connection that was held."""
     may_cut: threading.Event = field(default_factory=threading.Event)
@@ -134,7 +134,7 @@ def _head(reply: Reply) -> bytes:
     return "\r\n".join([f"HTTP/1.1 {reply.status}", *lines, "", ""]).encode()
 
 
-def _read_request(connection: socket.socket) -> Asked | None:
+def _read_request(connection: socket.socket) -> ReceivedRequest | None:
     data = b""
     while b"\r\n\r\n" not in data:
         more = connection.recv(65536)
@@ -147,4 +147,4 @@ def _read_request(connection: socket.socket) -> Asked | None:
     while len(body) < int(headers.get("content-length", "0")):
         body += connection.recv(65536)
     method, path, _ = first.split(" ")
-    return Asked(method, path, headers, json.loads(body) if body else {})
+    return ReceivedRequest(method, path, headers, json.loads(body) if body else {})
