@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from segue.clock import utc_now
+from segue.closing import Closing
 from segue.errors import (
     AmbiguousIdError,
     ConflictError,
@@ -34,8 +35,6 @@ from segue.user_folders import cache_folder, default_store_url
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
-    from types import TracebackType
-    from typing import Self
 
     from segue.durable.folder import Folder
     from segue.index import SearchHit
@@ -146,7 +145,7 @@ class Follower:
         return events
 
 
-class Library:
+class Library(Closing):
     """The sessions of one store. Ids may be shortened to any unique prefix, except to delete a session.
 
     `forget` is called with this library and an id before a session is deleted for good; it removes the session's
@@ -417,14 +416,6 @@ class Library:
 
     def close(self) -> None:
         self.store.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _search_result(self, hit: SearchHit) -> SearchResult:
         turn = None

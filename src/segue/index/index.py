@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec import Struct
 
 from segue.clock import booted_at, utc_now
+from segue.closing import Closing
 from segue.errors import DamagedError, NotFoundError, SegueError, StorageError, unforeseen
 from segue.index.database import BROKEN, TIMEOUT_SECONDS, Database, is_busy, is_unwritable
 from segue.index.entry import Filters, SearchHit, conditions, entry_of, to_microseconds
@@ -25,8 +26,6 @@ from segue.model import EPOCH, Head
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
     from datetime import datetime
-    from types import TracebackType
-    from typing import Self
 
     from segue.durable.folder import Folder
     from segue.index.entry import IndexEntry
@@ -55,7 +54,7 @@ class RefreshResult(Struct, frozen=True, kw_only=True):
     """Whether another process was writing the index, so that answers may be slightly out of date."""
 
 
-class Index:
+class Index(Closing):
     """The index in a cache folder, or in memory if the folder is None."""
 
     def __init__(
@@ -153,14 +152,6 @@ class Index:
 
     def close(self) -> None:
         self._database.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     @property
     def _connection(self) -> sqlite3.Connection:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from segue.clock import utc_now
+from segue.closing import Closing
 from segue.errors import (
     ConflictError,
     NotFoundError,
@@ -31,8 +32,6 @@ from segue.store import FORMAT_VERSION, WAIT_SECONDS, Capabilities, Durability, 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
-    from types import TracebackType
-    from typing import Self
 
     from segue.model import Event, Head, Overview, Session, Turn
     from segue.store import Recovery
@@ -52,7 +51,7 @@ class _Entry:
         self.born = next(_births)
 
 
-class MemoryWriter:
+class MemoryWriter(Closing):
     """See store.Writer."""
 
     def __init__(self, entry: _Entry, mutex: threading.RLock) -> None:
@@ -95,14 +94,6 @@ class MemoryWriter:
             raise WriterStoppedError(
                 "cannot write to the session any more: the writer is closed", hint="open the session again"
             )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 class MemoryStore:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from segue.closing import Closing
 from segue.durable.blobs import put_blob
 from segue.formats.journal import encode_append, encode_checkpoint, encode_event, fingerprint
 from segue.model import Turn, accept, apply, apply_turns, check_event
@@ -14,8 +15,6 @@ from segue.store import Durability, Receipt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from types import TracebackType
-    from typing import Self
 
     from segue.durable.folder import Folder
     from segue.durable.lock import WriterLock
@@ -29,7 +28,7 @@ CHECKPOINT_SHARE = 4
 """A large checkpoint is due only after this many times its size was appended since the last one."""
 
 
-class JournalWriter:
+class JournalWriter(Closing):
     """See store.Writer."""
 
     def __init__(
@@ -138,11 +137,3 @@ class JournalWriter:
         with self._log.lock:
             self._log.close()
             self._lock.release()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()

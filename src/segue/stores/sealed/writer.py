@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic
 
+from segue.closing import Closing
 from segue.durable.blobs import put_blob
 from segue.model import accept, content_of
 from segue.store import Durability, Receipt
@@ -11,8 +12,6 @@ from segue.stores.sealed.document import Written
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
-    from typing import Self
 
     from segue.durable.folder import Folder
     from segue.durable.lock import WriterLock
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from segue.model import Event, Overview
 
 
-class SealedWriter(Generic[Written]):
+class SealedWriter(Closing, Generic[Written]):
     """See store.Writer."""
 
     def __init__(
@@ -65,11 +64,3 @@ class SealedWriter(Generic[Written]):
     def close(self) -> None:
         self._snapshot.stop()
         self._lock.release()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()

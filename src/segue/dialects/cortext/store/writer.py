@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from segue.closing import Closing
 from segue.dialects.cortext.format import encode_turns
 from segue.durable.blobs import put_blob
 from segue.errors import StorageError
@@ -18,8 +19,6 @@ from segue.store import Durability, Receipt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-    from types import TracebackType
-    from typing import Self
 
     from segue.dialects.cortext.format import CortextDocument
     from segue.durable.folder import Folder
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from segue.model import Event, Overview
 
 
-class CortextWriter:
+class CortextWriter(Closing):
     """See store.Writer."""
 
     def __init__(
@@ -95,14 +94,6 @@ class CortextWriter:
             self._log.close()
             self._snapshot.stop()
             self._lock.release()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _recall(self) -> dict[str, tuple[int, int]]:
         """Every recorded id, read once, when a caller appends events with ids of its own."""

@@ -7,6 +7,7 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from segue.closing import Closing
 from segue.dialects.gptel.format.assembly import without_branch
 from segue.dialects.gptel.format.conversation import BranchText
 from segue.dialects.gptel.format.footer import Upto, read_page
@@ -23,8 +24,6 @@ from segue.store import Durability, Receipt
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from types import TracebackType
-    from typing import Self
 
     from segue.dialects.gptel.store.tree import Replaced, Signature, Sum, Tree, TreeReading
     from segue.durable.folder import Folder
@@ -39,7 +38,7 @@ TRIES = 10
 """How often a text is written again at once, if the user saved it while it was written."""
 
 
-class GptelWriter:
+class GptelWriter(Closing):
     """See store.Writer."""
 
     def __init__(self, *, tree: Tree, lock: WriterLock, reading: TreeReading, blobs: Folder) -> None:
@@ -163,14 +162,6 @@ class GptelWriter:
                 if self._log is not None:
                     self._log.close()
         self._lock.release()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _check_process(self) -> None:
         if os.getpid() != self._process:
