@@ -18,9 +18,9 @@ from msgspec.structs import replace
 
 from segue.chat.agent import AgentError, Request, TextDelta, Usage
 from segue.chat.context.request import RequestBuilder
+from segue.chat.context.tokens import Spending, Stats
 from segue.chat.drafts import Drafts
 from segue.chat.summary import shortened
-from segue.chat.usage import Spending, Stats
 from segue.errors import SegueError, UsageError
 from segue.model import JsonObject, Turn
 from segue.tools import ToolCall, ToolResult

@@ -14,7 +14,7 @@ from segue.errors import DiskFullError
 from segue.library import Library
 from segue.stores.journal import JournalStore
 from segue.tools import ToolCall
-from tests.chat.test_engine_disk import FillingKernel
+from tests.chat.test_conversation_disk import FillingKernel
 from tests.support.scripted_agent import ScriptedAgent
 from tests.support.tool_project import EVERYTHING, ToolProject
 
