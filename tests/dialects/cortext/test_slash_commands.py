@@ -109,7 +109,7 @@ def test_resume_lists_what_there_is_and_goes_on_with_the_number_that_is_said(off
 
 def test_the_library_follows_and_both_ways_back_are_told(office: Office, api: str) -> None:
     office.talk("hello", "/workspace.resume api design", "/title New title")
-    assert f"now in session {api}, with 2 turns; talk is paused, and segue resume talk comes back to it\n" in office.err
+    assert f"now in session {api}, with 2 turns; talk is paused (resume with: segue resume talk)\n" in office.err
     assert f"session {api} is saved in {office.workspace.url}\nresume with: cortext resume {api}\n" in office.err
     assert office.shelf.load(api).title == "New title"
 
@@ -184,7 +184,7 @@ def test_a_type_begins_a_conversation_and_goes_on_there(office: Office) -> None:
 
 def test_whoever_was_named_answers_in_the_new_conversation_too(office: Office) -> None:
     office.talk("/agent crow", "/model big", "/workspace.plan Release 2", "/agent")
-    assert "crow/big answers" in office.out
+    assert "agent: crow/big\n" in office.out
     (entry,) = office.conversations.entries()
     overrides = office.shelf.load(entry.id).overrides
     assert (overrides["agent"], overrides["model"], overrides["tool"]) == ("crow", "big", "segue")
