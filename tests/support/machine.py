@@ -162,13 +162,13 @@ class Live:
         self.process = process
 
     def say(self, line: str) -> None:
-        """Say it, and wait until the answer is saved: the command behind it is answered after that."""
+        """Send a line, and wait until the answer is saved: `/stats` prints after that."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(f"{line}\n/stats\n")
         self.process.stdin.flush()
         for shown in self.process.stdout:
-            if shown.startswith("kept "):
+            if shown.startswith("recorded "):
                 return
         raise AssertionError("it ended")
 
