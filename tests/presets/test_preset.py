@@ -98,7 +98,7 @@ def test_an_empty_field_is_one_that_is_not_there() -> None:
         ("just words", "not a list of fields", 2),
         ("name: a\nname: b", "not YAML", 3),
         ("name: !!python/object/apply:os.system [id]", "not YAML", 2),
-        ("name: !!binary aGk=", "holds bytes", 0),
+        ("name: !!binary aGk=", "contains bytes", 0),
         ("when: 2026-99-99", "impossible value", 0),
         ("big: " + "9" * 10_000, "impossible value", 0),
         ("a: &x [1]\nb: *x", "contains a reference", 3),
