@@ -38,7 +38,8 @@ if TYPE_CHECKING:
         UsageError,
         WriterStoppedError,
     )
-    from segue.library import Cleaned, Follower, Library, SearchResult, StreamedSession, open  # noqa: A004 - segue.open
+    from segue.library import Library, open  # noqa: A004 - segue.open
+    from segue.library_results import Cleaned, Follower, SearchResult, StreamedSession
     from segue.model import (
         Attachment,
         Branch,
@@ -102,7 +103,8 @@ _HOMES = {
         "UsageError",
         "WriterStoppedError",
     ),
-    "segue.library": ("Cleaned", "Follower", "Library", "SearchResult", "StreamedSession", "open"),
+    "segue.library": ("Library", "open"),
+    "segue.library_results": ("Cleaned", "Follower", "SearchResult", "StreamedSession"),
     "segue.model": (
         "Attachment",
         "Branch",

@@ -5,13 +5,10 @@ from __future__ import annotations
 import difflib
 import os
 import time
-from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
-
-from msgspec import Struct
+from typing import TYPE_CHECKING
 
 from segue.clock import utc_now
 from segue.closing import Closing
@@ -27,14 +24,15 @@ from segue.errors import (
     UsageError,
 )
 from segue.ids import check_id
-from segue.model import Event, Head, Metadata, Overview, Turn, Unknown, last_activity, own_turn_ranges
+from segue.library_results import Cleaned, Follower, SearchResult, StreamedSession
+from segue.model import Event, Head, Metadata, Overview, Turn, Unknown, last_activity
 from segue.registry import open_store
 from segue.session import LiveSession
 from segue.store import FORMAT_VERSION, WAIT_SECONDS, Durability
 from segue.user_folders import cache_folder, default_store_url
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from segue.durable.folder import Folder
     from segue.index import SearchHit
@@ -45,8 +43,6 @@ PINNED = "pinned"
 """The tag of a session that is never cleaned."""
 
 _ID_ATTEMPTS = 20
-_STREAMED_BRANCHES = 16
-"""With more branches than this, reading all turns into memory costs less than reading the session once per branch."""
 
 
 def open(
@@ -65,84 +61,6 @@ def open(
         url = f"{scheme}{colon}{Path(path).expanduser()}"
     store = open_store(url, clock=clock, durability=durability)
     return Library(store, clock=clock, index_folder=cache_folder)
-
-
-class Cleaned(Struct, frozen=True, kw_only=True):
-    """The result of a cleaning, or of its dry run."""
-
-    removed: tuple[Head, ...]
-    kept: tuple[tuple[Head, str], ...]
-    """Sessions that are old enough but were not removed, each with the reason."""
-
-
-class SearchResult(Struct, frozen=True, kw_only=True):
-    """A session that matches a search, with its best match."""
-
-    session_id: str
-    title: str
-    kind: Literal["title", "summary", "turn", "decision", "learning"]
-    """What the match is in."""
-    snippet: str
-    """The text around the match, shortened."""
-    turn: Turn | None
-    """The turn of the match, where it is in one."""
-    matches: int
-    """The number of matches in the session."""
-
-
-class StreamedSession(Struct, frozen=True):
-    """An undamaged session whose turns are read one by one: it may be larger than memory."""
-
-    overview: Overview
-    unknown: tuple[Unknown, ...]
-    _read: Callable[[], Iterator[Event]]
-
-    def path(self, branch: str) -> Iterator[Turn]:
-        """Like `Session.path`; turns that were recorded since then are left out."""
-        wanted = own_turn_ranges(self.overview, branch)
-        return self._turns({name: high for name, (_, high) in wanted.items()})
-
-    @property
-    def own_turns(self) -> dict[str, Iterator[Turn]]:
-        """Like `Session.own_turns`. The session is read once per branch, or at once if there are many branches."""
-        own = {name: one.own for name, one in self.overview.branches.items() if one.own}
-        if len(own) <= _STREAMED_BRANCHES:
-            return {name: self._turns({name: count}) for name, count in own.items()}
-        found: dict[str, list[Turn]] = {name: [] for name in own}
-        for turn in self._turns(own):
-            found[turn.branch].append(turn)
-        return {name: iter(turns) for name, turns in found.items()}
-
-    def _turns(self, left: dict[str, int]) -> Iterator[Turn]:
-        left = dict(left)
-        for event in self._read():
-            if isinstance(event, Turn) and left.get(event.branch, 0):
-                left[event.branch] -= 1
-                yield event
-
-
-class Follower:
-    """Reads the events that other processes have added to a session since the last poll. It never waits."""
-
-    def __init__(self, store: Store, session_id: str, after: int | None) -> None:
-        self._store = store
-        self._session_id = session_id
-        self._after = store.overview(session_id).seq if after is None else after
-        self._revision = ""
-
-    def poll(self) -> list[Event] | None:
-        """The events recorded since the last poll, in order; None once the session is gone."""
-        try:
-            revision = self._store.revision(self._session_id)
-            if revision == self._revision:
-                return []
-            events = list(self._store.read(self._session_id, after=self._after))
-        except NotFoundError:
-            return None
-        self._revision = revision
-        if events:
-            self._after = events[-1].seq
-        return events
 
 
 class Library(Closing):

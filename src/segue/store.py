@@ -113,7 +113,7 @@ class UserFile(Protocol):
     def create(self, data: bytes) -> None:
         """FileExistsError if it exists."""
 
-    def replace(self, data: bytes) -> None:
+    def overwrite(self, data: bytes) -> None:
         """Write the whole file, durably."""
 
 

@@ -1,4 +1,4 @@
-"""A door to a conversation, run as a program of its own at a terminal: `door.py FOLDER`, with the agent below."""
+"""A conversation as a program of its own, at a terminal: `chat_program.py FOLDER`, with the agent below."""
 
 from __future__ import annotations
 

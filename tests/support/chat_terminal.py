@@ -1,4 +1,4 @@
-"""A person at a real terminal, in front of `door.py`."""
+"""A user at a real terminal, in front of `chat_program`."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ WHERE_IS_THE_CURSOR = "\x1b[6n"
 
 
 class ChatTerminal(PtyProcess):
-    """What is typed into the door, and what the screen shows of it."""
+    """What is typed into the chat, and what the screen shows of it."""
 
     def __init__(self, folder: Path, **environment: str) -> None:
         self.folder = folder
         self.screen = ScreenBuffer(ROWS, COLUMNS)
         kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in os.environ}
         super().__init__(
-            [sys.executable, str(Path(__file__).with_name("chat_program.py")), str(folder)],
+            [sys.executable, "-m", "tests.support.chat_program", str(folder)],
             env={
                 **kept,
                 "PYTHONPATH": f"{PACKAGE}{os.pathsep}{ROOT}",

@@ -23,7 +23,17 @@ from typing import Any, ClassVar
 import segue
 
 PACKAGE = Path(segue.__file__).resolve().parent.parent
-COMMANDS = ("segue", *(f"segue.dialects.{name}" for name in ("aurora", "cortext", "ralph", "soleur")))
+ROOT = Path(__file__).resolve().parents[2]
+COMMANDS = (
+    "segue",
+    *(f"segue.dialects.{name}" for name in ("aurora", "cortext", "ralph", "soleur")),
+    "tests.support.chat_program",
+)
+LIBRARIES = (
+    *("anthropic", "google.genai.types", "mcp", "mcp.types", "openai", "openai.resources.chat", "prompt_toolkit"),
+    *("prompt_toolkit.shortcuts", "rich.console", "rich.markdown", "ruamel.yaml", "textual.app", "textual.widgets"),
+)
+"""What commands import late, if at all."""
 _SETTINGS = {"PYTHONPATH": str(PACKAGE), "PYTHONWARNINGS": "error"}
 """With these the server runs, and so every process that it forks."""
 _HARMLESS = {"PYTHONUTF8": "1"}
@@ -44,7 +54,7 @@ class _Server:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             pass_fds=[other.fileno()],
-            env=kept | _SETTINGS,
+            env=kept | _SETTINGS | {"PYTHONPATH": f"{PACKAGE}{os.pathsep}{ROOT}"},
             start_new_session=True,
         )
         other.close()
@@ -169,6 +179,8 @@ def _is_usual(args: Any, env: Any, streams: tuple[int, ...]) -> bool:  # noqa: A
     if list(args[:2]) != [sys.executable, "-m"] or args[2] not in COMMANDS:
         return False
     settings = {name: value for name, value in env.items() if name.startswith("PYTHON")}
+    if settings.get("PYTHONPATH") == f"{PACKAGE}{os.pathsep}{ROOT}":
+        settings["PYTHONPATH"] = str(PACKAGE)
     locale = {name: env[name] for name in ("LANG", "LC_ALL") if name in env}
     return {**_SETTINGS, **_HARMLESS, **settings} == {**_SETTINGS, **_HARMLESS} and locale.items() <= os.environ.items()
 
@@ -190,10 +202,11 @@ def _serve(descriptor: int) -> None:
     from contextlib import suppress
     from importlib import import_module
 
-    for module in pkgutil.walk_packages([str(PACKAGE / "segue")], "segue."):
-        if not module.name.startswith("segue.testing") and not module.name.endswith("__main__"):
-            with suppress(ImportError):  # a provider's library that is not installed
-                import_module(module.name)
+    own = [module.name for module in pkgutil.walk_packages([str(PACKAGE / "segue")], "segue.")]
+    kept = [name for name in own if not name.startswith("segue.testing") and not name.endswith("__main__")]
+    for name in (*LIBRARIES, *kept):
+        with suppress(ImportError):  # what is not installed
+            import_module(name)
     gc.collect()
     gc.freeze()
     channel = socket.socket(fileno=descriptor)

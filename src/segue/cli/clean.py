@@ -14,7 +14,8 @@ from segue.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from segue.library import Cleaned, Library
+    from segue.library import Library
+    from segue.library_results import Cleaned
     from segue.store import Trashed
 
 
@@ -55,7 +56,7 @@ def command(
 
 
 def _find(library: Library, older_than: str, given: dict[str, str | None]) -> Cleaned:
-    from segue.library import Cleaned
+    from segue.library_results import Cleaned
 
     is_filtered = any(value is not None for value in given.values())
     if not older_than:

@@ -13,7 +13,8 @@ from segue.errors import ConflictError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from segue.library import Library, StreamedSession
+    from segue.library import Library
+    from segue.library_results import StreamedSession
 
 
 @options.verb(

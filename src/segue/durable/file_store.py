@@ -63,7 +63,7 @@ class FileLocation(NamedTuple):
     def create(self, data: bytes) -> None:
         self.folder.create(self.name, data)
 
-    def replace(self, data: bytes) -> None:
+    def overwrite(self, data: bytes) -> None:
         self.folder.replace(self.name, data)
 
 

@@ -57,7 +57,7 @@ class Database:
         """Whether it is a file, which other processes see as well."""
         return self._folder is not None
 
-    def replace(self, reason: str = "") -> None:
+    def rebuild(self, reason: str = "") -> None:
         """Begin a new, empty file; `notify` gets the reason, if there is one."""
         if reason:
             self._notify(reason)

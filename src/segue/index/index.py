@@ -121,7 +121,7 @@ class Index(Closing):
         except sqlite3.DatabaseError:
             is_blocked = True
         if is_blocked:
-            self._database.replace()
+            self._database.rebuild()
 
     def entries(self, filters: Filters | None = None, *, limit: int | None = None) -> list[IndexEntry]:
         """The sessions that match the filters, the last active first."""
@@ -161,14 +161,14 @@ class Index(Closing):
         now = self._clock()
         if is_check_due(self._connection, now, booted_at()):
             if damage := find_damage(self._connection):
-                self._database.replace(damage)
+                self._database.rebuild(damage)
             record_check(self._connection, now)
 
     def _rebuild(self, error: Exception) -> None:
         if is_unwritable(error):
             self._database.move_to_memory()
         else:
-            self._database.replace(str(error))
+            self._database.rebuild(str(error))
 
     def _refresh(self, sources: Sequence[Source], with_text: bool, notify: Callable[[int], None]) -> RefreshResult:  # noqa: FBT001
         seen = read = gone = 0

@@ -210,7 +210,7 @@ class Permissions:
         file = self._store.scope_file(self.session_id)
         if file is not None:
             with self._locked(file.path):
-                file.replace(text.encode())
+                file.overwrite(text.encode())
                 self.trust(ResolvedScope(scope, "explicit", file.path))
         else:
             self._change(lambda _: scope)
@@ -254,7 +254,7 @@ class Permissions:
             self._check_trusted(ResolvedScope(read_scope_text(path, text), "explicit", path))
             added = add_pattern(text, pattern_list, pattern)
             if added != text:
-                file.replace(added.encode())
+                file.overwrite(added.encode())
             self.trust(ResolvedScope(read_scope_text(path, added), "explicit", path))
             return added != text
 

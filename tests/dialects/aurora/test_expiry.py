@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from segue.dialects.aurora.expiry import BackgroundExpiry
 from segue.errors import StorageError
-from segue.library import Cleaned
+from segue.library_results import Cleaned
 
 if TYPE_CHECKING:
     from datetime import timedelta

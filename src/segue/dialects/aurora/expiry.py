@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from segue.library import Cleaned
+    from segue.library_results import Cleaned
 
 WAIT_SECONDS = 5.0
 """How long a command waits for it at its end. The rest is cleaned at the next start."""
