@@ -75,9 +75,13 @@ class SandboxedCommand(NamedTuple):
 
     def failure(self) -> str:
         """Why the sandbox or the command could not be started; to be called when the process has ended."""
-        with suppress(OSError):
-            os.close(self.descriptors[1])  # our end of the pipe
-        return os.read(self.status, 4096).decode("utf-8", "replace")
+        # Our end of the pipe stays open until the block ends, so an empty pipe has no end: another thread may get the
+        # number of a descriptor that is closed twice.
+        os.set_blocking(self.status, False)
+        try:
+            return os.read(self.status, 4096).decode("utf-8", "replace")
+        except BlockingIOError:
+            return ""
 
 
 @cache
@@ -142,8 +146,7 @@ def prepare_command(
             )
         finally:
             for descriptor in (described, status, written):
-                with suppress(OSError):
-                    os.close(descriptor)
+                os.close(descriptor)
 
 
 def program_folders(environ: Mapping[str, str], home: str) -> tuple[str, ...]:
