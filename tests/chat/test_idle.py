@@ -108,7 +108,7 @@ def test_what_is_typed_stays_in_the_line_with_the_cursor(tmp_path: Path) -> None
 
 
 def test_a_terminal_that_can_do_nothing_shows_the_line_once_more(tmp_path: Path) -> None:
-    with ChatTerminal(tmp_path, IDLE_SECONDS="0.2", TERM="dumb") as at:
+    with ChatTerminal(tmp_path, IDLE_SECONDS="2", TERM="dumb") as at:
         at.wait_for("actor>")
         at.type("hel")
         at.wait_for("the session is saved and paused")
