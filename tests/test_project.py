@@ -26,7 +26,7 @@ REGISTRY_WORDS = ("py" + "pi", "python" + "hosted", "npm" + "js")
 REGISTRY_HOSTS = ("py" + "pi.org", "python" + "hosted.org", "npm" + "js.org", "npm" + "js.com", "deb." + "debian.org")
 WORKPLACE = re.compile(rb"(?<![\w.~/-])/wor" + rb"k/")
 
-LONGEST_FILE_LINES = 450
+LONGEST_FILE_LINES = 400
 
 
 def relative(path: Path) -> str:

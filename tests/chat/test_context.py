@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from segue.chat.answer import find_decisions
 from segue.chat.context.system_prompt import Attached, assemble
-from segue.chat.conversation import find_decisions
 
 BUDGET = 1000
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import segue
-from segue.durable.file_store import FileLocation
+from segue.durable.file_location import FileLocation
 from segue.errors import SessionLockedError, UsageError
 from segue.library import Library
 from segue.permissions import Permissions, ResolvedScope

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 import segue
 from segue.chat.agents import AgentSpec, parse_spec
-from segue.chat.agents.resolver import AgentResolver, ChatSettings
+from segue.chat.agents.resolved import ChatSettings
+from segue.chat.agents.resolver import AgentResolver
 from segue.durable.folder import Folder
 from segue.errors import SegueError, UsageError
 from segue.formats.terminal import one_line, printable

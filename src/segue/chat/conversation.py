@@ -9,20 +9,18 @@ was cut off is recorded as unknown, and never repeated on its own.
 
 from __future__ import annotations
 
-import re
-from contextlib import closing, suppress
+from contextlib import closing
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from segue.chat.agent import AgentError, Request, TextDelta, Usage
+from segue.chat.answer import UnsavedTurn, close_pieces, find_decisions, no_pieces
 from segue.chat.context.request import RequestBuilder
 from segue.chat.context.tokens import Spending, Stats
 from segue.chat.drafts import Drafts
 from segue.chat.summary import shortened
 from segue.errors import SegueError, UsageError
-from segue.model import JsonObject, Turn
 from segue.tools import ToolCall, ToolResult
 from segue.tools.call import INTERRUPTED, NOT_STARTED, RESULT_UNKNOWN, refused
 from segue.tools.recorded_calls import (
@@ -40,7 +38,7 @@ if TYPE_CHECKING:
 
     from segue.chat.agent import Agent, Piece
     from segue.chat.context.tokens import Counter
-    from segue.model import Overview
+    from segue.model import Overview, Turn
     from segue.presets import Preset
     from segue.session import LiveSession
     from segue.tools.executor import ToolExecutor
@@ -49,27 +47,6 @@ MAX_TOKENS = 100_000
 TITLE_LENGTH = 60
 TOOL_ROUNDS = 25
 """An answer may call tools this often; then it has to end in text."""
-DECISION_LENGTH = 1000
-"""A decision is a sentence; a longer text between the brackets is not one."""
-
-_DECISION = re.compile(
-    rf"\[DECISION:((?:[^\[\]]|\[[^\[\]]{{0,{DECISION_LENGTH}}}\]){{1,{DECISION_LENGTH}}})\]", re.IGNORECASE
-)
-
-
-class _UnsavedTurn(Struct, frozen=True, kw_only=True):
-    """A turn that is to be recorded."""
-
-    place: tuple[str, int]
-    """The branch, and the number of its turns before this one."""
-    role: str = "assistant"
-    content: str
-    tokens: int
-    tokens_by: str
-    model: str = ""
-    partial: bool = False
-    parts: tuple[JsonObject, ...] = ()
-    calls: tuple[ToolCall, ...] = ()
 
 
 class Conversation:
@@ -108,7 +85,7 @@ class Conversation:
         self.decisions: tuple[str, ...] = ()
         """The decisions recorded from the last answer."""
         self._requests = RequestBuilder(session, budget=max_tokens, counter=counter)
-        self._unsaved: _UnsavedTurn | None = None
+        self._unsaved: UnsavedTurn | None = None
         self._drafts = drafts or Drafts()
         self._executor = executor
         self._titles = titles
@@ -142,8 +119,8 @@ class Conversation:
     def save_draft(self) -> None:
         """Record the part of an answer that a crash left, marked as partial."""
         if text := self.draft:
-            counter = self._counter
-            self._unsaved = _UnsavedTurn(
+            counter = self._requests.counter
+            self._unsaved = UnsavedTurn(
                 place=self._place, content=text, tokens=counter.count(text), tokens_by=counter.kind, partial=True
             )
             self.save()
@@ -182,8 +159,10 @@ class Conversation:
         request = self._request(None if is_recorded else text)
         self._record_preset()
         if not is_recorded:
-            self.session.add("user", text, tokens=self._counter.count(text), tokens_by=self._counter.kind)
-        pieces = self._answer(request)
+            self.session.add(
+                "user", text, tokens=self._requests.counter.count(text), tokens_by=self._requests.counter.kind
+            )
+        pieces = self._stream(request, self._place)
         if self._titles and not self.session.title and self.session.overview.turn_count == 1:
             self.session.rename(title=shortened(text, TITLE_LENGTH))
         return pieces
@@ -194,12 +173,12 @@ class Conversation:
         if (turn := self._unsaved) is not None and self._has_unsaved:
             self.save()
             if turn.role == "assistant" or self.calls:
-                return _nothing()
+                return no_pieces()
         if self._begin() is None:
             raise UsageError("every question has an answer", hint="ask another one")
         request = self._request()
         self._record_preset()
-        return self._answer(request)
+        return self._stream(request, self._place)
 
     def run_tool_loop(
         self,
@@ -242,7 +221,7 @@ class Conversation:
         if self.calls:
             raise UsageError("not every tool call was performed", hint="perform every call first")
         self._rounds += 1
-        return self._answer(self._request())
+        return self._stream(self._request(), self._place)
 
     def save(self) -> None:
         """Record an answer that could not be recorded before; does nothing if there is none.
@@ -299,10 +278,6 @@ class Conversation:
             return newest, ()
         return find_unanswered(self.session) if newest.role == "tool" or calls_of(newest) else (None, ())
 
-    @property
-    def _counter(self) -> Counter:
-        return self._requests.counter
-
     def _begin(self) -> Turn | None:
         """Record an unsaved answer and the calls that were cut off; returns the pending question."""
         self._check_idle()
@@ -322,9 +297,6 @@ class Conversation:
     def _request(self, text: str | None = None) -> Request:
         tools = self._executor.specs if self._executor is not None and self._rounds < TOOL_ROUNDS else ()
         return self._requests.make(text, preset=self.preset, changed=self.changed_files, model=self.model, tools=tools)
-
-    def _answer(self, request: Request) -> Generator[str, None, None]:
-        return self._stream(request, self._place)
 
     def _stream(self, request: Request, place: tuple[str, int]) -> Generator[str, None, None]:
         self._check_idle()
@@ -370,14 +342,14 @@ class Conversation:
                 else:
                     self._drafts.drop(asked)
             finally:
-                _close(pieces)
+                close_pieces(pieces)
 
     def _record_answer(
         self, content: str, calls: Iterable[ToolCall], usage: Usage | None, request: Request, *, partial: bool
     ) -> None:
-        counted = self._spending.add(content, usage, request, self._counter)
+        counted = self._spending.add(content, usage, request, self._requests.counter)
         calls = recordable(calls)
-        self._unsaved = _UnsavedTurn(
+        self._unsaved = UnsavedTurn(
             place=self._place,
             content=content,
             tokens=counted.tokens,
@@ -397,9 +369,9 @@ class Conversation:
             self._is_working = False
 
     def _record_result(self, call: ToolCall, result: ToolResult) -> None:
-        counter = self._counter
+        counter = self._requests.counter
         self._performed[result.status] = self._performed.get(result.status, 0) + 1
-        self._unsaved = _UnsavedTurn(
+        self._unsaved = UnsavedTurn(
             place=self._place,
             role="tool",
             content=result.content,
@@ -418,7 +390,7 @@ class Conversation:
         if recorded is None or (recorded.name, recorded.hash) != (name, now):
             self.session.use_preset(name, hash=now)
 
-    def _record_decisions(self, turn: _UnsavedTurn) -> None:
+    def _record_decisions(self, turn: UnsavedTurn) -> None:
         if not self.autorecord or turn.partial or turn.role != "assistant":
             return
         known = {decision.content for decision in self.session.overview.decisions}
@@ -426,24 +398,3 @@ class Conversation:
             if content not in known:
                 self.session.decide(content, source="answer")
                 self.decisions = (*self.decisions, content)
-
-
-def find_decisions(text: str) -> tuple[str, ...]:
-    """The decisions that an answer states as `[DECISION: …]`, each once, in order, on one line.
-
-    A placeholder without letters or digits is not a decision.
-    """
-    found = (" ".join(match[1].split()) for match in _DECISION.finditer(text))
-    return tuple(dict.fromkeys(content for content in found if any(char.isalnum() for char in content)))
-
-
-def _close(pieces: Iterator[Piece]) -> None:
-    """Stop the work of the agent; an error there does not affect the conversation."""
-    close = getattr(pieces, "close", None)
-    if close is not None:
-        with suppress(Exception):
-            close()
-
-
-def _nothing() -> Generator[str, None, None]:
-    yield from ()

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from segue.chat.agent import Agent
-    from segue.chat.agents.resolver import AgentResolver, ResolvedAgent
+    from segue.chat.agents.resolved import ResolvedAgent
+    from segue.chat.agents.resolver import AgentResolver
     from segue.chat.conversation import Conversation
     from segue.chat.dialect import Dialect
     from segue.library import Library

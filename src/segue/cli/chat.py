@@ -9,7 +9,8 @@ from segue.console import options
 from segue.errors import MissingExtraError
 
 if TYPE_CHECKING:
-    from segue.chat.agents.resolver import AgentResolver, ResolvedAgent
+    from segue.chat.agents.resolved import ResolvedAgent
+    from segue.chat.agents.resolver import AgentResolver
     from segue.chat.dialect import Dialect
     from segue.library import Library
 

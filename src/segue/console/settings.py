@@ -12,7 +12,7 @@ from segue.errors import UsageError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from segue.chat.agents.resolver import ChatSettings
+    from segue.chat.agents.resolved import ChatSettings
     from segue.tools.mcp import McpServer
 
 T = TypeVar("T", bound=Struct)
@@ -63,7 +63,7 @@ def read_config(path: Path, kind: type[T]) -> T:
 
 def read_settings(path: Path) -> ChatSettings:
     """The settings of conversations."""
-    from segue.chat.agents.resolver import ChatSettings
+    from segue.chat.agents.resolved import ChatSettings
     from segue.chat.conversation import MAX_TOKENS
 
     config = read_config(path, SegueConfig)

@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 import re
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from msgspec.structs import replace
 
 from segue.clock import utc_now
 from segue.durable.blobs import BLOBS, blobs_of, get_blob
+from segue.durable.file_location import FileLocation
 from segue.durable.folder import Folder, parse_temporary_name, temporary_for
 from segue.durable.head_cache import datetime_of_mtime, read_mtime
 from segue.durable.kernel import KERNEL, storage_error
@@ -45,26 +46,6 @@ OverviewT = TypeVar("OverviewT", bound="Overview")
 LOCKS = ".locks"
 TRASH = ".trash"
 _ORIGINAL = re.compile(r"\.corrupt(?:\.\d+)?")
-
-
-class FileLocation(NamedTuple):
-    """A file by its folder and name."""
-
-    folder: Folder
-    name: str
-
-    @property
-    def path(self) -> str:
-        return self.folder.path_of(self.name)
-
-    def read(self) -> bytes:
-        return self.folder.read(self.name)
-
-    def create(self, data: bytes) -> None:
-        self.folder.create(self.name, data)
-
-    def overwrite(self, data: bytes) -> None:
-        self.folder.replace(self.name, data)
 
 
 class FileStore:

@@ -22,7 +22,8 @@ from segue.store import Trashed
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from segue.durable.file_store import FileLocation, FileStore
+    from segue.durable.file_location import FileLocation
+    from segue.durable.file_store import FileStore
     from segue.durable.folder import Folder
 
 _MOVING, _ERASING = ".moving-", ".erasing-"

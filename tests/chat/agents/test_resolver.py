@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import segue
-from segue.chat.agents.resolver import AgentResolver, ChatSettings
+from segue.chat.agents.resolved import ChatSettings
+from segue.chat.agents.resolver import AgentResolver
 from segue.errors import NotFoundError, UsageError
 from segue.presets import PresetSources, project_folders
 from tests.support.surface import make_surface

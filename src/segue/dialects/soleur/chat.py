@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from segue.chat.agents.resolver import AgentResolver, ChatSettings
+from segue.chat.agents.resolved import ChatSettings
+from segue.chat.agents.resolver import AgentResolver
 from segue.chat.dialect import Dialect
 from segue.chat.lifecycle import run, start
 from segue.console.durations import ago

@@ -26,7 +26,8 @@ from segue.dialects.cortext.store.conversation import ConversationFiles
 from segue.dialects.cortext.store.head_cache import CONVERSATIONS, CortextHeadCache, files_of, revision_of
 from segue.dialects.cortext.store.recovery import finish_recovery, salvage_conversation
 from segue.dialects.cortext.store.writer import CortextWriter
-from segue.durable.file_store import FileLocation, FileStore, released_on_error
+from segue.durable.file_location import FileLocation
+from segue.durable.file_store import FileStore, released_on_error
 from segue.durable.folder import parse_temporary_name
 from segue.durable.kernel import KERNEL, Kernel
 from segue.durable.log import Log

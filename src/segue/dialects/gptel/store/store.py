@@ -16,7 +16,8 @@ from segue.dialects.gptel.format.settings import variables_of
 from segue.dialects.gptel.store.head_cache import GptelHeadCache
 from segue.dialects.gptel.store.tree import Tree, discard, inode_of
 from segue.dialects.gptel.store.writer import GptelWriter
-from segue.durable.file_store import FileLocation, FileStore, keep_original, released_on_error
+from segue.durable.file_location import FileLocation
+from segue.durable.file_store import FileStore, keep_original, released_on_error
 from segue.durable.folder import temporary_for
 from segue.durable.log import Log
 from segue.durable.quarantine import QUARANTINE, parse_fragment_name
