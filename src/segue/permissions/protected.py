@@ -28,6 +28,8 @@ NAMES = frozenset(
         ".codex",
         ".gemini",
         ".opencode",
+        ".pi",
+        ".agents",  # skills of several tools
         ".cursor",
         ".mcp.json",
         ".envrc",
