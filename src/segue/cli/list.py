@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from segue.cli._sources import entry_json, filter_options, find_sources, open_index, parse_filters
+from segue.cli._entries import list_entries
+from segue.cli._sources import entry_json, filter_options, find_sources, parse_filters
 from segue.console import options, output
 
 if TYPE_CHECKING:
@@ -37,8 +38,7 @@ def command(*, library: Library, limit: int | None, pick: bool, as_json: bool, *
         from segue.cli.picker import pick as open_picker
 
         return open_picker(sources, filters)
-    with open_index(sources, with_text=False) as index:
-        entries = index.entries(filters, limit=limit)
+    entries = list_entries(sources, filters, limit=limit)
     if as_json:
         output.data([entry_json(entry) for entry in entries])
         return None
