@@ -10,15 +10,18 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-import os
 import secrets
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from segue.errors import StorageError
+from segue.links import Link, Links, place_of
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from segue.durable.folder import Folder
+    from segue.links import How
 
 KEY = "key"
 _KEY_BYTES = 32
@@ -30,9 +33,14 @@ class Trust:
     def __init__(self, folder: Folder | None = None) -> None:
         self._folder = folder
 
+    @property
+    def links(self) -> Links:
+        """Which sessions of AI tools are conversations that are here as well."""
+        return Links(self._folder)
+
     def of(self, url: str, session_id: str) -> Marks:
         """The marks of one session, in the store that the URL names."""
-        return Marks(self._folder, _place(url), session_id)
+        return Marks(self._folder, place_of(url), session_id)
 
 
 class Marks:
@@ -65,6 +73,20 @@ class Marks:
             self._folder.create(KEY, secrets.token_bytes(_KEY_BYTES))
         self._write(self._key(), part, content, where)
 
+    def link(self, tool: str, native_id: str, created_at: datetime, how: How) -> None:
+        """Record durably that this session of an AI tool and ours, created then, are one conversation."""
+        place, session = self._session
+        Links(self._folder).add(
+            Link(
+                tool=tool,
+                native_id=native_id,
+                place=place,
+                session=session,
+                created_at=int(created_at.timestamp()),
+                how=how,
+            )
+        )
+
     def _write(self, key: bytes, part: str, content: object, where: str) -> None:
         assert self._folder is not None  # noqa: S101 - the caller checked
         self._folder.replace(self._name(part, where), self._seal(key, part, content, where))
@@ -84,12 +106,6 @@ class Marks:
 
     def _seal(self, key: bytes, part: str, content: object, where: str) -> bytes:
         return hmac.digest(key, _bytes([*self._session, part, where, content]), "sha256").hex().encode()
-
-
-def _place(url: str) -> str:
-    """One name for one place, whichever links lead to it."""
-    scheme, colon, path = url.partition(":")
-    return f"{scheme}{colon}{os.path.realpath(path)}" if path.startswith("/") else url
 
 
 def _bytes(value: object) -> bytes:

@@ -234,6 +234,46 @@ def test_a_tool_that_is_not_installed_is_told_before_anything_is_done(home: Tool
     assert "claude is not on the PATH" in home.run("resume", OWN, said="Hello", code=3).complaint
 
 
+# ── One conversation, one line ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def lines(home: ToolHome, *words: str) -> list[str]:
+    return [line.split("\t")[0] for line in home.run(*words).text.splitlines()]
+
+
+def test_a_conversation_is_one_line_wherever_it_is_and_none_of_its_copies_is_imported(home: ToolHome) -> None:
+    copy = f"claude-{OWN}"
+    home.run("resume", OWN, "--agent", "offline", said="It expires on Mondays.\n")
+    assert lines(home, "list") == lines(home, "search", "token") == [copy]
+    home.run("resume", copy, "--with", "claude", said="And logout?")
+    home.cli.run("add", copy, "Said here", **home.env)
+    home.run("resume", copy, "--with", "claude", said="And now?")  # in another new session of the tool
+    (listed,) = json.loads(home.run("list", "--json").text)
+    assert (listed["id"], len(listed["copies"])) == (copy, 3)
+    assert {one["tool"] for one in listed["copies"]} == {"claude"}
+    assert lines(home, "list", "--tool", "claude") == lines(home, "search", "logout") == [copy]
+    assert home.run("import", "claude", "--all").text == f"{copy}: nothing new\n"
+    (native_id, *_) = (one["id"] for one in listed["copies"] if one["id"] != OWN)
+    refused = home.run("import", "claude", native_id, code=2).complaint
+    assert f"is a copy of session {copy}, which is in the store" in refused
+    assert (
+        f"is a copy of session {copy}" in home.run("resume", native_id, "--agent", "offline", said="/exit\n").complaint
+    )
+    home.run("delete", copy, "--yes")
+    assert len(lines(home, "list")) == 1  # the last of its copies speaks for the others
+
+
+def test_a_command_that_is_printed_again_is_for_the_same_session(home: ToolHome) -> None:
+    with home.library.create(id="login") as live:
+        live.add("user", "Why?")
+    before = set(home.cli.home.glob(".claude/projects/*/*.jsonl"))
+    printed = {home.run("resume", "login", "--with", "claude", "--print").text for _ in range(3)}
+    assert len(printed) == len(set(home.cli.home.glob(".claude/projects/*/*.jsonl")) - before) == 1
+    home.cli.run("add", "login", "Said here", **home.env)
+    assert home.run("resume", "login", "--with", "claude", "--print").text not in printed
+    assert sorted(lines(home, "list")) == sorted([OWN, "login"])
+
+
 # ── All of it is text of strangers ───────────────────────────────────────────────────────────────────────────────────
 
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import sqlite3
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,15 +9,10 @@ import segue
 from segue.durable.folder import Folder
 from segue.errors import UsageError
 from segue.index import Filters, Index, StoreSource
-from segue.integrations import INTEGRATIONS
-from segue.integrations.claude import writer
-from segue.integrations.format.outgoing import outgoing_messages
-from segue.integrations.shared.index_source import IntegrationSource
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from segue.index import Source
     from segue.library import Library
 
 
@@ -249,59 +243,6 @@ def test_whoever_writes_it_keeps_nobody_from_reading(library: Library, folder: F
         writer.close()
         assert not index.refresh(sources(library)).is_stale
         assert len(found(index, "zebra")) == 2
-
-
-OWN = "6f0d2b1c-4a5e-4f6a-8b9c-0d1e2f3a4b5c"
-
-
-def hand_over(library: Library, id: str, home: Path, *, origin: str) -> IntegrationSource:
-    """Hand a session over: the tool's session is written first, then the session here records it."""
-    place = home / ".claude" / "projects" / "-work"
-    place.mkdir(parents=True)
-    now = datetime(2026, 1, 5, tzinfo=UTC)
-    messages = outgoing_messages(library.load(id).turns, now=now)
-    data = writer.write(messages, session_id=OWN, cwd="/work", title="", now=now, origin=origin)
-    (place / f"{OWN}.jsonl").write_bytes(data)
-    claim(library, id)
-    return IntegrationSource(INTEGRATIONS["claude"], home, {})
-
-
-def claim(library: Library, id: str, **more: str) -> None:
-    with library.open(id) as session:
-        session.set_overrides({"tool": "claude", "tool_session": OWN, **more})
-
-
-@pytest.mark.parametrize("origin", ["ours", ""])
-def test_a_tool_s_session_that_goes_on_with_ours_is_no_session_of_its_own(
-    library: Library, folder: Folder, tmp_path: Path, origin: str
-) -> None:
-    add_turns(library, "ours", "zebra")
-    everything: list[Source] = [*sources(library), hand_over(library, "ours", tmp_path, origin=origin)]
-    with Index(folder) as index:
-        index.refresh(everything)
-        assert [entry.id for entry in index.entries()] == found(index, "zebra") == ["ours"]
-        claim(library, "ours", tool_since="2026-11-15T09:30:00Z")  # it held other things before
-        index.refresh(everything)
-        assert {entry.id for entry in index.entries()} == {"ours", OWN}
-        library.delete("ours")
-        index.refresh(everything)
-        assert [entry.id for entry in index.entries()] == [OWN]
-
-
-def test_a_stranger_who_says_so_hides_nothing(library: Library, folder: Folder, tmp_path: Path) -> None:
-    clone = segue.open(f"journal:{tmp_path}/clone")
-    for id, target in (("one", "mine"), ("two", OWN)):
-        add_turns(clone, id, "zebra")
-        with clone.open(id) as session:
-            session.set_overrides({"tool": "claude", "tool_session": target})
-    add_turns(library, "mine", "zebra")
-    add_turns(library, "ours", "zebra")
-    tool = hand_over(library, "ours", tmp_path, origin="ours")
-    library.delete("ours")
-    with Index(folder) as index:
-        index.refresh([*sources(library, clone), tool])
-        assert {entry.id for entry in index.entries()} == {"mine", "one", "two", OWN}
-        assert set(found(index, "zebra")) == {"mine", "one", "two", OWN}
 
 
 def test_one_session_can_be_noted_alone(library: Library, folder: Folder) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from segue.library import Library
     from segue.store import Store
     from segue.transfer.import_sessions import Imported
+    from segue.trust import Trust
 
 _END_OF_TIME = datetime.max.replace(tzinfo=UTC)
 """As the current time, it makes every answer complete: what there is of it is imported."""
@@ -93,7 +94,14 @@ def find_readable(library: Library, id: str) -> ReadableSession:
 
 def import_match(library: Library, match: ExternalMatch) -> str:
     """Import it into the store, or what is new of it, and report that; returns its id there."""
-    imported = _import(match, library.store)
+    from segue.console.paths import machine_trust
+    from segue.transfer.originals import Originals
+
+    trust = machine_trust()
+    if original := Originals(trust.links, match.integration, library.store).find(match.session):
+        output.warn(f"{match.tool} session {match.id} is a copy of session {original}")
+        return original
+    imported = _import(match, library.store, trust=trust)
     warn_damages(imported.damages)
     count = f"{imported.turns:,} turn{'' if imported.turns == 1 else 's'}" if imported.turns else "nothing new"
     output.warn(f"imported from {match.tool} as {imported.session_id}: {count}")
@@ -105,10 +113,10 @@ def warn_damages(damages: tuple[Damage, ...]) -> None:
         output.warn(f"{damage}")
 
 
-def _import(match: ExternalMatch, store: Store) -> Imported:
+def _import(match: ExternalMatch, store: Store, *, trust: Trust | None = None) -> Imported:
     from segue.transfer.import_sessions import import_session
 
-    imported = import_session(match.integration, match.session, store, clock=lambda: _END_OF_TIME)
+    imported = import_session(match.integration, match.session, store, clock=lambda: _END_OF_TIME, trust=trust)
     if not imported.session_id:
         warn_damages(imported.damages)
         raise NotFoundError(f"{match.tool} session {match.id} contains nothing readable")

@@ -68,7 +68,7 @@ def find_ids(library: Library, given: dict[str, str | None]) -> frozenset[str]:
 
     store = library.store
     sources = Sources([StoreSource(store)], {store.url: library}, default=store.url)
-    with open_index(sources, with_text=False) as index:
+    with open_index(sources, with_text=False, every_session=True) as index:
         return frozenset(entry.id for entry in index.entries(parse_filters(sources, given)))
 
 
@@ -146,12 +146,16 @@ def _is_store_option_given() -> bool:
     return click.get_current_context().get_parameter_source("library") is click.core.ParameterSource.COMMANDLINE
 
 
-def open_index(sources: Sources, *, with_text: bool) -> Index:
-    """The index, brought up to date. A source that cannot be read is reported, or raised if it is the only one."""
+def open_index(sources: Sources, *, with_text: bool, every_session: bool = False) -> Index:
+    """The index, brought up to date. A source that cannot be read is reported, or raised if it is the only one.
+
+    It has one entry per conversation, or with `every_session` one per session.
+    """
+    from segue.console.paths import machine_trust
     from segue.index import Index
     from segue.user_folders import cache_folder
 
-    index = Index(cache_folder(), notify=_warn_rebuilt)
+    index = Index(cache_folder(), links=None if every_session else machine_trust().links, notify=_warn_rebuilt)
     try:
         refreshed = index.refresh(sources.sources, with_text=with_text, notify=_show_progress)
         if refreshed.read >= _SLOW:
@@ -193,4 +197,5 @@ def entry_json(entry: IndexEntry) -> dict[str, object]:
         "store": entry.source,
         "tool": entry.tool,
         "project": entry.project,
+        "copies": [{"store": copy.source, "tool": copy.tool, "id": copy.id} for copy in entry.copies],
     }

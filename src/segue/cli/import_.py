@@ -35,17 +35,25 @@ def command(*, library: Library, tool: str, id: str, everything: bool, as_json: 
     llm or aider. ID is the id of a session in the tool, or its beginning. The files of the tool are only read. With
     --json one line per session.
     """
+    from segue.console.paths import machine_trust
     from segue.transfer.import_sessions import ImportWatch, import_session
+    from segue.transfer.originals import Originals
 
     if bool(id) == everything:
         raise UsageError("specify a session or --all", hint=f"for example: segue import {tool} --all")
     integration, home = INTEGRATIONS[tool], Path.home()
+    trust = machine_trust()
     if id:
         external = integration.find_session(id, home, os.environ)
-        show(import_session(integration, external, library.store), as_json=as_json)
+        if original := Originals(trust.links, integration, library.store).find(external):
+            raise UsageError(
+                f"{tool} session {external.id} is a copy of session {original}, which is in the store",
+                hint=f"import its replies with: segue resume {original} --from {tool}",
+            )
+        show(import_session(integration, external, library.store, trust=trust), as_json=as_json)
         return exit_codes.Exit.DONE
     code, count = exit_codes.Exit.DONE, 0
-    for found in ImportWatch([integration], library.store, home=home, environ=os.environ).poll():
+    for found in ImportWatch([integration], library.store, home=home, environ=os.environ, trust=trust).poll():
         count += 1
         code = show(found, as_json=as_json) or code
     if not count:

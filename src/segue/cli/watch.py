@@ -33,10 +33,11 @@ def command(*, library: Library, tools: tuple[str, ...], every: float, as_json: 
     Without TOOL, sessions of all tools are imported. Sessions that a tool deletes later stay in the store. With --json
     one line per session.
     """
+    from segue.console.paths import machine_trust
     from segue.transfer.import_sessions import FailedImport, ImportWatch
 
     integrations = [INTEGRATIONS[name] for name in dict.fromkeys(tools or TOOLS)]
-    watch = ImportWatch(integrations, library.store, home=Path.home(), environ=os.environ)
+    watch = ImportWatch(integrations, library.store, home=Path.home(), environ=os.environ, trust=machine_trust())
     output.note(f"importing into {library.store.url}; press Ctrl-C to stop")
     reported: set[str] = set()
     while True:

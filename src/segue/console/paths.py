@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from segue.durable.folder import Folder
+
+if TYPE_CHECKING:
+    from segue.trust import Trust
 
 
 def trust_folder() -> Folder:
@@ -13,6 +17,13 @@ def trust_folder() -> Folder:
     from platformdirs import user_state_path
 
     return Folder(os.path.realpath(user_state_path("segue") / "trust"))
+
+
+def machine_trust() -> Trust:
+    """What this user has set or agreed to on this machine."""
+    from segue.trust import Trust
+
+    return Trust(trust_folder())
 
 
 def conversation_folders() -> tuple[Path, ...]:

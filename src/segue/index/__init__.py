@@ -6,12 +6,13 @@ Read `source` (what can be indexed), then `index`, `fts_query` (what users searc
 from __future__ import annotations
 
 from segue.index.database import has_index
-from segue.index.entry import Filters, IndexEntry, SearchHit
+from segue.index.entry import Copy, Filters, IndexEntry, SearchHit
 from segue.index.index import Index, RefreshResult
 from segue.index.source import IndexedSession, IndexedText, ReadPosition, SessionRef, Source
 from segue.index.store_source import StoreSource
 
 __all__ = [
+    "Copy",
     "Filters",
     "Index",
     "IndexEntry",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from segue.durable.folder import Folder
 
-VERSION = 5
+VERSION = 6
 """The version of the schema."""
 NAME = "catalog.sqlite3"
 TIMEOUT_SECONDS = 2.0

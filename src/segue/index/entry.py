@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -12,19 +13,25 @@ from segue.model import Status
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Iterable, Sequence
+
+    from segue.index.conversations import Conversation
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-_NO_COPY = """(s.handed_from = '' OR NOT EXISTS (
-    SELECT 1 FROM sessions AS o
-    WHERE o.handed_to = s.id AND o.handed_to <> '' AND o.tool = s.tool AND s.handed_from IN (o.id, '*')
-))"""
-"""A session that says a tool continues it is hidden only if the tool's session agrees: only Segue writes that there."""
 _NAMES = "lower(s.id || ' ' || s.title || ' ' || s.agent || ' ' || s.tool || ' ' || s.tags || ' ' || s.project)"
 
 
+class Copy(Struct, frozen=True, kw_only=True):
+    """Another session of the same conversation."""
+
+    source: str
+    id: str
+    tool: str = ""
+
+
 class IndexEntry(Struct, frozen=True, kw_only=True):
-    """A session in a listing over many sources."""
+    """A conversation in a listing over many sources: its session, and where else it is."""
 
     source: str
     id: str
@@ -42,6 +49,7 @@ class IndexEntry(Struct, frozen=True, kw_only=True):
     created_at: datetime
     updated_at: datetime
     damage: str = ""
+    copies: tuple[Copy, ...] = ()
 
 
 class SearchHit(Struct, frozen=True, kw_only=True):
@@ -50,12 +58,16 @@ class SearchHit(Struct, frozen=True, kw_only=True):
     entry: IndexEntry
     kind: Kind
     seq: int
+    turn: int
+    """The number of the turn on its branch, from 1; 0 if the match is not a turn, or its number is not known."""
     branch: str
     role: str
     snippet: tuple[tuple[str, bool], ...]
     """Parts of the text, each with whether it matches."""
     matches: int
     """The number of matches in the session."""
+    copy: Copy | None = None
+    """The session with the match, if only another session of the conversation has it."""
 
 
 class Filters(Struct, frozen=True, kw_only=True):
@@ -77,15 +89,23 @@ class Filters(Struct, frozen=True, kw_only=True):
     until: datetime | None = None
 
 
-def conditions(filters: Filters, *, for_search: bool = False) -> tuple[str, dict[str, object]]:
-    """The filters as SQL over `sessions AS s` and, for a search, `pieces AS p`; and its parameters."""
+def conditions(
+    filters: Filters, *, in_tool: Sequence[int] = (), for_search: bool = False
+) -> tuple[str, dict[str, object]]:
+    """The filters as SQL over `sessions AS s` and, for a search, `pieces AS p`; and its parameters.
+
+    `in_tool` are rows that a filter for a tool accepts as well.
+    """
     found: list[tuple[str, dict[str, object]]] = []
     if filters.sources:
         names = {f"source{number}": name for number, name in enumerate(filters.sources)}
         # The plus keeps SQLite from sorting all sessions of a source where the newest are wanted.
         found.append((f"+s.source IN ({', '.join(f':{name}' for name in names)})", dict(names)))
-    exact = {"tool": filters.tool, "agent": filters.agent}
-    found += [(f"s.{name} = :{name}", {name: value}) for name, value in exact.items() if value is not None]
+    if filters.tool is not None:
+        or_copied = "s.number IN (SELECT value FROM json_each(:in_tool))"
+        found.append((f"(s.tool = :tool OR {or_copied})", {"tool": filters.tool, "in_tool": as_json(in_tool)}))
+    if filters.agent is not None:
+        found.append(("s.agent = :agent", {"agent": filters.agent}))
     if filters.project is not None or filters.folder is not None:
         # Nothing equals NULL, so a filter that is not set never matches.
         below = "substr(s.folder || '/', 1, length(:folder) + 1) = :folder || '/'"
@@ -103,12 +123,22 @@ def conditions(filters: Filters, *, for_search: bool = False) -> tuple[str, dict
         found.append(("s.updated_at < :until", {"until": to_microseconds(filters.until)}))
     if for_search and filters.branch is not None:
         found.append(("p.branch = :branch", {"branch": filters.branch}))
-    found.append((_NO_COPY, {}))
     values = {name: value for _, some in found for name, value in some.items()}
-    return " AND ".join(condition for condition, _ in found), values
+    return " AND ".join(condition for condition, _ in found) or "1", values
 
 
-def entry_of(row: sqlite3.Row) -> IndexEntry:
+def is_within(entry: IndexEntry, filters: Filters) -> bool:
+    """Whether it was last active in the time that the filters allow."""
+    is_since = filters.since is None or entry.updated_at >= filters.since
+    return is_since and (filters.until is None or entry.updated_at < filters.until)
+
+
+def as_json(values: Iterable[object]) -> str:
+    """A list of any length as one parameter, for `json_each`."""
+    return json.dumps(list(values))
+
+
+def entry_of(row: sqlite3.Row, conversation: Conversation | None = None) -> IndexEntry:
     return IndexEntry(
         source=row["source"],
         id=row["id"],
@@ -123,8 +153,9 @@ def entry_of(row: sqlite3.Row) -> IndexEntry:
         summary=row["summary"],
         turn_count=row["turn_count"],
         created_at=from_microseconds(row["created_at"]),
-        updated_at=from_microseconds(row["updated_at"]),
+        updated_at=from_microseconds(row["updated_at"] if conversation is None else conversation.updated_at),
         damage=row["damage"],
+        copies=() if conversation is None else conversation.copies,
     )
 
 

@@ -15,8 +15,9 @@ from msgspec import Struct
 from segue.clock import booted_at, utc_now
 from segue.closing import Closing
 from segue.errors import DamagedError, NotFoundError, SegueError, StorageError, unforeseen
+from segue.index.answers import BEGIN, END, LARGEST, Answers
 from segue.index.database import BROKEN, TIMEOUT_SECONDS, Database, is_busy, is_unwritable
-from segue.index.entry import Filters, SearchHit, conditions, entry_of, to_microseconds
+from segue.index.entry import Filters, to_microseconds
 from segue.index.fts_query import fts_query
 from segue.index.health import checksum, find_damage, is_check_due, record_check
 from segue.index.source import IndexedSession, IndexedText, ReadPosition
@@ -28,8 +29,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from segue.durable.folder import Folder
-    from segue.index.entry import IndexEntry
+    from segue.index.entry import Copy, IndexEntry, SearchHit
     from segue.index.source import SessionRef, Source
+    from segue.links import Links
 
 T = TypeVar("T")
 
@@ -37,9 +39,7 @@ BATCH = 200
 """Sessions per transaction: this bounds what a crash costs, and how long other processes wait."""
 BATCH_CHARACTERS = 16 << 20
 """Characters of text in memory at a time."""
-_LARGEST = 1 << 62
-_BEGIN, _END = "\x02", "\x03"
-_CLEAN = {0: " ", ord(_BEGIN): " ", ord(_END): " "}
+_CLEAN = {0: " ", ord(BEGIN): " ", ord(END): " "}
 
 
 class RefreshResult(Struct, frozen=True, kw_only=True):
@@ -55,12 +55,16 @@ class RefreshResult(Struct, frozen=True, kw_only=True):
 
 
 class Index(Closing):
-    """The index in a cache folder, or in memory if the folder is None."""
+    """The index in a cache folder, or in memory if the folder is None.
+
+    With `links`, sessions of one conversation are one entry; without them, every session is.
+    """
 
     def __init__(
         self,
         folder: Folder | None,
         *,
+        links: Links | None = None,
         timeout_seconds: float = TIMEOUT_SECONDS,
         clock: Callable[[], datetime] = utc_now,
         notify: Callable[[str], None] = lambda _: None,
@@ -68,6 +72,7 @@ class Index(Closing):
         """`notify` gets the reason when a damaged index is rebuilt."""
         self._database = Database(folder, timeout_seconds=timeout_seconds, notify=notify)
         self._clock = clock
+        self._links = links
         self._sources: tuple[Sequence[Source], bool] = ((), False)
 
     @property
@@ -124,31 +129,28 @@ class Index(Closing):
             self._database.rebuild()
 
     def entries(self, filters: Filters | None = None, *, limit: int | None = None) -> list[IndexEntry]:
-        """The sessions that match the filters, the last active first."""
-        condition, values = conditions(filters or Filters())
-        statement = query("listed").format(filters=condition)
-        most = _LARGEST if limit is None else min(limit, _LARGEST)
-        return self._answer(lambda: [entry_of(row) for row in self._ask(statement, values | {"limit": most})])
+        """The conversations that match the filters, the last active first."""
+        wanted, most = filters or Filters(), LARGEST if limit is None else min(limit, LARGEST)
+        return self._answer(lambda answers: answers.entries(wanted, most))
 
     def search(
         self, text: str, filters: Filters | None = None, *, limit: int | None = 20, unfinished: bool = False
     ) -> list[SearchHit]:
-        """The sessions that match, the best first, each with its best match.
+        """The conversations that match, the best first, each with its best match.
 
         The last word of an `unfinished` text matches as a prefix. UsageError if the text has no word.
         """
-        words = fts_query(text, unfinished=unfinished)
-        condition, values = conditions(filters or Filters(), for_search=True)
-        statement = query("matches").format(filters=condition)
-        values |= {"words": words, "limit": _LARGEST if limit is None else min(limit, _LARGEST)}
-        return self._answer(lambda: self._hits(statement, values))
+        words, most = fts_query(text, unfinished=unfinished), LARGEST if limit is None else min(limit, LARGEST)
+        return self._answer(lambda answers: answers.hits(words, filters or Filters(), most))
 
-    def turns(self, entry: IndexEntry, *, first: int = 0, branch: str = "", limit: int = 6) -> list[IndexedText]:
+    def count(self, text: str, filters: Filters | None = None, *, unfinished: bool = False) -> int:
+        """How many conversations a search without a limit finds."""
+        words = fts_query(text, unfinished=unfinished)
+        return self._answer(lambda answers: answers.count(words, filters or Filters()))
+
+    def turns(self, entry: IndexEntry | Copy, *, first: int = 0, branch: str = "", limit: int = 6) -> list[IndexedText]:
         """The last turns of a session, or those from `first` on, as they were indexed; in order."""
-        statement = query("turns").format(order="ASC" if first else "DESC")
-        values = {"source": entry.source, "id": entry.id, "first": first, "branch": branch, "limit": limit}
-        found = self._answer(lambda: [IndexedText(**row) for row in self._ask(statement, values)])
-        return sorted(found, key=lambda text: text.seq)
+        return self._answer(lambda answers: answers.turns(entry, first, branch, limit))
 
     def close(self) -> None:
         self._database.close()
@@ -261,8 +263,7 @@ class Index(Closing):
             "project": session.project,
             "folder": session.folder,
             "summary": session.summary,
-            "handed_to": session.handed_to,
-            "handed_from": session.handed_from,
+            "launch": session.launch,
             "tags": "".join(f"\n{tag}\n" for tag in head.tags),
             "turn_count": head.turn_count if session.is_counted else None,
             "created_at": to_microseconds(head.created_at),
@@ -278,7 +279,7 @@ class Index(Closing):
     def _add_texts(self, session: int, texts: Iterable[IndexedText]) -> None:
         last = self._connection.execute(query("last_piece")).fetchone()[0]
         rows = (
-            (session, text.kind, _clean(text.seq), _clean(text.branch), _clean(text.role), _clean(text.text))
+            (session, text.kind, *map(_clean, (text.seq, text.turn, text.branch, text.role, text.text)))
             for text in texts
         )
         self._connection.executemany(query("add_piece"), ((*row, checksum(row)) for row in rows))
@@ -300,46 +301,27 @@ class Index(Closing):
         for name in ("forget_words", "forget_pieces"):
             self._connection.execute(query(name), (session, everything))
 
-    def _hit(self, words: str, piece: int, matches: int) -> SearchHit:
-        values = {"words": words, "piece": piece, "begin": _BEGIN, "end": _END}
-        row = self._ask(query("shown"), values)[0]
-        return SearchHit(
-            entry=entry_of(row),
-            kind=row["kind"],
-            seq=row["seq"],
-            branch=row["branch"],
-            role=row["role"],
-            snippet=_spans(row["snippet"]),
-            matches=matches,
-        )
-
-    def _answer(self, ask: Callable[[], T]) -> T:
-        """Run a query; if the index is damaged, rebuild it from the same sources and run it again."""
+    def _answer(self, ask: Callable[[Answers], T]) -> T:
+        """Ask the index; if it is damaged, rebuild it from the same sources and ask again."""
         try:
-            return ask()
+            return self._ask(ask)
         except BROKEN as error:
             if is_busy(error):
                 raise StorageError("the index is being written", hint="try again") from None
             self._rebuild(error)
         try:
             self._refresh(*self._sources, lambda _: None)
-            return ask()
+            return self._ask(ask)
         except BROKEN as error:
             raise StorageError(f"the index cannot be built ({error})", hint="try again") from None
 
-    def _hits(self, statement: str, values: dict[str, object]) -> list[SearchHit]:
-        """Run all queries of a search in one read transaction, as other processes may write meanwhile."""
+    def _ask(self, ask: Callable[[Answers], T]) -> T:
+        """Run all queries of an answer in one read transaction, as other processes may write meanwhile."""
         self._connection.execute("BEGIN")
         try:
-            found = self._ask(statement, values)
-            return [self._hit(str(values["words"]), row["piece"], row["matches"]) for row in found]
+            return ask(Answers(self._connection, self._links))
         finally:
             self._connection.rollback()
-
-    def _ask(self, statement: str, values: dict[str, object]) -> list[sqlite3.Row]:
-        cursor = self._connection.cursor()
-        cursor.row_factory = sqlite3.Row
-        return cursor.execute(statement, values).fetchall()
 
 
 def _is_changed(source: Source, ref: SessionRef, known: tuple[str, bool, bool] | None, *, with_text: bool) -> bool:
@@ -355,16 +337,7 @@ def _is_changed(source: Source, ref: SessionRef, known: tuple[str, bool, bool] |
 def _clean(value: object) -> object:
     """Remove what SQLite cannot store (surrogates, large numbers) and the marks that we use in snippets."""
     if isinstance(value, int):
-        return max(-_LARGEST, min(value, _LARGEST))
+        return max(-LARGEST, min(value, LARGEST))
     if not isinstance(value, str):
         return value
     return value.encode("utf-8", "replace").decode().translate(_CLEAN)
-
-
-def _spans(snippet: str) -> tuple[tuple[str, bool], ...]:
-    first, *marked = snippet.split(_BEGIN)
-    spans = [(first, False)]
-    for part in marked:
-        found, _, rest = part.partition(_END)
-        spans += [(found, True), (rest, False)]
-    return tuple((text, is_found) for text, is_found in spans if text)

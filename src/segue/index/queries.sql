@@ -7,23 +7,23 @@ SELECT number, seq, mark FROM sessions WHERE source = ? AND id = ?;
 -- put: what a listing shows of a session
 INSERT INTO sessions (
     source, id, revision, is_read, seq, mark, tool, agent, title, status, branch, project, folder, summary,
-    handed_to, handed_from, tags, turn_count, created_at, updated_at, damage, sum
+    launch, tags, turn_count, created_at, updated_at, damage, sum
 )
 VALUES (
     :source, :id, :revision, :is_read, :seq, :mark, :tool, :agent, :title, :status, :branch, :project, :folder, :summary,
-    :handed_to, :handed_from, :tags, :turn_count, :created_at, :updated_at, :damage, :sum
+    :launch, :tags, :turn_count, :created_at, :updated_at, :damage, :sum
 )
 ON CONFLICT (source, id) DO UPDATE SET
     revision = excluded.revision, is_read = excluded.is_read, seq = excluded.seq, mark = excluded.mark,
     tool = excluded.tool, agent = excluded.agent, title = excluded.title, status = excluded.status,
     branch = excluded.branch, project = excluded.project, folder = excluded.folder, summary = excluded.summary,
-    handed_to = excluded.handed_to, handed_from = excluded.handed_from, tags = excluded.tags, turn_count = excluded.turn_count,
+    launch = excluded.launch, tags = excluded.tags, turn_count = excluded.turn_count,
     created_at = excluded.created_at, updated_at = excluded.updated_at, damage = excluded.damage,
     sum = excluded.sum
 RETURNING number;
 
 -- add_piece: a text that can be found
-INSERT INTO pieces (session, kind, seq, branch, role, text, sum) VALUES (?, ?, ?, ?, ?, ?, ?);
+INSERT INTO pieces (session, kind, seq, turn, branch, role, text, sum) VALUES (?, ?, ?, ?, ?, ?, ?, ?);
 
 -- index_pieces: the words of the pieces of a session beyond a number
 INSERT INTO words (rowid, text) SELECT number, text FROM pieces WHERE session = ? AND number > ?;
@@ -47,32 +47,62 @@ DELETE FROM sessions WHERE number = ?;
 -- listed: sessions, the last active first
 SELECT s.* FROM sessions AS s WHERE {filters} ORDER BY s.updated_at DESC, s.number DESC LIMIT :limit;
 
--- matches: the best piece of each session that matches, the best session first
-WITH scored AS MATERIALIZED ( -- for bm25 knows no groups
+-- linked: the sessions with one of these ids
+SELECT number, source, id, launch, tool, created_at, updated_at FROM sessions
+WHERE id IN (SELECT value FROM json_each(:ids))
+UNION
+SELECT number, source, id, launch, tool, created_at, updated_at FROM sessions
+WHERE launch <> '' AND launch IN (SELECT value FROM json_each(:ids));
+
+-- by_number: one session
+SELECT s.* FROM sessions AS s WHERE s.number = :number;
+
+-- matches: the best piece of each conversation that matches, the best conversation first; its own text before a copy's
+WITH shown (session, number) AS MATERIALIZED (
+    SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(:shown_for)
+),
+scored AS MATERIALIZED ( -- for bm25 knows no groups
     SELECT
-        p.session AS session,
+        s.number AS session,
         p.number AS piece,
-        bm25(words) * CASE p.kind WHEN 'title' THEN 4.0 WHEN 'turn' THEN 1.0 ELSE 2.0 END AS score
+        p.session = s.number AS is_own,
+        bm25(words) * CASE p.kind WHEN 'title' THEN 4.0 WHEN 'turn' THEN 1.0 ELSE 2.0 END
+            * CASE p.session WHEN s.number THEN 1.0 ELSE 0.9 END AS score
     FROM words
     JOIN pieces AS p ON p.number = words.rowid
-    JOIN sessions AS s ON s.number = p.session
-    WHERE words MATCH :words AND {filters}
+    LEFT JOIN shown ON shown.session = p.session
+    JOIN sessions AS s ON s.number = coalesce(shown.number, p.session)
+    WHERE words MATCH :words AND (p.session = s.number OR p.kind = 'turn') AND {filters}
 )
-SELECT session, piece, min(score) AS score, count(*) AS matches
+SELECT session, piece, min(score) AS score, coalesce(nullif(sum(is_own), 0), count(*)) AS matches
 FROM scored
 GROUP BY session
 ORDER BY score, session DESC
 LIMIT :limit;
 
+-- count_matches: how many conversations match
+WITH shown (session, number) AS MATERIALIZED (
+    SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(:shown_for)
+),
+matching AS (
+    SELECT DISTINCT s.number
+    FROM words
+    JOIN pieces AS p ON p.number = words.rowid
+    LEFT JOIN shown ON shown.session = p.session
+    JOIN sessions AS s ON s.number = coalesce(shown.number, p.session)
+    WHERE words MATCH :words AND (p.session = s.number OR p.kind = 'turn') AND {filters}
+)
+SELECT count(*) FROM matching;
+
 -- shown: what is shown of a match
-SELECT p.kind, p.seq, p.branch, p.role, snippet(words, 0, :begin, :end, '…', 24) AS snippet, s.*
+SELECT p.kind, p.seq, p.turn, p.branch, p.role, snippet(words, 0, :begin, :end, '…', 24) AS snippet, s.*
 FROM words
 JOIN pieces AS p ON p.number = words.rowid
 JOIN sessions AS s ON s.number = p.session
 WHERE words MATCH :words AND words.rowid = :piece;
 
 -- turns: turns of a session from a seq on, in this order
-SELECT p.kind, p.seq, p.branch, p.role, p.text
+SELECT p.kind, p.seq, p.turn, p.branch, p.role, p.text
 FROM pieces AS p
 JOIN sessions AS s ON s.number = p.session
 WHERE s.source = :source AND s.id = :id AND p.kind = 'turn' AND p.seq >= :first AND (:branch = '' OR p.branch = :branch)

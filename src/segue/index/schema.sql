@@ -16,8 +16,7 @@ CREATE TABLE sessions (
     project TEXT NOT NULL,
     folder TEXT NOT NULL,
     summary TEXT NOT NULL,
-    handed_to TEXT NOT NULL,   -- the id of the session in which a tool goes on with this one
-    handed_from TEXT NOT NULL, -- the id of the session that a tool goes on with in this one; '*' for one of ours
+    launch TEXT NOT NULL,      -- the id with which we started a tool's session, where the tool gave it another
     tags TEXT NOT NULL,        -- each between newlines, so that one is found as '\ntag\n'
     turn_count INTEGER,        -- NULL where only the ends of a session were read
     created_at INTEGER NOT NULL,
@@ -27,7 +26,8 @@ CREATE TABLE sessions (
     UNIQUE (source, id)
 );
 CREATE INDEX sessions_by_activity ON sessions (updated_at);
-CREATE INDEX sessions_by_hand ON sessions (handed_to) WHERE handed_to <> '';
+CREATE INDEX sessions_by_id ON sessions (id);
+CREATE INDEX sessions_by_launch ON sessions (launch) WHERE launch <> '';
 
 -- What can be searched for.
 CREATE TABLE pieces (
@@ -35,6 +35,7 @@ CREATE TABLE pieces (
     session INTEGER NOT NULL REFERENCES sessions (number),
     kind TEXT NOT NULL,
     seq INTEGER NOT NULL,
+    turn INTEGER NOT NULL,     -- its number on its branch, from 1; 0 where it is not known
     branch TEXT NOT NULL,
     role TEXT NOT NULL,
     text TEXT NOT NULL,

@@ -34,6 +34,8 @@ class IndexedText(Struct, frozen=True, kw_only=True, gc=False):
     kind: Kind
     text: str
     seq: int = 0
+    turn: int = 0
+    """The number of a turn on its branch, from 1; 0 if it is not known."""
     branch: str = ""
     role: str = ""
 
@@ -49,10 +51,8 @@ class IndexedSession(Struct, frozen=True, kw_only=True):
     project: str = ""
     folder: str = ""
     summary: str = ""
-    handed_to: str = ""
-    """The AI tool's session that continues this one. If that one agrees, it is not listed separately."""
-    handed_from: str = ""
-    """For a session of an AI tool, the session that it continues; `*` where it is not known which."""
+    launch: str = ""
+    """The id with which Segue started a session of an AI tool, where the tool then gave it another."""
     texts: tuple[IndexedText, ...] = ()
     is_counted: bool = True
     """Whether all turns were read, so that their number is known."""

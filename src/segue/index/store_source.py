@@ -12,7 +12,7 @@ from segue.index.source import IndexedSession, IndexedText, ReadPosition, Sessio
 from segue.model import Decision, Learning, Pattern, Turn, head_of, last_activity, overview_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator, Sequence
 
     from segue.model import Event, Head, Overview
     from segue.store import Store
@@ -54,7 +54,7 @@ class StoreSource:
             return IndexedSession(head=self._unreadable(id, str(error)))
         if events:
             known = ReadPosition(events[-1].seq, events[-1].id)
-        texts = (*_overview_texts(overview), *_event_texts(events))
+        texts = (*_overview_texts(overview), *_event_texts(events, overview))
         indexed = _indexed(self._head_of(overview), overview, texts)
         return replace(indexed, position=known or ReadPosition(), is_update=new is not None)
 
@@ -89,7 +89,7 @@ class StoreSource:
             return IndexedSession(head=self._unreadable(id, reason))
         turns = [turn for own in session.own_turns.values() for turn in own]
         events: tuple[Event, ...] = (*turns, *session.decisions, *session.learnings, *session.patterns)
-        texts = (*_overview_texts(session), *_event_texts(events))
+        texts = (*_overview_texts(session), *_event_texts(events, session))
         return _indexed(replace(self._head_of(overview_of(session)), damage=reason), session, texts)
 
     def _head_of(self, overview: Overview) -> Head:
@@ -108,8 +108,6 @@ def _indexed(head: Head, overview: Overview, texts: tuple[IndexedText, ...]) -> 
         project=_text(overview, "project"),
         folder=_text(overview, "cwd"),
         summary=overview.summary,
-        # A tool's session that had other content before stays a session of its own.
-        handed_to="" if "tool_since" in overview.overrides else _text(overview, "tool_session"),
         texts=texts,
     )
 
@@ -120,6 +118,17 @@ def _text(overview: Overview, name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
+def _turn_numbers(events: Sequence[Event], overview: Overview) -> dict[int, int]:
+    """By seq, the number of each turn on its branch: the events are all of them, or the last ones."""
+    counts = {name: branch.turn_count for name, branch in overview.branches.items()}
+    numbers: dict[int, int] = {}
+    for event in reversed(events):
+        if isinstance(event, Turn) and counts.get(event.branch, 0) > 0:
+            numbers[event.seq] = counts[event.branch]
+            counts[event.branch] -= 1
+    return numbers
+
+
 def _overview_texts(overview: Overview) -> Iterator[IndexedText]:
     if overview.title:
         yield IndexedText(kind="title", text=overview.title)
@@ -127,11 +136,19 @@ def _overview_texts(overview: Overview) -> Iterator[IndexedText]:
         yield IndexedText(kind="summary", text=overview.summary)
 
 
-def _event_texts(events: Iterable[Event]) -> Iterator[IndexedText]:
+def _event_texts(events: Sequence[Event], overview: Overview) -> Iterator[IndexedText]:
+    numbers = _turn_numbers(events, overview)
     for event in events:
         match event:
             case Turn() if event.content:
-                yield IndexedText(kind="turn", text=event.content, seq=event.seq, branch=event.branch, role=event.role)
+                yield IndexedText(
+                    kind="turn",
+                    text=event.content,
+                    seq=event.seq,
+                    turn=numbers.get(event.seq, 0),
+                    branch=event.branch,
+                    role=event.role,
+                )
             case Decision():
                 yield IndexedText(kind="decision", text=event.content, seq=event.seq)
             case Learning():

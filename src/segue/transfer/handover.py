@@ -75,14 +75,12 @@ def hand_over(
     """
     system = system_prompt_of(session) if system is None else system
     native_id = handed_over_to(session, integration.name, marks)
-    if native_id and "tool_since" not in session.overview.overrides:
-        replies = integration.read_back(native_id, options).turns
-        if replies and [turn.id for turn in session.tail(1)] == [replies[-1].id]:
-            resumed = integration.resume(native_id, options, system=system)
-            if resumed is not None:
-                return Handover(launch=resumed, is_return=True)
+    if native_id and _is_up_to_date(session, integration, native_id, options):
+        resumed = integration.resume(native_id, options, system=system)
+        if resumed is not None:
+            return Handover(launch=resumed, is_return=True)
     window = handover_window(session)
-    context = HandoverContext(turns=window.turns, system=system, title=session.title, origin=session.id)
+    context = HandoverContext(turns=window.turns, system=system, title=session.title)
     return Handover(launch=integration.launch(context, options), losses=_losses(session, window))
 
 
@@ -131,19 +129,38 @@ def system_prompt_of(session: LiveSession) -> str:
 def record_handover(session: LiveSession, tool: str, native_id: str, marks: Marks | None = None) -> None:
     """Record which session of the tool continues the conversation, so that replies can be imported later."""
     known = session.overview.overrides
-    others = known.get("tool_sessions")
     values = {name: value for name, value in known.items() if name != "tool_since"}
     values |= {"tool": tool, "tool_session": native_id, "tool_branch": session.branch}
-    values["tool_sessions"] = {**(others if isinstance(others, dict) else {}), tool: native_id}
+    values["tool_sessions"] = {**_by_tool(session, "tool_sessions"), tool: native_id}
+    values["tool_turns"] = {**_by_tool(session, "tool_turns"), tool: _last_turn(session)}
     if values != known:
         session.set_overrides(values)
-    LinkedSession(tool, native_id).vouch(marks)
+    LinkedSession(tool, native_id).record(marks, session.overview.created_at)
 
 
 def handed_over_to(session: LiveSession, tool: str, marks: Marks | None = None) -> str:
     """The tool's session of this conversation; empty if it has none, or this user did not hand it over."""
     linked = find_linked_session(session.overview, tool)
     return linked.native_id if linked is not None and linked.is_ours(marks) else ""
+
+
+def _is_up_to_date(session: LiveSession, integration: Integration, native_id: str, options: LaunchOptions) -> bool:
+    """Whether the tool's session ends where ours does: with its last reply, or with the last turn handed over."""
+    if "tool_since" in session.overview.overrides:
+        return False
+    replies = integration.read_back(native_id, options).turns
+    end = replies[-1].id if replies else _by_tool(session, "tool_turns").get(integration.name)
+    return bool(end) and end == _last_turn(session)
+
+
+def _last_turn(session: LiveSession) -> str:
+    return next((turn.id for turn in session.tail(1)), "")
+
+
+def _by_tool(session: LiveSession, name: str) -> dict[str, object]:
+    """What the session records for each tool under this name."""
+    found = session.overview.overrides.get(name)
+    return found if isinstance(found, dict) else {}
 
 
 # ── And back ─────────────────────────────────────────────────────────────────────────────────────────────────────────

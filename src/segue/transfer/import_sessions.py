@@ -25,6 +25,7 @@ from segue.integrations.format.branches import BranchTracker
 from segue.integrations.format.transcript import only_text_reason, plain_turn, title_from
 from segue.model import EPOCH, MAIN, BranchCreated, BranchSwitched, Metadata, TitleChanged, Turn
 from segue.store import FORMAT_VERSION
+from segue.transfer.originals import Originals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from segue.integrations.shared.integration import Integration
     from segue.model import Event, Overview
     from segue.store import Store, Writer
+    from segue.trust import Trust
 
 QUIET_SECONDS = 5.0
 """An answer is complete if nothing was added to it for this long."""
@@ -67,12 +69,18 @@ def imported_session_id(tool: str, native_id: str) -> str:
 
 
 def import_session(
-    integration: Integration, external: ExternalSession, store: Store, *, clock: Callable[[], datetime] = utc_now
+    integration: Integration,
+    external: ExternalSession,
+    store: Store,
+    *,
+    clock: Callable[[], datetime] = utc_now,
+    trust: Trust | None = None,
 ) -> Imported:
     """Copy what is new in a session. The files of the tool do not change, and neither does what was copied before.
 
-    If the tool has changed a turn, the change becomes a branch. NotFoundError if the session is gone, SegueError as
-    raised by the store; what was copied by then stays, and the next import continues from there.
+    If the tool has changed a turn, the change becomes a branch. `trust` records that both are one conversation.
+    NotFoundError if the session is gone, SegueError as raised by the store; what was copied by then stays, and the next
+    import continues from there.
     """
     builder, turns = integration.read(external)
     held: list[TranscriptTurn] = []
@@ -86,6 +94,8 @@ def import_session(
         raise
     except Exception as error:
         raise StorageError(str(unforeseen(error, external.path)), path=external.path) from error
+    if trust is not None and copy.created_at is not None:
+        trust.of(store.url, copy.session_id).link(integration.name, external.id, copy.created_at, "import")
     return Imported(
         tool=integration.name,
         native_id=external.id,
@@ -133,6 +143,10 @@ class _Copy:
     @property
     def exists(self) -> bool:
         return self._overview is not None
+
+    @property
+    def created_at(self) -> datetime | None:
+        return self._overview.created_at if self._overview is not None else None
 
     @property
     def title(self) -> str:
@@ -277,7 +291,10 @@ class FailedImport(Struct, frozen=True, kw_only=True):
 
 
 class ImportWatch:
-    """Imports what AI tools write, again and again. Sessions that they delete meanwhile stay in the store."""
+    """Imports what AI tools write, again and again. Sessions that they delete meanwhile stay in the store.
+
+    With `trust`, copies of our own sessions are not imported.
+    """
 
     def __init__(
         self,
@@ -287,7 +304,9 @@ class ImportWatch:
         home: Path,
         environ: Mapping[str, str],
         clock: Callable[[], datetime] = utc_now,
+        trust: Trust | None = None,
     ) -> None:
+        self._trust = trust
         self._integrations = tuple(integrations)
         self._store = store
         self._home = home
@@ -299,15 +318,20 @@ class ImportWatch:
         """Import every session that has changed since the last poll, or was not complete then."""
         for integration in self._integrations:
             try:
+                originals = Originals(self._trust.links, integration, self._store) if self._trust is not None else None
                 for external in integration.sessions(self._home, self._environ):
-                    if self._known.get((integration.name, external.id)) != external.revision:
+                    if self._known.get((integration.name, external.id)) == external.revision:
+                        continue
+                    if originals is not None and originals.is_copy(external):
+                        self._known[integration.name, external.id] = external.revision
+                    else:
                         yield self._import(integration, external)
             except SegueError as error:
                 yield FailedImport(tool=integration.name, native_id="", error=error)
 
     def _import(self, integration: Integration, external: ExternalSession) -> Imported | FailedImport:
         try:
-            found = import_session(integration, external, self._store, clock=self._clock)
+            found = import_session(integration, external, self._store, clock=self._clock, trust=self._trust)
         except SegueError as error:
             return FailedImport(tool=integration.name, native_id=external.id, error=error)
         if not found.is_growing:

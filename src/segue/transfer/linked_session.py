@@ -12,6 +12,7 @@ from segue.formats.terminal import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import datetime
 
     from segue.model import Overview
     from segue.trust import Marks
@@ -31,6 +32,12 @@ class LinkedSession(NamedTuple):
         """Record that this user handed the session over, or agreed to read it."""
         if marks is not None and self.native_id:
             marks.put(_MARK, [*self], where=self.tool)
+
+    def record(self, marks: Marks | None, created_at: datetime) -> None:
+        """Vouch for it, and record that all of it is the conversation of our session, created then."""
+        self.vouch(marks)
+        if marks is not None and self.native_id:
+            marks.link(self.tool, self.native_id, created_at, "handover")
 
     def is_agreed(self, marks: Marks | None, confirm: Callable[[str], bool]) -> bool:
         """Whether it may be read: it is ours, or the user agrees now, which is recorded."""

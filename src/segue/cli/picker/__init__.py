@@ -29,9 +29,12 @@ def pick(sources: Sources, filters: Filters, text: str = "") -> int:
     from segue.cli.app import invoke
     from segue.cli.picker.app import Picker
     from segue.cli.picker.model import PickerModel
+    from segue.console.paths import machine_trust
     from segue.user_folders import cache_folder
 
-    model = PickerModel(cache_folder(), sources.sources, sources.libraries, filters=filters)
+    model = PickerModel(
+        cache_folder(), sources.sources, sources.libraries, filters=filters, links=machine_trust().links
+    )
     try:
         choice = Picker(
             model, command_of=lambda entry: shlex.join(["segue", *sources.arguments("resume", entry)]), text=text

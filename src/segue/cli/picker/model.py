@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from segue.durable.folder import Folder
     from segue.index import Source
     from segue.library import Library
+    from segue.links import Links
     from segue.session import LiveSession
 
 SHOWN = 200
@@ -47,12 +48,14 @@ class PickerModel:
         libraries: Mapping[str, Library],
         *,
         filters: Filters | None = None,
+        links: Links | None = None,
     ) -> None:
         self._folder = folder
         self._sources = sources
         self._libraries = libraries
         self._filters = filters or Filters()
-        self._index = Index(folder)
+        self._links = links
+        self._index = Index(folder, links=links)
 
     @property
     def can_share(self) -> bool:
@@ -76,14 +79,14 @@ class PickerModel:
             return []
         if not self.can_share:
             return self._search(self._index, text)
-        with Index(self._folder) as index:
+        with Index(self._folder, links=self._links) as index:
             return self._search(index, text)
 
     def turns(self, match: PickerMatch) -> list[IndexedText]:
         """The turns to preview: from the match on, or the last ones."""
         entry, hit = match.entry, match.hit
         if hit is not None and hit.kind == "turn":
-            return self._index.turns(entry, first=hit.seq, branch=hit.branch)
+            return self._index.turns(hit.copy or entry, first=hit.seq, branch=hit.branch)
         library = self._libraries.get(entry.source)
         if library is None:
             return self._index.turns(entry, limit=_LAST_TURNS)

@@ -169,7 +169,7 @@ def _print_for_tool(context: WorkspaceContext, session: LiveSession, tool: str, 
         native_id = surrounding_session(tool, context.environ)
         since = conversations.clock() if native_id else None
         conversations.note_tool(session, tool=tool, tool_session=native_id, tool_since=since, model=model)
-        context.vouch(session, LinkedSession(tool, native_id))
+        context.vouch(session, LinkedSession(tool, native_id), is_whole=False)
         output.data(_conversation_json(context, session, warnings=warnings))
     finally:
         session.release()

@@ -61,10 +61,16 @@ class WorkspaceContext:
         """What the user set or agreed to here about a conversation; about the workspace if the id is empty."""
         return marks_of(self.library.store.url, id)
 
-    def vouch(self, session: LiveSession, link: LinkedSession) -> None:
-        """Remember that the user of this machine chose this AI tool for the conversation."""
+    def vouch(self, session: LiveSession, link: LinkedSession, *, is_whole: bool = True) -> None:
+        """Remember that the user of this machine chose this AI tool for the conversation.
+
+        With `is_whole`, the session of the tool has nothing else in it.
+        """
         marks = self.marks_of(session.id)
-        link.vouch(marks)
+        if is_whole:
+            link.record(marks, session.overview.created_at)
+        else:
+            link.vouch(marks)
         marks.put(STARTS, link.tool)
 
     @property

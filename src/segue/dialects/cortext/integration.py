@@ -114,7 +114,8 @@ def _import(
         output.warn(f"cannot read all of the session of {tool.name}: {damage}")
     if returned.transcript.native_id not in {"", native_id}:  # the tool continued under another id
         context.conversations.note_tool(session, tool=tool.name, tool_session=returned.transcript.native_id)
-        context.vouch(session, LinkedSession(tool.name, returned.transcript.native_id))
+        link = LinkedSession(tool.name, returned.transcript.native_id)
+        context.vouch(session, link, is_whole=since is None)
 
 
 def _prepare(context: WorkspaceContext, session: LiveSession, tool: Integration, *, model: str, prompt: str) -> Launch:

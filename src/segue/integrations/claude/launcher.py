@@ -31,7 +31,7 @@ def launch(context: HandoverContext, options: LaunchOptions) -> Launch:
     if not messages:
         return _prepare(["--session-id", id], id, options, context.system)
     cwd = os.path.realpath(options.cwd)
-    data = write(messages, session_id=id, cwd=cwd, title=context.title, origin=context.origin, now=now)
+    data = write(messages, session_id=id, cwd=cwd, title=context.title, now=now)
     written = write_file(_projects(options) / _slug(cwd, options.environ), f"{id}.jsonl", data)
     return _prepare(["--resume", id], id, options, context.system, (written,))
 

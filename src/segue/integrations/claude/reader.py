@@ -9,6 +9,7 @@ from segue.integrations.claude.message_index import index_messages
 from segue.integrations.format.limits import TURN_BYTES
 from segue.integrations.format.lines import lines_of
 from segue.integrations.format.transcript import (
+    MARK,
     TranscriptBuilder,
     TranscriptTurn,
     call_part,
@@ -56,7 +57,7 @@ def parse_turns(lines: Lines, builder: TranscriptBuilder) -> Iterator[Transcript
         results = _results(records[0])
         turn = _turn(builder, records, results, entry.places[0])
         after = tree.add(entry, records, turn.id, after, is_result=bool(results))
-        yield TranscriptTurn(turn, after, _side(entry, records[0]) if not after else "", builder.is_marked(records[0]))
+        yield TranscriptTurn(turn, after, _side(entry, records[0]) if not after else "", MARK in records[0])
     builder.tip = tree.end(found.last) or builder.tip
 
 

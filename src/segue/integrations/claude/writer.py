@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from segue.model import JsonObject
 
 
-def write(
-    outgoing: Sequence[OutgoingMessage], *, session_id: str, cwd: str, title: str, now: datetime, origin: str = ""
-) -> bytes:
+def write(outgoing: Sequence[OutgoingMessage], *, session_id: str, cwd: str, title: str, now: datetime) -> bytes:
     """Each record names the one before it; the field `segue` marks it as written by Segue, for which session."""
     messages: list[tuple[datetime, JsonObject]] = []
     for number, message in enumerate(outgoing):
@@ -51,10 +49,10 @@ def write(
                 "isSidechain": False,
                 "userType": "external",
                 "message": content,
-                MARK: origin or True,
+                MARK: True,
             }
         )
         parent = own
     if title:
-        records.append({"type": "custom-title", "customTitle": title, "sessionId": session_id, MARK: origin or True})
+        records.append({"type": "custom-title", "customTitle": title, "sessionId": session_id, MARK: True})
     return json_lines(records)

@@ -27,7 +27,7 @@ def launch(context: HandoverContext, options: LaunchOptions) -> Launch:
     now = options.clock()
     id = _new_id(now)
     messages = outgoing_messages(context.turns, now=now)
-    data = write(messages, session_id=id, cwd=os.path.realpath(options.cwd), origin=context.origin, now=now)
+    data = write(messages, session_id=id, cwd=os.path.realpath(options.cwd), now=now)
     folder = _root(options) / "sessions" / f"{now:%Y/%m/%d}"
     written = write_file(folder, f"rollout-{now:%Y-%m-%dT%H-%M-%S}-{id}.jsonl", data)
     return _prepare(id, options, context.system, (written,))

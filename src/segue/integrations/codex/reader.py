@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from segue.integrations.format.limits import TURN_BYTES
 from segue.integrations.format.lines import Lines, lines_of
 from segue.integrations.format.transcript import (
+    MARK,
     TranscriptBuilder,
     TranscriptTurn,
     call_part,
@@ -99,7 +100,6 @@ def _parse_items(
         kind = payload.get("type")
         match record.get("type"):
             case "session_meta":
-                builder.is_marked(record)
                 builder.cwd = builder.cwd or as_text(payload.get("cwd"))
                 if base := child(payload, "history_base"):
                     yield from _parse_shared(base, builder, others)
@@ -116,7 +116,7 @@ def _parse_items(
             case "response_item" if kind in _OUTPUTS or (kind == "message" and payload.get("role") != "assistant"):
                 yield from answer.close(builder)
                 if (turn := _parse_input(builder, at, record, native_id)) is not None:
-                    yield turn, builder.is_marked(record)
+                    yield turn, MARK in record
             case "response_item":
                 yield from answer.add(at, record, model, builder)
     yield from answer.close(builder)
@@ -192,7 +192,7 @@ class _Answer:
             model=self._model,
         )
         self._records, self._size_bytes = [], 0
-        yield turn, builder.is_marked(first)
+        yield turn, MARK in first
 
 
 def _parse_input(builder: TranscriptBuilder, at: LinePlace, record: JsonObject, native_id: str) -> Turn | None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from segue.model import JsonObject
 
 
-def write(outgoing: Sequence[OutgoingMessage], *, session_id: str, cwd: str, now: datetime, origin: str = "") -> bytes:
+def write(outgoing: Sequence[OutgoingMessage], *, session_id: str, cwd: str, now: datetime) -> bytes:
     """A header, then the items of the model; the field `segue` marks a line as written by Segue, for which session."""
     items: list[tuple[datetime, JsonObject]] = []
     for message in outgoing:
@@ -41,9 +41,7 @@ def write(outgoing: Sequence[OutgoingMessage], *, session_id: str, cwd: str, now
         "cli_version": "0.0.0",
         "source": "cli",
     }
-    lines: list[JsonObject] = [
-        {"timestamp": iso_ms(first), "type": "session_meta", "payload": header, MARK: origin or True}
-    ]
+    lines: list[JsonObject] = [{"timestamp": iso_ms(first), "type": "session_meta", "payload": header, MARK: True}]
     for moment, (_, item) in zip(rest, items, strict=True):
-        lines.append({"timestamp": iso_ms(moment), "type": "response_item", "payload": item, MARK: origin or True})
+        lines.append({"timestamp": iso_ms(moment), "type": "response_item", "payload": item, MARK: True})
     return json_lines(lines)

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 LONGEST_TITLE = 80
 MARK = "segue"
 """The mark of records that Segue wrote into a session of a tool."""
-UNKNOWN_ORIGIN = "*"
-"""The origin of a session of a tool that Segue wrote, if it does not name the session here."""
 UNPAIRED = re.compile("[\ud800-\udfff]")
 
 
@@ -65,8 +63,8 @@ class TranscriptBuilder:
         self.place = place
         self.title = ""
         self.cwd = ""
-        self.origin = ""
-        """The id of the session here that was handed over; `UNKNOWN_ORIGIN` if the record does not name it."""
+        self.launch = ""
+        """The id with which Segue started the session, if the tool then gave it another."""
         self.tip = ""
         """The turn from which the session continues."""
         self.is_partial = False
@@ -91,14 +89,6 @@ class TranscriptBuilder:
                 yield place, record
             else:
                 self.damage("it is JSON, but not an object", at=place)
-
-    def is_marked(self, record: JsonObject) -> bool:
-        """Whether Segue wrote a record; if so, its origin is noted."""
-        if MARK not in record:
-            return False
-        mark = record[MARK]
-        self.origin = self.origin or (mark if isinstance(mark, str) and mark != self.native_id else UNKNOWN_ORIGIN)
-        return True
 
     def damage(self, reason: str, *, at: LinePlace | None = None) -> None:
         if len(self.damages) >= DAMAGES:

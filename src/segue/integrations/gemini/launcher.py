@@ -34,9 +34,17 @@ def launch(context: HandoverContext, options: LaunchOptions) -> Launch:
 def resume(native_id: str, options: LaunchOptions, *, system: str) -> Launch | None:  # noqa: ARG001 - it was the first message
     found = next(_find_sessions(native_id, options), None)
     if found is None:
-        return None
+        return _resume_unstarted(native_id, options)
     id = read(read_file(found), place=str(found)).native_id
     return _prepare(f"--resume={check_native_id(id)}", id, options)
+
+
+def _resume_unstarted(native_id: str, options: LaunchOptions) -> Launch | None:
+    """With the file that was written for a launch which the user has not started yet."""
+    written = _folder(options) / "segue" / f"{native_id}.jsonl"
+    if not written.is_file():
+        return None
+    return _prepare(f"--session-file={written}", native_id, options, (str(written),))
 
 
 def read_back(native_id: str, options: LaunchOptions) -> Transcript:

@@ -114,8 +114,11 @@ def _rewind(messages: dict[str, MessagePlace], name: str) -> None:
 def _parse_message(
     builder: TranscriptBuilder, key: str, at: LinePlace, message: JsonObject
 ) -> Iterator[TranscriptTurn]:
+    is_ours = key.startswith(f"{MARK}-")
+    if is_ours:
+        builder.launch = key.removeprefix(f"{MARK}-").rpartition("-")[0]
     for turn in _turns_of(builder, key, at, message):
-        yield TranscriptTurn(turn, builder.tip, is_ours=key.startswith(f"{MARK}-"))
+        yield TranscriptTurn(turn, builder.tip, is_ours=is_ours)
         builder.tip = turn.id
 
 

@@ -29,7 +29,7 @@ def launch(context: HandoverContext, options: LaunchOptions) -> Launch:
     if not messages:
         return _prepare(["--session-id", id], id, options, context.system)
     cwd = os.path.realpath(options.cwd)
-    data = write(messages, session_id=id, cwd=cwd, title=context.title, origin=context.origin, now=now)
+    data = write(messages, session_id=id, cwd=cwd, title=context.title, now=now)
     written = write_file(_folder(cwd, options), f"{iso_ms(now).replace(':', '-').replace('.', '-')}_{id}.jsonl", data)
     return _prepare(["--session", written], id, options, context.system, (written,))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from segue.integrations.format.transcript import TranscriptTurn, call_part, reasoning_part, result_part
+from segue.integrations.format.transcript import MARK, TranscriptTurn, call_part, reasoning_part, result_part
 from segue.integrations.format.values import as_text, child, objects, texts
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def parse_turns(lines: Lines, builder: TranscriptBuilder) -> Iterator[Transcript
         after = turns.get(as_text(parent), builder.tip) if parent else ""
         turn = _turn(builder, key or str(at.number), record, at) if record.get("type") == "message" else None
         if turn is not None:
-            yield TranscriptTurn(turn, after, is_ours=builder.is_marked(record))
+            yield TranscriptTurn(turn, after, is_ours=MARK in record)
         builder.tip = turns[key] = after if turn is None else turn.id
 
 

@@ -18,9 +18,7 @@ _COSTS = ("input", "output", "cacheRead", "cacheWrite")
 _NO_USAGE = {**dict.fromkeys((*_COSTS, "totalTokens"), 0), "cost": dict.fromkeys((*_COSTS, "total"), 0)}
 
 
-def write(
-    outgoing: Sequence[OutgoingMessage], *, session_id: str, cwd: str, title: str, now: datetime, origin: str = ""
-) -> bytes:
+def write(outgoing: Sequence[OutgoingMessage], *, session_id: str, cwd: str, title: str, now: datetime) -> bytes:
     """A header, then entries that each name the one before it; the field `segue` marks them as written by Segue."""
     messages = [(message.at, content) for message in outgoing for content in _messages_of(message)]
     moments = rising([at for at, _ in messages], now)
@@ -29,15 +27,15 @@ def write(
     parent: str | None = None
     for number, (moment, (_, content)) in enumerate(zip(moments, messages, strict=True), start=1):
         timed = {**content, "timestamp": int(moment.timestamp() * 1000)}
-        records.append({**_entry(number, parent, moment, origin), "type": "message", "message": timed})
+        records.append({**_entry(number, parent, moment), "type": "message", "message": timed})
         parent = f"{number:08x}"
     if title:
-        records.append({**_entry(len(records), parent, now, origin), "type": "session_info", "name": title})
+        records.append({**_entry(len(records), parent, now), "type": "session_info", "name": title})
     return json_lines(records)
 
 
-def _entry(number: int, parent: str | None, moment: datetime, origin: str) -> JsonObject:
-    return {"id": f"{number:08x}", "parentId": parent, "timestamp": iso_ms(moment), MARK: origin or True}
+def _entry(number: int, parent: str | None, moment: datetime) -> JsonObject:
+    return {"id": f"{number:08x}", "parentId": parent, "timestamp": iso_ms(moment), MARK: True}
 
 
 def _messages_of(message: OutgoingMessage) -> Iterator[JsonObject]:

@@ -11,7 +11,7 @@ from segue.clock import datetime_at
 from segue.errors import NotFoundError, SegueError, unforeseen
 from segue.index import IndexedSession, IndexedText, SessionRef
 from segue.integrations.format.branches import BranchTracker
-from segue.integrations.format.transcript import UNKNOWN_ORIGIN, title_from
+from segue.integrations.format.transcript import title_from
 from segue.integrations.shared.history import escape_undecodable
 from segue.model import MAIN, Head
 
@@ -81,10 +81,10 @@ class IntegrationSource:
         branches = BranchTracker()
         texts: list[IndexedText] = []
         changed = datetime_at(session.changed_at)
-        started, ended, first_words, is_ours = changed, None, "", False
+        started, ended, first_words = changed, None, ""
         with closing(turns):
             for number, entry in enumerate(turns, start=1):
-                turn, is_ours = entry.turn, is_ours or entry.is_ours
+                turn = entry.turn
                 if turn.id in branches:
                     continue
                 branch, fork = branches.place(entry)
@@ -95,7 +95,10 @@ class IntegrationSource:
                 ended = turn.timestamp if ended is None else max(ended, turn.timestamp)
                 first_words = first_words or title_from(turn)
                 if turn.content:
-                    texts.append(IndexedText(kind="turn", text=turn.content, seq=number, branch=branch, role=turn.role))
+                    at = branches.turn_count(branch)
+                    texts.append(
+                        IndexedText(kind="turn", text=turn.content, seq=number, turn=at, branch=branch, role=turn.role)
+                    )
         title = builder.title or first_words
         if title:
             texts.insert(0, IndexedText(kind="title", text=title))
@@ -115,7 +118,7 @@ class IntegrationSource:
             head=head,
             tool=builder.tool,
             folder=builder.cwd,
-            handed_from=builder.origin or (UNKNOWN_ORIGIN if is_ours else ""),
+            launch=builder.launch,
             texts=tuple(texts),
             is_counted=not builder.is_partial,
         )

@@ -43,8 +43,6 @@ class HandoverContext(Struct, frozen=True, kw_only=True):
     system: str = ""
     """The system prompt of the conversation, in addition to the tool's own."""
     title: str = ""
-    origin: str = ""
-    """The id of the session here, so that both sides refer to each other."""
 
 
 class LaunchOptions(Struct, frozen=True, kw_only=True):

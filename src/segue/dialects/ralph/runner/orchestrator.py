@@ -273,7 +273,8 @@ class Orchestrator:
         agent_run = self._worker.prepare(prompt, title=title, cwd=self.project, environ=environ)
         overrides = {"tool": self._worker.name, "tool_session": agent_run.native_id, "story": story.id}
         session.set_overrides(overrides if self._commits is None else {**overrides, _UNCOMMITTED: self._commits.left()})
-        LinkedSession(self._worker.name, agent_run.native_id).vouch(self._marks_of(session))
+        link = LinkedSession(self._worker.name, agent_run.native_id)
+        link.record(self._marks_of(session), session.overview.created_at)
         session.add("user", prompt)
         try:
             with self._sandbox.start(agent_run.argv, tool=agent_run.tool) as start:

@@ -1,0 +1,115 @@
+"""Answers from the tables of the index, each of one moment: the caller begins a transaction before.
+
+With links, the sessions of one conversation are one answer.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from heapq import merge
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from segue.index.conversations import Conversations, LinkedRow, find_conversations, linked_ids
+from segue.index.entry import Copy, Filters, SearchHit, as_json, conditions, entry_of, is_within
+from segue.index.source import IndexedText
+from segue.index.statements import query
+
+if TYPE_CHECKING:
+    from segue.index.conversations import Conversation
+    from segue.index.entry import IndexEntry
+    from segue.links import Links
+
+LARGEST = 1 << 62
+BEGIN, END = "\x02", "\x03"
+"""The marks of a match in a snippet."""
+_IS_ALONE = "s.number NOT IN (SELECT value FROM json_each(:grouped))"
+_IS_SHOWN = "s.number IN (SELECT value FROM json_each(:shown))"
+
+
+class Answers:
+    def __init__(self, connection: sqlite3.Connection, links: Links | None) -> None:
+        self._connection = connection
+        self._links = links
+
+    def _conversations(self, filters: Filters) -> Conversations:
+        links = self._links.read() if self._links is not None else ()
+        if not links:
+            return Conversations()
+        rows = self._connection.execute(query("linked"), {"ids": as_json(linked_ids(links))})
+        return find_conversations(links, [LinkedRow(*row) for row in rows], filters.sources)
+
+    def entries(self, filters: Filters, limit: int) -> list[IndexEntry]:
+        """Sessions in the order of their last activity, and among them the conversations, which are few."""
+        conversations = self._conversations(filters)
+        in_tool = conversations.in_tool(filters.tool) if filters.tool is not None else ()
+        condition, values = conditions(filters)
+        statement = query("listed").format(filters=f"{condition} AND {_IS_ALONE}")
+        values |= {"limit": limit, "grouped": as_json(conversations.shown_for)}
+        alone = [entry_of(row) for row in self._ask(statement, values)]
+        if not (shown := conversations.shown):
+            return alone
+        condition, values = conditions(replace(filters, since=None, until=None), in_tool=in_tool)
+        statement = query("listed").format(filters=f"{condition} AND {_IS_SHOWN}")
+        rows = self._ask(statement, values | {"limit": LARGEST, "shown": as_json(shown)})
+        together = [entry for row in rows if is_within(entry := entry_of(row, shown[row["number"]]), filters)]
+        together.sort(key=lambda entry: entry.updated_at, reverse=True)
+        return list(islice(merge(together, alone, key=lambda entry: entry.updated_at, reverse=True), limit))
+
+    def hits(self, words: str, filters: Filters, limit: int) -> list[SearchHit]:
+        conversations = self._conversations(filters)
+        statement, values = self._search_statement("matches", words, filters, conversations)
+        shown = conversations.shown
+        return [
+            self._hit(words, row, shown.get(row["session"])) for row in self._ask(statement, values | {"limit": limit})
+        ]
+
+    def count(self, words: str, filters: Filters) -> int:
+        statement, values = self._search_statement("count_matches", words, filters, self._conversations(filters))
+        return int(self._ask(statement, values)[0][0])
+
+    def _search_statement(
+        self, name: str, words: str, filters: Filters, conversations: Conversations
+    ) -> tuple[str, dict[str, object]]:
+        in_tool = conversations.in_tool(filters.tool) if filters.tool is not None else ()
+        condition, values = conditions(filters, in_tool=in_tool, for_search=True)
+        groups = {"words": words, "shown_for": as_json(conversations.shown_for.items())}
+        return query(name).format(filters=condition), values | groups
+
+    def _hit(self, words: str, found: sqlite3.Row, conversation: Conversation | None) -> SearchHit:
+        values = {"words": words, "piece": found["piece"], "begin": BEGIN, "end": END}
+        row = self._ask(query("shown"), values)[0]
+        is_copied = row["number"] != found["session"]
+        entry = row if not is_copied else self._ask(query("by_number"), {"number": found["session"]})[0]
+        return SearchHit(
+            entry=entry_of(entry, conversation),
+            kind=row["kind"],
+            seq=row["seq"],
+            turn=row["turn"],
+            branch=row["branch"],
+            role=row["role"],
+            snippet=_spans(row["snippet"]),
+            matches=found["matches"],
+            copy=Copy(source=row["source"], id=row["id"], tool=row["tool"]) if is_copied else None,
+        )
+
+    def turns(self, entry: IndexEntry | Copy, first: int, branch: str, limit: int) -> list[IndexedText]:
+        statement = query("turns").format(order="ASC" if first else "DESC")
+        values = {"source": entry.source, "id": entry.id, "first": first, "branch": branch, "limit": limit}
+        return sorted((IndexedText(**row) for row in self._ask(statement, values)), key=lambda text: text.seq)
+
+    def _ask(self, statement: str, values: dict[str, object]) -> list[sqlite3.Row]:
+        cursor = self._connection.cursor()
+        cursor.row_factory = sqlite3.Row
+        return cursor.execute(statement, values).fetchall()
+
+
+def _spans(snippet: str) -> tuple[tuple[str, bool], ...]:
+    first, *marked = snippet.split(BEGIN)
+    spans = [(first, False)]
+    for part in marked:
+        found, _, rest = part.partition(END)
+        spans += [(found, True), (rest, False)]
+    return tuple((text, is_found) for text, is_found in spans if text)
