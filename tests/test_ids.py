@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from segue.errors import InvalidIdError
-from segue.ids import check_id, new_session_id, slug
+from segue.ids import check_id, match_ids, match_words, new_session_id, short_ids, slug
 
 NOW = datetime(2026, 11, 15, 9, 30, 12, tzinfo=UTC)
 
@@ -41,3 +41,47 @@ def test_ids_of_one_agent_sort_by_time() -> None:
 
 def test_a_slug_keeps_words() -> None:
     assert slug("  API Integration! ") == "api-integration"
+
+
+IDS = [
+    "qa-20261115-093012-k3f2",
+    "qa-20261115-093012-9xzz",
+    "login",
+    "login-bug",
+    "0b1ec7ed-0000-4000-8000-00000000abcd",
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("login", ["login"]),
+        ("login-", ["login-bug"]),
+        ("qa-2026", sorted(IDS[:2])),
+        ("k3f2", IDS[:1]),
+        ("abcd", IDS[-1:]),
+        ("2", []),  # too short for an end
+        ("093012", []),  # neither a beginning nor an end
+        ("", []),
+    ],
+)
+def test_an_id_is_found_by_itself_or_by_its_beginning_or_else_by_its_end(text: str, found: list[str]) -> None:
+    assert match_ids(text, IDS) == found
+
+
+def test_a_beginning_wins_over_an_end() -> None:
+    assert match_ids("bug", ["login-bug", "bug-7"]) == ["bug-7"]
+
+
+def test_words_are_found_in_any_order_and_case() -> None:
+    titles = ["The LOGIN bug", "Logout", "Größe 日本"]
+    assert match_words("bug login", titles, lambda title: [title]) == titles[:1]
+    assert match_words("GRÖSSE", titles, lambda title: [title]) == titles[2:]
+    assert match_words(" ", titles, lambda title: [title]) == []
+
+
+def test_a_short_id_finds_its_session_and_is_as_short_as_that_allows() -> None:
+    ids = [*IDS, "0b1ec7ed-1111", "x-20261115-093012-9xzz"]
+    short = short_ids(ids)
+    assert all(match_ids(part, ids) == [id] for id, part in short.items())
+    assert (short[IDS[0]], short["login"], short["0b1ec7ed-1111"]) == ("k3f2", "login", "0b1ec7ed-1")

@@ -167,6 +167,29 @@ def test_a_unique_prefix_is_enough(lib: Library) -> None:
     assert lib.load("b").id == "beta-1"
 
 
+def test_a_unique_end_is_enough_since_ids_differ_there(lib: Library) -> None:
+    for name in ("qa-20261115-093012-k3f2", "qa-20261115-093012-9xzz"):
+        lib.create(id=name).close()
+    assert lib.load("k3f2").id == "qa-20261115-093012-k3f2"
+
+
+def test_sessions_are_found_by_id_or_else_by_words_of_their_names_or_else_of_their_text(lib: Library) -> None:
+    with lib.create(id="alpha", title="The login bug", tags=["web"]) as live:
+        live.add("user", "Why does it fail?")
+    with lib.create(id="beta", title="Holidays") as live:
+        live.add("user", "The token expires; alpha does not, nor does a login.")
+
+    def found(text: str) -> list[str]:
+        return [head.id for head in lib.find(text)]
+
+    assert (found("alpha"), found("LOGIN bug"), found("web")) == (["alpha"], ["alpha"], ["alpha"])
+    assert (found("token expires"), found("zzz"), found("!")) == (["beta"], [], [])
+    if lib.store.trash is None:
+        return
+    lib.discard("alpha")
+    assert lib.find_trashed("login bug").head.id == lib.find_trashed("pha").head.id == "alpha"
+
+
 def test_an_exact_id_wins_over_longer_ones(lib: Library) -> None:
     lib.create(id="alpha").close()
     lib.create(id="alpha-1").close()

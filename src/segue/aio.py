@@ -158,6 +158,7 @@ class AsyncLibrary:
     overview = _library_call(Library.overview)
     tail = _library_call(Library.tail)
     list = _library_call(Library.list)
+    find = _library_call(Library.find)
     search = _library_call(Library.search)
     resolve = _library_call(Library.resolve)
     discard = _library_call(Library.discard)

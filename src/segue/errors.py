@@ -139,13 +139,15 @@ class NotInTrashError(NotFoundError):
 
 
 class AmbiguousIdError(NotFoundError):
-    """Several sessions share this prefix."""
+    """Several sessions match this part of an id, or these words. `labels` are shown instead of the ids."""
 
-    def __init__(self, prefix: str, candidates: Sequence[str]) -> None:
+    def __init__(self, text: str, candidates: Sequence[str], *, labels: Sequence[str] = (), hint: str = "") -> None:
         more = len(candidates) - _SHOWN_IDS
-        shown = ", ".join(candidates[:_SHOWN_IDS]) + (f" and {more} more" if more > 0 else "")
-        super().__init__(f"{prefix!r} could be any of {len(candidates)} sessions: {shown}", hint="type more of the id")
-        self.prefix = prefix
+        shown = ", ".join((labels or candidates)[:_SHOWN_IDS]) + (f" and {more} more" if more > 0 else "")
+        super().__init__(
+            f"{text!r} could be any of {len(candidates)} sessions: {shown}", hint=hint or "type more of the id"
+        )
+        self.text = text
         self.candidates = tuple(candidates)
 
 

@@ -1,4 +1,4 @@
-"""Names of sessions and branches: their grammar, and how new ones are made.
+"""Names of sessions and branches: their grammar, how new ones are made, and how users shorten them.
 
 The caller passes the time and the random bytes, so that the same call gives the same name.
 """
@@ -6,14 +6,17 @@ The caller passes the time and the random bytes, so that the same call gives the
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from segue.errors import InvalidIdError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from datetime import datetime
 
 GRAMMAR = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+T = TypeVar("T")
+
 _TYPABLE = "0123456789abcdefghjkmnpqrstvwxyz"  # no i, l, o, u: nothing to misread aloud
 
 
@@ -38,3 +41,55 @@ def new_session_id(label: str, now: datetime, entropy: bytes) -> str:
     number = int.from_bytes(entropy[:3])
     letters = "".join(_TYPABLE[(number >> shift) & 31] for shift in (0, 5, 10, 15))
     return f"{slug(label) or 'session'}-{now:%Y%m%d-%H%M%S}-{letters}"
+
+
+# ── How users shorten them ───────────────────────────────────────────────────────────────────────────────────────────
+
+_SHORTEST_END = 3
+"""A shorter text is more likely a word than the end of an id."""
+_SHORT, _SHORT_END = 8, 4
+_GENERATED = re.compile(r".+-\d{8}-\d{6}-[0-9a-z]{4}")
+
+
+def match_ids(text: str, ids: Iterable[str]) -> list[str]:
+    """The id that is the text; or else those that begin with it, or else those that end with it; sorted."""
+    known = list(ids)
+    if not text:
+        return []
+    if text in known:
+        return [text]
+    found = [id for id in known if id.startswith(text)]
+    if not found and len(text) >= _SHORTEST_END:
+        found = [id for id in known if id.endswith(text)]
+    return sorted(found)
+
+
+def match_words(text: str, things: Iterable[T], names: Callable[[T], Iterable[str]]) -> list[T]:
+    """The things whose names contain all words of the text, in any order and case."""
+    words = text.casefold().split()
+    return [thing for thing in things if words and _has(words, names(thing))]
+
+
+def match_named(text: str, things: Sequence[T], names_of: Callable[[T], Sequence[str]]) -> list[T]:
+    """The things that `match_ids` finds by their first name, or else those that `match_words` finds by any name."""
+    ids = set(match_ids(text, {names_of(thing)[0] for thing in things}))
+    if ids:
+        return [thing for thing in things if names_of(thing)[0] in ids]
+    return match_words(text, things, names_of)
+
+
+def short_ids(ids: Collection[str]) -> dict[str, str]:
+    """Each id as short as `match_ids` still finds it: the end of a generated one, the beginning of any other."""
+    return {id: next((part for part in _parts(id) if match_ids(part, ids) == [id]), id) for id in ids}
+
+
+def _has(words: Sequence[str], names: Iterable[str]) -> bool:
+    text = "\n".join(names).casefold()
+    return all(word in text for word in words)
+
+
+def _parts(id: str) -> Iterable[str]:
+    if _GENERATED.fullmatch(id):
+        yield id[-_SHORT_END:]
+    for length in range(_SHORT, len(id)):
+        yield id[:length].rstrip("-._")

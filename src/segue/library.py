@@ -23,8 +23,8 @@ from segue.errors import (
     SessionNotFoundError,
     UsageError,
 )
-from segue.ids import check_id
-from segue.library_results import Cleaned, Follower, SearchResult, StreamedSession
+from segue.ids import check_id, match_ids, match_named
+from segue.library_results import Cleaned, Follower, SearchResult, StreamedSession, names_of
 from segue.model import Event, Head, Metadata, Overview, Turn, Unknown, last_activity
 from segue.registry import open_store
 from segue.session import LiveSession
@@ -64,7 +64,7 @@ def open(
 
 
 class Library(Closing):
-    """The sessions of one store. Ids may be shortened to any unique prefix, except to delete a session.
+    """The sessions of one store. Ids may be shortened to a unique beginning or end, except to delete a session.
 
     `forget` is called with this library and an id before a session is deleted for good; it removes the session's
     traces outside the store. `index_folder` gives the folder in which `search` looks for an index.
@@ -207,14 +207,25 @@ class Library(Closing):
                 raise error
             return tuple(self._search_result(hit) for hit in index.search(text, filters, limit=limit))
 
+    def find(self, text: str) -> list[Head]:
+        """The sessions that a text means, the last active first.
+
+        They are found as `resolve` does, or else by words of their id, title or tags, or else as `search` does.
+        """
+        heads = self.list()
+        if not (found := match_named(text, heads, names_of)):
+            with suppress(UsageError):  # there is no word in it
+                ids = {result.session_id for result in self.search(text, limit=None)}
+                return [head for head in heads if head.id in ids]
+        return found
+
     def resolve(self, id: str) -> str:
-        """The id of the one session that this id, or this prefix of an id, names."""
+        """The id of the one session that this id, or else this beginning or this end of an id, names."""
         check_id(id)
-        with suppress(NotFoundError):
-            self.store.revision(id)
+        if self._exists(id):
             return id
         ids = list(self.store.ids())
-        matches = sorted(known for known in ids if known.startswith(id))
+        matches = match_ids(id, ids)
         if len(matches) == 1:
             return matches[0]
         if matches:
@@ -261,18 +272,19 @@ class Library(Closing):
         return tuple(sorted(found, key=lambda entry: (entry.deleted_at, entry.key), reverse=True))
 
     def find_trashed(self, id: str) -> Trashed:
-        """The session in the trash with this key, id or prefix; of several with one id, the last deleted."""
+        """The session in the trash with this key, id, part of an id or words of its title.
+
+        Of several with one id, it is the last deleted.
+        """
         entries = self.trashed()
-        chosen = [entry for entry in entries if entry.key == id] or [entry for entry in entries if entry.head.id == id]
-        if chosen:
-            return chosen[0]
-        begun = [entry for entry in entries if entry.head.id.startswith(id)]
-        names = list(dict.fromkeys(entry.head.id for entry in begun))
-        if len(names) > 1:
-            raise AmbiguousIdError(id, names)
-        if not begun:
+        if keyed := [entry for entry in entries if entry.key == id]:
+            return keyed[0]
+        found = match_named(id, entries, lambda entry: names_of(entry.head))
+        if not found:
             raise NotInTrashError(id, self.store.url)
-        return begun[0]
+        if len(names := sorted({entry.head.id for entry in found})) > 1:
+            raise AmbiguousIdError(id, names)
+        return found[0]
 
     def restore(self, id: str) -> str:
         """Restore a session from the trash; its id. SessionExistsError if the id has been taken since."""

@@ -93,3 +93,8 @@ class Follower:
         if events:
             self._after = events[-1].seq
         return events
+
+
+def names_of(head: Head) -> tuple[str, ...]:
+    """What users may call a session; the id is the first."""
+    return head.id, head.title, *head.tags
