@@ -73,13 +73,16 @@ def test_every_promised_command_is_in_the_table_with_a_line_of_help(table: Table
     [
         "hello",
         "/usr/bin is missing",
-        "/tmp is full",
+        "/usr/bin/x is broken",
         "/etc/passwd",
         "/^a.*b$/ matches",
         "/* a comment */",
         "/",
         "/ exit",
+        "/2 of them",
         "look at /exit",
+        "exit now",
+        "How do I quit?",
         "\N{FULLWIDTH SOLIDUS}exit",
     ],
 )
@@ -104,16 +107,35 @@ def test_a_text_of_many_lines_is_an_argument_as_well(table: Table) -> None:
     assert called.argument == "one\ntwo"
 
 
-@pytest.mark.parametrize(("line", "near"), [("/exti", "exit"), ("/histroy 5", "history"), ("/decisons", "decisions")])
-def test_a_slip_of_the_finger_is_not_sent_to_anybody(table: Table, line: str, near: str) -> None:
-    found = table.parse(line)
-    assert isinstance(found, UnknownCommand)
-    assert near in found.near
+@pytest.mark.parametrize("line", ["exit", "quit", "EXIT", " quit ", "/quit", "/q"])
+def test_exit_and_quit_leave_with_and_without_a_slash(table: Table, line: str) -> None:
+    called = table.parse(line)
+    assert isinstance(called, Called)
+    assert called.command.name == "exit"
+
+
+@pytest.mark.parametrize(
+    ("line", "near"),
+    [
+        ("/exti", ("exit",)),
+        ("/histroy 5", ("history",)),
+        ("/decisons", ("decisions",)),
+        ("/hist 5", ("history",)),
+        ("/delete this", ()),
+        ("/exit, please", ("exit",)),
+        ("/tmp is full", ()),
+        ("/README.md is wrong", ()),
+        ("/workspce.plan x", ()),
+        ("/größe 5", ()),
+    ],
+)
+def test_an_unknown_command_is_never_sent_to_a_model(table: Table, line: str, near: tuple[str, ...]) -> None:
+    assert table.parse(line) == UnknownCommand(line.split(maxsplit=1)[0][1:], near)
 
 
 def test_an_unknown_command_is_named_with_a_hint_and_the_conversation_goes_on(desk: ScriptedChat) -> None:
-    assert desk.talk("/exti", "/frobnicate", "hello") == "You said: hello\n"
-    assert "there is no command /exti; did you mean /exit?" in desk.err
+    assert desk.talk("/exti", "/frobnicate the thing", "hello") == "You said: hello\n"
+    assert "there is no command /exti; did you mean /exit? //exti sends it as text" in desk.err
     assert "there is no command /frobnicate; /help lists all" in desk.err
     assert desk.said == [("user", "hello"), ("assistant", "You said: hello")]
 

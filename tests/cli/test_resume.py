@@ -303,13 +303,14 @@ def test_the_same_at_a_terminal_and_ctrl_c_stops_an_answer_but_not_the_conversat
     slow = Slow(cli.home)
     with ChatProcess(cli, "chat", "--id", "talk", "--agent", slow.agent) as seat:
         seat.wait_for("./slow>")
-        seat.type("hello\r")
+        seat.type("why does __init__(a*b*c)\\\r  fail?\r")
         seat.wait_for(BEGINNING)
         seat.process.kill()
         seat.process.wait()
     slow.let_go()
     with ChatProcess(cli, "resume", "--last") as seat:
         seat.wait_for("Ask again?")
+        assert "user\nwhy does __init__(a*b*c)\n  fail?\n" in seat.seen  # what the user typed is not Markdown
         seat.type("y\r")
         seat.wait_for(BEGINNING)
         seat.type(CTRL_C)
@@ -322,7 +323,7 @@ def test_the_same_at_a_terminal_and_ctrl_c_stops_an_answer_but_not_the_conversat
         assert seat.end() == 0
     turns = cli.library.load("talk").turns
     assert [(turn.content, turn.partial) for turn in turns] == [
-        ("hello", False),
+        ("why does __init__(a*b*c)\n  fail?", False),
         (BEGINNING, True),
         ("and now?", False),
         ("The whole answer.", False),

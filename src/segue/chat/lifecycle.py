@@ -145,13 +145,15 @@ def _record(session: LiveSession, resolved: ResolvedAgent) -> None:
 
 
 def _show(turn: Turn, terminal: Terminal) -> None:
-    """Show a turn like an answer at a terminal, and as a note elsewhere."""
+    """Show a turn at a terminal, and as a note elsewhere. Only answers are Markdown; all else is shown as it was."""
     whole = format_turn(turn)
     lines = whole[:_SHOWN_LENGTH].split("\n")
     text = "\n".join(lines[:_SHOWN_LINES])
     facts = [turn.role, *(["cut off"] if turn.partial else []), *(["shortened"] if text != whole else [])]
     terminal.note(f"{' · '.join(facts)}")
-    if terminal.is_interactive:
+    if not terminal.is_interactive:
+        terminal.note(text)
+    elif turn.role == "assistant":
         terminal.show([text])
     else:
-        terminal.note(text)
+        terminal.say(f"{text}\n")

@@ -80,7 +80,7 @@ def _text(argument: str, command: str, what: str) -> str:
 
 
 COMMANDS = (
-    Command(name="title", usage="[TEXT]", help="show or set the title", run=_title),
+    Command(name="title", aliases=("rename",), usage="[TEXT]", help="show or set the title", run=_title),
     Command(name="tag", usage="[TAG -TAG …]", help="show, add or remove tags", run=_tag),
     Command(name="decide", usage="TEXT", help="record a decision", run=_decide),
     Command(name="decisions", help="list the decisions", run=_decisions),

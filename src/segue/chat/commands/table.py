@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Literal
 
@@ -14,8 +13,9 @@ from segue.model import Status
 if TYPE_CHECKING:
     from segue.chat.repl import Chat  # noqa: TC004 - a circle, and never read at run time
 
-_WORD = re.compile(r"/([A-Za-z?][\w-]*(?:\.[\w-]+)?)(?=\s|$)")
 _NEAR = 0.7
+_LEAVING = frozenset({"exit", "quit"})
+"""Words that leave without a slash, alone on their line."""
 
 Completes = Literal["", "path", "session", "branch", "agent", "command", "switch"]
 
@@ -89,24 +89,30 @@ class Table:
         return tuple(self._by_name)
 
     def near(self, name: str) -> tuple[str, ...]:
-        return tuple(difflib.get_close_matches(name.casefold(), self._by_name, n=2, cutoff=_NEAR))
+        """The names that were probably meant: those that begin so, or else those that look alike."""
+        name = name.casefold()
+        begun = [one for one in self._by_name if one.startswith(name)]
+        return tuple(begun[:2] or difflib.get_close_matches(name, self._by_name, n=2, cutoff=_NEAR))
 
     def parse(self, line: str) -> Called | UnknownCommand | TypedLine:
         """What a line means.
 
-        A command is `/word` or `/word.word` and nothing else before the first blank: `/usr/bin is missing` is a
-        message, and so is `/tmp is full`, since there is no such command. `//` begins a message with one slash.
+        A command is a slash, a letter, and no other slash before the first blank: `/usr/bin is missing` is a message,
+        and `/tmp is full` an unknown command, which is never sent. `//` begins a message with one slash. `exit` and
+        `quit` alone are commands too.
         """
         text = line.strip()
         if text.startswith("//"):
             return TypedLine(text[1:])
-        match = _WORD.match(text)
-        if match is None:
+        leave = self.find(text) if text.casefold() in _LEAVING else None
+        if leave is not None:
+            return Called(leave, "")
+        word = text.split(maxsplit=1)[0] if text else ""
+        name = word.removeprefix("/")
+        if name == word or not name[:1].isalpha() or "/" in name:
             return TypedLine(line)
-        name, rest = match[1], text[match.end() :].strip()
         command = self.find(name)
-        if command is not None:
-            member = name.partition(".")[2] if command.members is not None else ""
-            return Called(command, f"{member} {rest}".strip())
-        near = self.near(name)
-        return UnknownCommand(name, near) if near or not (rest or "." in name) else TypedLine(line)
+        if command is None:
+            return UnknownCommand(name, self.near(name))
+        member = name.partition(".")[2] if command.members is not None else ""
+        return Called(command, f"{member} {text[len(word) :].strip()}".strip())

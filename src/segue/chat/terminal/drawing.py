@@ -214,7 +214,7 @@ class Drawing:
             began = time.monotonic()
             if page is not None:
                 self._draw_page(page, printable(text.replace("\r\n", "\n")))
-            elif not is_over:
+            elif self._waiting and not is_over:
                 self._canvas.update([f"{_SPINNER[tick % len(_SPINNER)]} {self._waiting}"])
                 tick += 1
             if is_over:
