@@ -357,6 +357,18 @@ def test_what_was_exported_can_be_imported_elsewhere(desk: ScriptedChat, format:
     assert "3 were there already" in desk.err
 
 
+@pytest.mark.parametrize("name", ["copy.json", "copy.jsonl", "copy.md"])
+def test_a_session_imports_its_own_export_after_a_fork(desk: ScriptedChat, name: str) -> None:
+    desk.talk("one", "two", f"/save {name}", "/fork other 2", f"/import {name}", f"/import {name}", "three")
+    assert "2 turns recorded from" in desk.err
+    assert "0 turns recorded from" in desk.err
+    assert [content for role, content in desk.said if role == "user"] == ["one", "two", "three"]
+    desk.talk("/switch main", f"/import {name}", "/fork third 0", f"/import {name}")
+    assert "0 turns recorded from" in desk.err
+    assert "4 turns recorded from" in desk.err
+    assert [content for role, content in desk.said if role == "user"] == ["one", "two"]
+
+
 @pytest.mark.parametrize(
     ("name", "content", "reason"),
     [
@@ -385,6 +397,37 @@ def test_a_file_becomes_context_and_is_kept_with_its_hash(desk: ScriptedChat) ->
     assert "Tokens live an hour." in desk.agent.requests[0].system
     assert "is already attached and has not changed" in desk.err
     assert desk.out.endswith(f"{desk.root / 'my notes.txt'} (20 bytes)\n")
+
+
+def test_several_files_become_context_all_or_none(desk: ScriptedChat) -> None:
+    for name in ("a.py", "b.py", "my notes.txt"):
+        (desk.root / name).write_text(f"in {name}")
+    (desk.root / "picture.png").write_bytes(b"\0")
+    desk.talk("/context a.py picture.png", "/context a.py missing.py", "/context *.rs", '/context "a.py')
+    assert "picture.png is not a text file" in desk.err
+    assert "cannot read" in desk.err
+    assert "no file matches *.rs" in desk.err
+    assert "a quotation mark is not closed" in desk.err
+    assert not desk.session.attachments
+    desk.talk('/context *.py "my notes.txt" a.py')
+    names = [one.path.rpartition("/")[2] for one in desk.session.attachments]
+    assert names == ["a.py", "b.py", "my notes.txt"]
+
+
+def test_what_does_not_fit_of_a_file_is_reported_to_the_user_and_to_the_agent(desk: ScriptedChat) -> None:
+    (desk.root / "old.txt").write_text("o" * 1000)
+    (desk.root / "log.txt").write_text("x" * 200_000)
+    desk.talk("/context old.txt", "/context log.txt", "hello", "/context")
+    cut, gone = "only the first 160,000 of 200,000 characters", "none of the 1,000 characters"
+    log = desk.root / "log.txt"
+    assert f"{cut} of {log} are sent; all attachments share 40% of max_tokens" in desk.err
+    assert f"{gone} of {desk.root / 'old.txt'} are sent" in desk.err
+    assert f"{log} (200,000 bytes; {cut} are sent)" in desk.out
+    (request,) = desk.agent.requests
+    assert f"# Attached file: {log} ({cut})" in request.system
+    assert "[40,000 more characters are left out]" in request.system
+    desk.talk()
+    assert cut in desk.err  # and when the session is resumed
 
 
 def test_a_file_that_changed_since_is_told_on_return_and_attached_anew(desk: ScriptedChat) -> None:

@@ -214,7 +214,7 @@ def test_commands_and_paths_are_completed(tmp_path: Path) -> None:
     with ChatTerminal(tmp_path) as at:
         at.wait_for_prompt()
         at.type("/contex")
-        at.wait_for_bytes("attach a file")
+        at.wait_for_bytes("attach files")
         at.type(TAB)
         at.wait_for_line("actor> /context")
         at.type(" notes")

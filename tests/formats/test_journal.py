@@ -85,6 +85,8 @@ def _has_other_breaks(line: bytes) -> bool:
 @given(turns)
 def test_an_event_that_says_the_same_has_the_same_fingerprint_wherever_it_was_recorded(turn: Turn) -> None:
     assert fingerprint(turn) == fingerprint(replace(turn, seq=0))
+    read = b"main".decode()  # equal, but another object
+    assert fingerprint(replace(turn, branch="main")) == fingerprint(replace(turn, branch=read))
     assert fingerprint(turn) != fingerprint(replace(turn, content=turn.content + "x"))
 
 

@@ -84,7 +84,7 @@ class Conversation:
         """The first state of a session that exists for this conversation alone; None for any other session."""
         self.decisions: tuple[str, ...] = ()
         """The decisions recorded from the last answer."""
-        self._requests = RequestBuilder(session, budget=max_tokens, counter=counter)
+        self.requests = RequestBuilder(session, budget=max_tokens, counter=counter)
         self._unsaved: UnsavedTurn | None = None
         self._drafts = drafts or Drafts()
         self._executor = executor
@@ -119,7 +119,7 @@ class Conversation:
     def save_draft(self) -> None:
         """Record the part of an answer that a crash left, marked as partial."""
         if text := self.draft:
-            counter = self._requests.counter
+            counter = self.requests.counter
             self._unsaved = UnsavedTurn(
                 place=self._place, content=text, tokens=counter.count(text), tokens_by=counter.kind, partial=True
             )
@@ -160,7 +160,7 @@ class Conversation:
         self._record_preset()
         if not is_recorded:
             self.session.add(
-                "user", text, tokens=self._requests.counter.count(text), tokens_by=self._requests.counter.kind
+                "user", text, tokens=self.requests.counter.count(text), tokens_by=self.requests.counter.kind
             )
         pieces = self._stream(request, self._place)
         if self._titles and not self.session.title and self.session.overview.turn_count == 1:
@@ -252,8 +252,8 @@ class Conversation:
             turns=self.session.overview.turn_count,
             tokens_in=self._spending.tokens_in,
             tokens_out=self._spending.tokens_out,
-            budget=self._requests.budget,
-            window_used=self._requests.used(self.preset, self.changed_files),
+            budget=self.requests.budget,
+            window_used=self.requests.used(self.preset, self.changed_files),
             tokens_by=self._spending.by,
             calls=dict(self._performed),
         )
@@ -273,7 +273,7 @@ class Conversation:
     @property
     def _unanswered(self) -> tuple[Turn | None, tuple[ToolCall, ...]]:
         """The pending turn of the user, and the pending tool calls; usually the last turn alone is read."""
-        newest = self._requests.newest
+        newest = self.requests.newest
         if newest is None or newest.role == "user":
             return newest, ()
         return find_unanswered(self.session) if newest.role == "tool" or calls_of(newest) else (None, ())
@@ -296,7 +296,7 @@ class Conversation:
 
     def _request(self, text: str | None = None) -> Request:
         tools = self._executor.specs if self._executor is not None and self._rounds < TOOL_ROUNDS else ()
-        return self._requests.make(text, preset=self.preset, changed=self.changed_files, model=self.model, tools=tools)
+        return self.requests.make(text, preset=self.preset, changed=self.changed_files, model=self.model, tools=tools)
 
     def _stream(self, request: Request, place: tuple[str, int]) -> Generator[str, None, None]:
         self._check_idle()
@@ -347,7 +347,7 @@ class Conversation:
     def _record_answer(
         self, content: str, calls: Iterable[ToolCall], usage: Usage | None, request: Request, *, partial: bool
     ) -> None:
-        counted = self._spending.add(content, usage, request, self._requests.counter)
+        counted = self._spending.add(content, usage, request, self.requests.counter)
         calls = recordable(calls)
         self._unsaved = UnsavedTurn(
             place=self._place,
@@ -369,7 +369,7 @@ class Conversation:
             self._is_working = False
 
     def _record_result(self, call: ToolCall, result: ToolResult) -> None:
-        counter = self._requests.counter
+        counter = self.requests.counter
         self._performed[result.status] = self._performed.get(result.status, 0) + 1
         self._unsaved = UnsavedTurn(
             place=self._place,

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Protocol
 from segue import process
 from segue.chat.agent import AgentError
 from segue.chat.commands import Called, Leave, TypedLine, UnknownCommand, table_of
-from segue.chat.commands.attachments import attach, changes
+from segue.chat.commands.attachments import attach, changes, check
 from segue.chat.commands.completion import suggestions
 from segue.chat.commands.session import preview
+from segue.chat.context.system_prompt import ATTACHMENTS_PERCENT
 from segue.clock import utc_now
 from segue.errors import SegueError
 from segue.surface import Idle
@@ -195,11 +196,22 @@ class Chat:
             if path.is_file() and self.terminal.ask(f"There is a {name} here. Use it as context?", default=True):
                 self._try(partial(self.attach, path))
 
-    def attach(self, path: Path) -> None:
-        """Attach a file, and record that this user chose it on this machine."""
-        self.terminal.note(attach(self.session, path))
-        name = os.path.realpath(path)
-        self.agents.marks_of(self.session).put(_FILE, name, where=name)
+    def attach(self, *paths: Path) -> None:
+        """Attach files, all or none, and record that this user chose them on this machine."""
+        for path in paths:
+            check(path)
+        for path in paths:
+            self.terminal.note(attach(self.session, path))
+            name = os.path.realpath(path)
+            self.agents.marks_of(self.session).put(_FILE, name, where=name)
+        self.conversation.changed_files = [one.path for one, _ in self.changes()]
+        self._report_cuts()
+
+    def _report_cuts(self) -> None:
+        for cut in self.conversation.requests.cuts():
+            self.terminal.note(
+                f"{cut} of {cut.path} are sent; all attachments share {ATTACHMENTS_PERCENT}% of max_tokens"
+            )
 
     def changes(self) -> list[tuple[Attachment, str]]:
         """The attached files that have changed, of those that were chosen here or are in the current folder."""
@@ -217,6 +229,7 @@ class Chat:
         for one, how in changed:
             again = f"; /context {one.path} attaches it again" if how == "has changed" else ""
             self.terminal.note(f"{one.path} {how} since it was attached{again}")
+        self._report_cuts()
         for call in self.conversation.lost_calls:
             self.terminal.note(f"{format_call(call)}\n  {RESULT_UNKNOWN.content}")
         pending = self.conversation.pending

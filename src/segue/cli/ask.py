@@ -88,6 +88,8 @@ def command(
     try:
         if given:
             session.attach(_STDIN, given.encode())
+        for cut in conversation.requests.cuts():
+            output.warn(f"{cut} of {cut.path} are sent; raise max_tokens in the configuration to send more")
         _take(conversation, question, surface.terminal)
         if as_json:
             output.data(_facts(conversation))

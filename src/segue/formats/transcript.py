@@ -31,6 +31,7 @@ _PLACES = frozenset({"branch", "seq", "sum"})
 """Where a turn was in another session; when it is imported, it gets a new place."""
 _FORMAT = "- format: segue markdown 1"
 """The last line of the head of an export: after it, the text of messages is escaped."""
+_DERIVED = "markdown:"
 _HEADING = re.compile(r"## \d+\. (\w+) · (\S+)(?: · (\d+) tokens)?\n")
 Turns = Iterable[Turn] | Mapping[str, Iterable[Turn]]
 
@@ -120,8 +121,13 @@ def read_markdown(text: str) -> list[JsonObject]:
         }
         # Markdown has no ids, so the content gives them: importing the same file again adds nothing.
         data = json.dumps([len(turns), turn]).encode()
-        turns.append({**turn, "id": f"markdown:{sha256(data).hexdigest()[:32]}"})
+        turns.append({**turn, "id": f"{_DERIVED}{sha256(data).hexdigest()[:32]}"})
     return turns
+
+
+def has_derived_id(turn: Turn) -> bool:
+    """Whether the turn comes from Markdown, which has no ids."""
+    return turn.id.startswith(_DERIVED)
 
 
 def decode_turn(line: bytes, *, now: datetime, branch: str, id: str) -> Turn:

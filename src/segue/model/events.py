@@ -281,6 +281,8 @@ def content_of(event: Event) -> Event:
             return replace(event, seq=0)
         case Metadata():
             return replace(event, seq=0, created_at=EPOCH)
+        case Turn(branch="main"):  # a default is omitted when encoded only if it is the same object, not an equal one
+            return replace(event, seq=0, timestamp=EPOCH, branch="main")
         case _:
             return replace(event, seq=0, timestamp=EPOCH)
 

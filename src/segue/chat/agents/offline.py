@@ -54,7 +54,8 @@ _LEFT_OUT = re.compile(r"\[[\d,]+ earlier turns? .*\]")
 # As `segue.chat.context.system_prompt` writes them.
 _DECISIONS = re.compile(r"^# Decisions so far\n\n((?:- .*\n?)+)", re.MULTILINE)
 _ATTACHED = re.compile(
-    r"^# Attached file: (?P<path>.+?)(?P<note> \(.*changed.*\))?\n\n(?P<fence>`{3,})\n(?P<text>.*?)\n(?P=fence)$",
+    r"^# Attached file: (?P<path>.+?)(?P<note> \((?:only the first|none of the|the file has) .*\))?\n\n"
+    r"(?P<fence>`{3,})\n(?P<text>.*?)\n(?P=fence)$",
     re.MULTILINE | re.DOTALL,
 )
 

@@ -23,7 +23,17 @@ LIMIT_BYTES = 1 << 20
 
 def attach(session: LiveSession, path: Path, *, limit_bytes: int = LIMIT_BYTES) -> str:
     """Attach a file with its hash, unless it is already attached and unchanged; returns a message for the user."""
-    name = os.path.realpath(path)
+    name, data = os.path.realpath(path), check(path, limit_bytes=limit_bytes)
+    earlier = next((one for one in reversed(session.overview.attachments) if one.path == name), None)
+    if earlier is not None and earlier.hash == _hash(data):
+        return f"{path} is already attached and has not changed"
+    session.attach(name, data)
+    changed = "; it has changed since it was attached before" if earlier is not None else ""
+    return f"{path} is attached ({len(data):,} bytes){changed}"
+
+
+def check(path: Path, *, limit_bytes: int = LIMIT_BYTES) -> bytes:
+    """The content of a file that can be attached. UsageError if it is too large, or not text."""
     data = read(path, limit_bytes=limit_bytes)
     try:
         is_text = b"\0" not in data and data.decode() is not None
@@ -31,12 +41,7 @@ def attach(session: LiveSession, path: Path, *, limit_bytes: int = LIMIT_BYTES) 
         is_text = False
     if not is_text:
         raise UsageError(f"{path} is not a text file (UTF-8)", hint="convert it to text, and attach that")
-    earlier = next((one for one in reversed(session.overview.attachments) if one.path == name), None)
-    if earlier is not None and earlier.hash == _hash(data):
-        return f"{path} is already attached and has not changed"
-    session.attach(name, data)
-    changed = "; it has changed since it was attached before" if earlier is not None else ""
-    return f"{path} is attached ({len(data):,} bytes){changed}"
+    return data
 
 
 def changes(overview: Overview, may_look: Callable[[Path], bool]) -> list[tuple[Attachment, str]]:

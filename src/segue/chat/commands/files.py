@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import shlex
 import stat
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from segue.chat.commands.attachments import read
 from segue.chat.commands.table import Command
@@ -13,12 +18,11 @@ from segue.durable.folder import Folder
 from segue.durable.kernel import storage_error
 from segue.errors import UsageError
 from segue.formats import transcript
-from segue.formats.transcript import BadTurnError, decode_turn, read_markdown
+from segue.formats.transcript import BadTurnError, decode_turn, has_derived_id, read_markdown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
-    from pathlib import Path
 
     from segue.chat.repl import Chat
     from segue.model import Session, Turn
@@ -31,6 +35,33 @@ def resolve_path(chat: Chat, argument: str) -> Path:
     """The path that was typed, relative to the folder in which the conversation was started."""
     if len(argument) > 1 and argument[0] == argument[-1] and argument[0] in "\"'":
         argument = argument[1:-1]
+    return expand_path(chat, argument)
+
+
+def resolve_paths(chat: Chat, argument: str) -> list[Path]:
+    """The one path that was typed, also with blanks, if it exists; else several, quoted as in a shell, or patterns."""
+    whole = resolve_path(chat, argument)
+    if os.path.lexists(whole):
+        return [whole]
+    try:
+        words = shlex.split(argument)
+    except ValueError:
+        raise UsageError("a quotation mark is not closed", hint="put names with blanks in quotation marks") from None
+    return list(dict.fromkeys(path for word in words for path in _matching(chat, word)))
+
+
+def _matching(chat: Chat, word: str) -> list[Path]:
+    path = expand_path(chat, word)
+    if os.path.lexists(path) or not any(char in word for char in "*?["):
+        return [path]
+    folder = Path(path.anchor) if word.startswith("/") else expand_path(chat, "~" if word.startswith("~/") else "")
+    found = sorted(one for one in folder.glob(word.removeprefix("~/").lstrip("/")) if one.is_file())
+    if not found:
+        raise UsageError(f"no file matches {word}", hint="/context PATH attaches a file")
+    return found
+
+
+def expand_path(chat: Chat, argument: str) -> Path:
     if argument == "~" or argument.startswith("~/"):
         return chat.surface.home / argument[2:]
     return chat.surface.cwd / argument
@@ -98,24 +129,48 @@ def _import(chat: Chat, argument: str) -> None:
     turns = turns_of(data, path.name, now=chat.clock(), branch=chat.session.branch, new_id=lambda: os.urandom(8).hex())
     before = chat.session.overview.turn_count
     if turns:
-        chat.session.record(*turns)
+        chat.session.record(*_placed(turns, chat.library.load(chat.session.id)))
     added = chat.session.overview.turn_count - before
     known = f"; {len(turns) - added} were there already" if added < len(turns) else ""
     chat.terminal.note(f"{added} turn{'' if added == 1 else 's'} recorded from {path}{known}")
 
 
+def _placed(turns: list[Turn], session: Session) -> list[Turn]:
+    """The turns on the active branch: those that it shares with another stay there, and it gets copies of others'.
+
+    A copy has an id of its own, always the same, so that importing a file again adds nothing.
+    """
+    recorded = {turn.id: turn for own in session.own_turns.values() for turn in own}
+    shared = {turn.id for turn in session.turns}
+    alike = {(turn.role, turn.content, turn.timestamp): turn for turn in session.turns}
+    placed: list[Turn] = []
+    for given in turns:
+        turn = given
+        if has_derived_id(turn):  # Markdown has no ids, so the same turn is known by what it says, and when
+            turn = alike.get((turn.role, turn.content, turn.timestamp), turn)
+        known = recorded.get(turn.id)
+        if known is None or known.branch == turn.branch:
+            placed.append(turn)
+        elif turn.id in shared:
+            placed.append(replace(turn, branch=known.branch))
+        else:
+            name = hashlib.sha256(f"{turn.branch}\n{turn.id}".encode()).hexdigest()[:32]
+            placed.append(replace(turn, id=f"copy:{name}"))
+    return placed
+
+
 def _context(chat: Chat, argument: str) -> None:
     if argument:
-        chat.attach(resolve_path(chat, argument))
-        chat.conversation.changed_files = [one.path for one, _ in chat.changes()]
+        chat.attach(*resolve_paths(chat, argument))
         return
     attachments = {one.path: one for one in chat.session.overview.attachments}
     if not attachments:
         chat.terminal.note("nothing is attached; /context PATH attaches a file")
         return
-    changed = {one.path: how for one, how in chat.changes()}
+    changed = {one.path: f"; it {how} since" for one, how in chat.changes()}
+    cuts = {cut.path: f"; {cut} are sent" for cut in chat.conversation.requests.cuts()}
     lines = [
-        f"{path} ({one.size_bytes:,} bytes{f'; it {changed[path]} since' if path in changed else ''})"
+        f"{path} ({one.size_bytes:,} bytes{changed.get(path, '')}{cuts.get(path, '')})"
         for path, one in attachments.items()
     ]
     chat.terminal.say("\n".join(lines))
@@ -123,7 +178,11 @@ def _context(chat: Chat, argument: str) -> None:
 
 COMMANDS = (
     Command(
-        name="context", usage="[PATH]", help="attach a file, or show what is attached", run=_context, completes="path"
+        name="context",
+        usage="[PATH …]",
+        help="attach files, or show what is attached",
+        run=_context,
+        completes="path",
     ),
     Command(name="save", usage="[FILE]", help="write a copy to read (.md, .json, .jsonl)", run=_save, completes="path"),
     Command(

@@ -16,6 +16,7 @@ from segue.model import Turn
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from segue.chat.context.system_prompt import AttachmentCut
     from segue.chat.context.tokens import Counter
     from segue.chat.context.window import Window
     from segue.presets import Preset
@@ -51,6 +52,10 @@ class RequestBuilder:
         """The tokens that the next question sends along, including the system prompt."""
         reserved = self.counter.count(self._system(preset, changed))
         return self._history.window(reserved=reserved).tokens + reserved
+
+    def cuts(self) -> tuple[AttachmentCut, ...]:
+        """The attachments that are not sent whole."""
+        return self._background.cuts()
 
     def make(
         self,

@@ -36,14 +36,25 @@ class SystemPrompt:
                 prompt="\n\n".join(filter(None, [prompt, _introduction(overview)])),
                 summary=overview.summary,
                 decisions=[decision.content for decision in overview.decisions],
-                attachments=[
-                    Attached(path=item.path, data=self._blob(item.hash), changed=item.path in changed)
-                    for item in overview.attachments
-                ],
+                attachments=self._attached(changed),
                 budget=self._budget,
             )
             self._made_of = made_of
         return self._text
+
+    def cuts(self) -> tuple[AttachmentCut, ...]:
+        """The attachments that are not sent whole. Nothing is read if all of them must fit."""
+        room = _attachments_room(self._budget)
+        latest = {one.path: one for one in self._session.overview.attachments}
+        if sum(one.size_bytes for one in latest.values()) <= room:
+            return ()
+        return tuple(one.cut for one in _fit_attachments(self._attached(()), room) if one.cut is not None)
+
+    def _attached(self, changed: Collection[str]) -> list[Attached]:
+        return [
+            Attached(path=item.path, data=self._blob(item.hash), changed=item.path in changed)
+            for item in self._session.overview.attachments
+        ]
 
     def _blob(self, name: str) -> bytes | None:
         """The content of an attachment; None if it is lost, which the system prompt then states."""
@@ -82,6 +93,26 @@ class Attached(Struct, frozen=True, kw_only=True):
     """Whether the file has changed since."""
 
 
+class AttachmentCut(Struct, frozen=True, kw_only=True):
+    """An attachment of which only the beginning is sent, or nothing."""
+
+    path: str
+    sent: int
+    """Characters."""
+    total: int
+
+    def __str__(self) -> str:
+        if not self.sent:
+            return f"none of the {self.total:,} characters"
+        return f"only the first {self.sent:,} of {self.total:,} characters"
+
+
+class _FittedAttachment(Struct, frozen=True):
+    attached: Attached
+    content: str
+    cut: AttachmentCut | None = None
+
+
 def assemble(
     *,
     prompt: str = "",
@@ -95,7 +126,7 @@ def assemble(
         prompt.strip(),
         f"# Summary of the conversation so far\n\n{summary.strip()}" if summary.strip() else "",
         _decisions(decisions, budget * CHARACTERS_PER_TOKEN * DECISIONS_PERCENT // 100),
-        *_attachments(attachments, budget * CHARACTERS_PER_TOKEN * ATTACHMENTS_PERCENT // 100),
+        *map(_attachment_section, _fit_attachments(attachments, _attachments_room(budget))),
     ]
     return "\n\n".join(section for section in sections if section)
 
@@ -112,29 +143,44 @@ def _decisions(decisions: Sequence[str], room: int) -> str:
     return "\n".join(["# Decisions so far", "", *reversed(lines)]) if lines else ""
 
 
-def _attachments(attachments: Sequence[Attached], room: int) -> list[str]:
+def _attachments_room(budget: int) -> int:
+    """The characters that all attachments together may have."""
+    return budget * CHARACTERS_PER_TOKEN * ATTACHMENTS_PERCENT // 100
+
+
+def _fit_attachments(attachments: Sequence[Attached], room: int) -> list[_FittedAttachment]:
     """Each path once, as last attached; if there is no room for all, the newest take precedence."""
     latest = {attached.path: attached for attached in attachments}
-    sections: list[str] = []
+    fitted: list[_FittedAttachment] = []
     for attached in reversed(latest.values()):
-        content = _content(attached.data, room)
-        room = max(0, room - len(content))
-        note = " (the file has changed since it was attached)" if attached.changed else ""
-        path = " ".join(attached.path.split())
-        sections.append(f"# Attached file: {path}{note}\n\n{_fenced(content)}")
-    return sections[::-1]
+        one = _fit(attached, room)
+        room = max(0, room - len(one.content))
+        fitted.append(one)
+    return fitted[::-1]
 
 
-def _content(data: bytes | None, room: int) -> str:
+def _fit(attached: Attached, room: int) -> _FittedAttachment:
+    data = attached.data
     if data is None:
-        return "[its content is lost]"
+        return _FittedAttachment(attached, "[its content is lost]")
     try:
         text = data.decode("utf-8-sig").strip("\n")
     except UnicodeDecodeError:
-        return f"[{len(data):,} bytes that are not text]"
+        return _FittedAttachment(attached, f"[{len(data):,} bytes that are not text]")
     if len(text) <= room:
-        return text
-    return f"{text[:room]}\n[{len(text) - room:,} more characters are left out]"
+        return _FittedAttachment(attached, text)
+    cut = AttachmentCut(path=attached.path, sent=room, total=len(text))
+    return _FittedAttachment(attached, f"{text[:room]}\n[{len(text) - room:,} more characters are left out]", cut)
+
+
+def _attachment_section(fitted: _FittedAttachment) -> str:
+    notes = [
+        *([f"{fitted.cut}"] if fitted.cut is not None else []),
+        *(["the file has changed since it was attached"] if fitted.attached.changed else []),
+    ]
+    note = f" ({'; '.join(notes)})" if notes else ""
+    path = " ".join(fitted.attached.path.split())
+    return f"# Attached file: {path}{note}\n\n{_fenced(fitted.content)}"
 
 
 def _fenced(content: str) -> str:
