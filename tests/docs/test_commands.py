@@ -1,8 +1,14 @@
-"""Every command on the pages is run, page by page, each page on a fresh machine, and prints what the page shows.
+"""Every command on the pages is run, each page on a fresh machine, and prints what the page shows.
+
+The commands of a page run in one shell, from top to bottom, as a reader types them into one terminal: a folder that is
+entered stays entered, and a variable that is set stays set. A page leaves none of our variables exported.
 
 A command is a line that begins with `$ ` in a block marked `console`. It must end with 0, or with N where its line ends
 in `# exit N`. The lines after it are lines of its output, in this order; others may be between them, and `…` stands for
 anything. A command whose line ends in `# until Ctrl-C` runs in the background until it has printed its lines.
+
+What a page takes for granted (an AI tool with a conversation, an old session) is made by `stand_ins/PAGE.sh`, in the
+same shell and before the first command.
 """
 
 from __future__ import annotations
@@ -11,19 +17,19 @@ import os
 import re
 import sys
 from contextlib import ExitStack
-from subprocess import DEVNULL, PIPE, STDOUT, Popen
-from typing import TYPE_CHECKING
+from pathlib import Path
+from subprocess import PIPE, Popen
+from threading import Timer
+from typing import IO, NamedTuple
 
 import pytest
 
 from segue.console.exit_codes import MEANINGS
 from tests.docs.pages import HOW_TO, README, ROOT, Command, commands, environment, missing_lines, name_of
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 PROGRAMS = ("emacs", "jq")
 """What commands on the pages use, and not every machine has."""
+STAND_INS = Path(__file__).parent / "stand_ins"
 SAFE_SECONDS = 60
 """A command that waits for something that never comes is a failure, not a hang."""
 
@@ -44,6 +50,72 @@ def new_machine(root: Path) -> tuple[Path, dict[str, str]]:
     return home, {**environment(home), "PATH": path, "TMPDIR": str(temporary)}
 
 
+class Background(NamedTuple):
+    """A command that runs until it has printed what the page shows."""
+
+    command: Command
+    pid: int
+    output: IO[str]
+
+    def end(self) -> None:
+        """Read until all of it has come, then end the process."""
+        output = ""
+        watchdog = Timer(SAFE_SECONDS, self._kill)
+        watchdog.start()
+        while missing_lines(self.command.shown, output) and (line := self.output.readline()):
+            output += line
+        watchdog.cancel()
+        self._kill()
+        self.output.close()
+        assert missing_lines(self.command.shown, output) == [], f"$ {self.command.text}\n{output}"
+
+    def _kill(self) -> None:
+        os.kill(self.pid, 9)
+
+
+class Shell:
+    """One shell in which the commands of a page run one after the other."""
+
+    def __init__(self, root: Path, home: Path, variables: dict[str, str]) -> None:
+        self._root = root
+        self._count = 0
+        self._process = Popen(["sh"], cwd=home, env=variables, stdin=PIPE, stdout=PIPE, text=True, bufsize=1)
+
+    def run(self, text: str) -> tuple[int, str]:
+        """The exit code and the output of a command; it has no input of its own."""
+        path = self._root / "output"
+        answer = self._ask(f"{{ {text}\n}} </dev/null >'{path}' 2>&1; echo $?")
+        output = path.read_text(encoding="utf-8") if path.exists() else ""
+        assert answer.isdecimal(), f"the shell ended: $ {text}\n{output}"
+        return int(answer), output
+
+    def start(self, command: Command) -> Background:
+        """Run a command in the background."""
+        self._count += 1
+        path = self._root / f"output-{self._count}"
+        os.mkfifo(path)
+        reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # so that the command need not wait for a reader
+        # The last command waits until the other one has opened the pipe: before that, a reader finds its end.
+        pid = int(self._ask(f"{{ exec {command.text}\n}} </dev/null >'{path}' 2>&1 & echo $!; : <'{path}'"))
+        os.set_blocking(reader, True)
+        return Background(command, pid, os.fdopen(reader, encoding="utf-8"))
+
+    def end(self) -> None:
+        with self._process:
+            self._process.kill()
+
+    def _ask(self, script: str) -> str:
+        """Pass lines to the shell; what it prints itself is the answer."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        watchdog = Timer(SAFE_SECONDS, self._process.kill)
+        watchdog.start()
+        self._process.stdin.write(f"{script}\n")
+        answer = self._process.stdout.readline().strip()
+        watchdog.cancel()
+        return answer
+
+
 def with_needs(page: Path) -> object:
     text = "\n".join(command.text for command in commands(page))
     marks = [pytest.mark.needs(name) for name in PROGRAMS if re.search(rf"\b{name}\b", text)]
@@ -51,37 +123,30 @@ def with_needs(page: Path) -> object:
 
 
 @pytest.mark.parametrize("page", [with_needs(page) for page in (README, *HOW_TO)])
-def test_the_commands_on_the_page_work_and_print_what_it_shows(page: Path, tmp_path: Path) -> None:
-    home, variables = new_machine(tmp_path)
+def test_the_commands_on_the_page_work_in_one_terminal_and_print_what_it_shows(page: Path, tmp_path: Path) -> None:
+    run_page(page, tmp_path)
+
+
+def run_page(page: Path, root: Path) -> None:
+    shell = Shell(root, *new_machine(root))
     with ExitStack() as machine:
+        machine.callback(shell.end)
+        stand_in = STAND_INS / f"{page.stem}.sh"
+        if stand_in.exists():
+            assert shell.run(f". '{stand_in}'") == (0, "")
         for command in commands(page):
-            process = Popen(
-                ["sh", "-c", f"exec {command.text}" if command.in_background else command.text],
-                cwd=home,
-                env=variables,
-                stdin=DEVNULL,
-                stdout=PIPE,
-                stderr=STDOUT,
-                text=True,
-            )
             if command.in_background:
-                machine.callback(end, process, command)
+                machine.callback(shell.start(command).end)
                 continue
-            output, _ = process.communicate(timeout=SAFE_SECONDS)
-            assert process.returncode == command.exit_code, f"$ {command.text}\n{output}"
+            code, output = shell.run(command.text)
+            assert code == command.exit_code, f"$ {command.text}\n{output}"
             assert missing_lines(command.shown, output) == [], f"$ {command.text}\n{output}"
+        _, exported = shell.run("env")
+        assert re.findall(r"^(?:SEGUE|RALPH)_\w+", exported, re.MULTILINE) == [], "the next page starts with these"
 
 
-def end(process: Popen[str], command: Command) -> None:
-    """Read until all that the page shows has come, then end the process."""
-    with process:
-        output = ""
-        while (
-            missing_lines(command.shown, output) and process.stdout is not None and (line := process.stdout.readline())
-        ):
-            output += line
-        process.kill()
-    assert missing_lines(command.shown, output) == [], f"$ {command.text}\n{output}"
+def test_every_stand_in_is_that_of_a_page() -> None:
+    assert {path.stem for path in STAND_INS.glob("*.sh")} <= {page.stem for page in (README, *HOW_TO)}
 
 
 @pytest.mark.parametrize("page", [README, *HOW_TO], ids=name_of)
@@ -96,6 +161,23 @@ def test_the_page_on_scripts_explains_each_exit_code() -> None:
 
 
 # ── The checks themselves ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "$ mkdir a\n$ cd a && true\n$ cd a && true\n",
+        "$ export SEGUE_STORE=journal:there\n",
+        "$ false\n",
+        "$ echo x\ny\n",
+        "$ fi\n",
+    ],
+)
+def test_a_page_that_does_not_work_in_one_terminal_is_found(text: str, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"```console\n{text}```\n", encoding="utf-8")
+    with pytest.raises(AssertionError):
+        run_page(page, tmp_path)
 
 
 def test_marks_are_read_and_not_run(tmp_path: Path) -> None:
