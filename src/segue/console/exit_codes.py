@@ -85,7 +85,7 @@ def report(error: BaseException, *, as_json: bool, hints: ErrorHints = SEGUE_HIN
         case click.NoSuchOption(option_name=name, possibilities=[*near]) if near:
             code, message, hint = Exit.USAGE, f"there is no option {name}", f"did you mean {' or '.join(near)}?"
         case click.ClickException():
-            code, message, hint = Exit.USAGE, _lower(error.format_message()), _help_hint(error)
+            code, message, hint = Exit.USAGE, _one_line(error.format_message()), _help_hint(error)
         case BrokenPipeError():
             return Exit.BROKEN_PIPE
         case OSError():  # stores raise StorageError, so this comes from a stream
@@ -102,7 +102,9 @@ def report(error: BaseException, *, as_json: bool, hints: ErrorHints = SEGUE_HIN
     return code
 
 
-def _lower(message: str) -> str:
+def _one_line(message: str) -> str:
+    """The message in our style: click breaks lines before the choices of an argument."""
+    message = " ".join(message.split())
     return message[:1].lower() + message[1:].rstrip(".")
 
 

@@ -35,6 +35,19 @@ def test_a_line_that_is_no_answer_begins_a_new_session_and_is_said_there(machine
     assert users_said(machine) == [["Two"], ["One"]]
 
 
+def test_leaving_at_the_question_saves_nothing_and_an_empty_session_is_never_the_last(machine: Machine) -> None:
+    machine.run("soleur", "One", "/quit")
+    with machine.at_terminal("soleur") as approver:
+        approver.wait_for("Resume last session? [Y/n]")
+        approver.type("\x03")
+        assert approver.end() == 130
+    assert users_said(machine) == [["One"]]
+    machine.run("soleur --fresh")
+    assert [] in users_said(machine)
+    machine.run("soleur", "y", "Two", "/quit")
+    assert ["One", "Two"] in users_said(machine)
+
+
 def test_a_session_that_is_open_elsewhere_is_not_offered(machine: Machine) -> None:
     machine.run("soleur", "Earlier", "/quit")
     with machine.live("soleur --fresh") as talk:
@@ -155,7 +168,7 @@ def test_a_preview_is_cut_between_characters_as_people_see_them(machine: Machine
 
 
 def test_nothing_in_the_list_reaches_the_terminal(machine: Machine) -> None:
-    machine.run("soleur", "/import hostile.jsonl", "/quit", code=1)
+    machine.run("soleur", "Hello", "/quit")
     (machine.project / "hostile.jsonl").write_text(
         json.dumps({"role": "assistant", "content": "\x1b]0;owned\x07\x1b[2J\nnext"}), encoding="utf-8"
     )

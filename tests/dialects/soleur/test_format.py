@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from segue.dialects.soleur.format import new_document, read
+from segue.dialects.soleur.format import new_document, read, read_last_message
 from segue.formats.sealed import read_sealed_head
 from segue.formats.sealed.seal import find_changed_byte, is_sealed, seal
 from segue.model import Attachment, Decision, StatusChanged, Turn, Unknown, fold, head_of
@@ -90,6 +90,17 @@ def test_every_event_comes_back_with_its_number() -> None:
     data = new_document(ID, events).encode()
     assert events_of(data) == events
     assert read_sealed_head(data, ID) == head_of(fold(events))
+
+
+def test_the_last_message_is_read_without_the_others_if_no_byte_has_changed() -> None:
+    data = written(
+        turn(1), turn(2, '],\n  "decisions": [\n    {'), *every_kind(), fork("other", 1), turn(9, branch="other")
+    )
+    assert read_last_message(data) == session_of(data).turns[-1].content
+    assert read_last_message(written(turn(1), turn(2, ']\n  ]\n    {"content": 1}'))) == ']\n  ]\n    {"content": 1}'
+    assert read_last_message(written(*[event for event in every_kind() if not isinstance(event, Turn)])) == ""
+    assert read_last_message(data.replace(b'"user"', b'"User"')) is None
+    assert read_last_message(json.dumps(FOREIGN).encode()) is None
 
 
 def test_the_file_is_what_a_json_tool_prints() -> None:

@@ -9,6 +9,7 @@ from segue.chat.agents.resolved import ChatSettings
 from segue.chat.agents.resolver import AgentResolver
 from segue.chat.dialect import Dialect
 from segue.chat.lifecycle import run, start
+from segue.chat.terminal.script import answer_of, choices
 from segue.console.durations import ago
 from segue.console.exit_codes import Exit
 from segue.console.surface import open_surface
@@ -17,8 +18,8 @@ from segue.dialects.soleur.hints import HINTS
 from segue.dialects.soleur.ledger import Ledger
 from segue.dialects.soleur.ledger_session import LedgerLibrary
 from segue.dialects.soleur.paths import SHIPPED, project_name
-from segue.dialects.soleur.sessions import preview
-from segue.library import open as open_library
+from segue.dialects.soleur.sessions import open_store, preview
+from segue.errors import SegueError
 from segue.presets import preset_sources
 
 if TYPE_CHECKING:
@@ -40,8 +41,9 @@ class SoleurChat:
         self._paths = paths
         surface = open_surface(history=paths.history)
         self._terminal = surface.terminal
+        self._store = open_store(paths)
         self._library = LedgerLibrary(
-            open_library(f"soleur:{paths.sessions}").store,
+            self._store,
             Ledger(paths.decisions),
             project=project_name(surface.cwd),
             report=self._terminal.error,
@@ -67,9 +69,12 @@ class SoleurChat:
         last = None if fresh else self._last()
         if last is not None:
             self._terminal.note(
-                f"{last.id[:8]} · {ago(last.updated_at, datetime.now(UTC))} · {preview(self._library, last)}"
+                f"{last.id[:8]} · {ago(last.updated_at, datetime.now(UTC))} · {preview(self._store, last)}"
             )
-            if self._terminal.ask("Resume last session?", default=True):
+            answer = self._confirm_last()
+            if answer is None:
+                return Exit.INTERRUPTED
+            if answer:
                 return self.resume(last.id, agent)
         return self._run(start(self._library, self._resolver, resolved))
 
@@ -80,14 +85,37 @@ class SoleurChat:
             return before
         return self._run(resume_conversation(self._library, self._resolver, before, agent=agent))
 
+    def _confirm_last(self) -> bool | None:
+        """Whether to resume the last session; None if the user leaves with Ctrl-C or Ctrl-D instead of an answer."""
+        question = "Resume last session?"
+        if not self._terminal.is_interactive:
+            return self._terminal.ask(question, default=True)
+        while True:
+            line = self._terminal.answer(f"{question} {choices(default=True)}")
+            if line is None:
+                return None
+            if (answer := answer_of(line, default=True)) is not None:
+                return answer
+
     def _last(self) -> Head | None:
-        """The last active session that can be resumed: readable, and not open in another process."""
+        """The last active session that can be resumed: readable, not empty, and not open in another process."""
         for head in self._library.list():
             if head.damage:
                 self._terminal.note(f"session {head.id} is damaged; recover or delete it with soleur load {head.id}")
-            elif head.status != "active":
+            elif head.status != "active" and not self._is_empty(head):
                 return head
         return None
+
+    def _is_empty(self, head: Head) -> bool:
+        """Whether nothing was said, decided or attached in it on any branch."""
+        if head.turn_count:
+            return False
+        try:
+            about = self._store.overview(head.id)
+        except SegueError:  # damaged or deleted since it was listed
+            return True
+        own = sum(branch.own for branch in about.branches.values())
+        return not (own or about.decisions or about.attachments or about.title or about.summary)
 
     def _run(self, conversation: Conversation) -> int:
         conversation.autorecord = True

@@ -11,14 +11,14 @@ from segue.console import output
 from segue.console.columns import fit
 from segue.errors import SegueError
 from segue.formats.transcript import iso
-from segue.library import open as open_library
+from segue.library import Library
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from segue.console.output import Span
     from segue.dialects.soleur.paths import SoleurPaths
-    from segue.library import Library
+    from segue.dialects.soleur.store import SoleurStore
     from segue.model import Head
 
 COLUMNS = ("id", "created", "last message")
@@ -29,27 +29,35 @@ _LAST_MESSAGE = 2
 _UNLIMITED = 1 << 20
 
 
+def open_store(paths: SoleurPaths) -> SoleurStore:
+    from segue.dialects.soleur.store import SoleurStore
+
+    return SoleurStore(str(paths.sessions))
+
+
 def show_list(paths: SoleurPaths, *, as_json: bool) -> None:
     """Print the sessions, the last active first."""
-    with open_library(f"soleur:{paths.sessions}") as library:
+    store = open_store(paths)
+    with Library(store) as library:
         heads = library.list()
         if as_json:
-            output.data([_head_json(library, head) for head in heads])
+            output.data([_head_json(store, head) for head in heads])
         elif heads:
-            _show_table(library, heads)
+            _show_table(store, heads)
         else:
             output.line(NO_SESSIONS)
 
 
-def preview(library: Library, head: Head) -> str:
+def preview(store: SoleurStore, head: Head) -> str:
     """The beginning of the last message."""
     if head.damage:
         return f"(damaged: {head.damage})"
+    if not head.turn_count:
+        return "(no messages)"
     try:
-        turns = library.store.tail(head.id, 1)
+        return shortened(store.last_message(head.id), _PREVIEW)
     except SegueError as error:  # damaged, or deleted meanwhile
         return f"({error})"
-    return shortened(turns[0].content, _PREVIEW) if turns else "(no messages)"
 
 
 def short_ids(heads: Sequence[Head]) -> dict[str, str]:
@@ -62,26 +70,26 @@ def short_ids(heads: Sequence[Head]) -> dict[str, str]:
     raise AssertionError  # ids are unique
 
 
-def _show_table(library: Library, heads: Sequence[Head]) -> None:
+def _show_table(store: SoleurStore, heads: Sequence[Head]) -> None:
     """Print short ids at a terminal, complete ids in a pipe."""
     if output.stdout_is_tty():
         ids = short_ids(heads)
         rows: list[list[Span]] = [
-            [ids[head.id], f"{local(head.created_at):%Y-%m-%d %H:%M}", preview(library, head)] for head in heads
+            [ids[head.id], f"{local(head.created_at):%Y-%m-%d %H:%M}", preview(store, head)] for head in heads
         ]
         width = output.terminal_width()
     else:
-        rows = [[head.id, iso(head.created_at), preview(library, head)] for head in heads]
+        rows = [[head.id, iso(head.created_at), preview(store, head)] for head in heads]
         width = _UNLIMITED
     output.lines(fit(COLUMNS, rows, stretch=_LAST_MESSAGE, optional=(), width=width))
 
 
-def _head_json(library: Library, head: Head) -> dict[str, object]:
+def _head_json(store: SoleurStore, head: Head) -> dict[str, object]:
     return {
         "id": head.id,
         "created_at": iso(head.created_at),
         "updated_at": iso(head.updated_at),
-        "last_message": preview(library, head),
+        "last_message": preview(store, head),
         "agent_type": head.agent,
         "status": "damaged" if head.damage else head.status,
         "message_count": head.turn_count,

@@ -14,12 +14,14 @@ from segue.formats.sealed.layout import (
     render_value,
 )
 from segue.formats.sealed.reader import SealedFields, read_sealed, read_sealed_head
+from segue.formats.sealed.seal import is_sealed
 
 __all__ = [
     "EVENTS",
     "FieldPosition",
     "Layout",
     "SealedFields",
+    "is_sealed",
     "read_sealed",
     "read_sealed_head",
     "render_fields",

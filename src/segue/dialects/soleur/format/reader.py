@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from segue.dialects.soleur.format.assembly import Assembly
 from segue.dialects.soleur.format.document import LAYOUT, SoleurDocument
-from segue.formats.sealed import EVENTS, read_sealed
+from segue.formats.records import BadRecordError, parse_json
+from segue.formats.sealed import EVENTS, is_sealed, read_sealed
 from segue.model import Decision
 
 if TYPE_CHECKING:
     from segue.errors import Damage
     from segue.formats.sealed import FieldPosition
+
+_MESSAGES = b'\n  "messages": ['
 
 
 class ParsedSoleurFile(NamedTuple):
@@ -35,6 +38,25 @@ def read(data: bytes, session_id: str, place: str) -> ParsedSoleurFile:
     if opened.changed is not None:
         document = _without(document, opened.changed)
     return ParsedSoleurFile(document, damages, assembly.context)
+
+
+def read_last_message(data: bytes) -> str | None:
+    """The text of the last message, without parsing the others, if every byte is as we wrote it; else None.
+
+    Empty if there are no messages. JSON text has no raw newlines, so the indent tells what a line belongs to.
+    """
+    start = data.find(_MESSAGES) + len(_MESSAGES)
+    if start < len(_MESSAGES) or not is_sealed(data):
+        return None
+    if data.startswith(b"]", start):
+        return ""
+    end = data.find(b"\n  ]", start)
+    try:
+        found = parse_json(data[data.rfind(b"\n    {", start, end) : end])
+    except BadRecordError:
+        return None
+    content = found.get("content") if isinstance(found, dict) else None
+    return content if isinstance(content, str) else None
 
 
 def _without(document: SoleurDocument, changed: FieldPosition) -> SoleurDocument:

@@ -7,7 +7,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from segue.dialects.soleur.format import LAYOUT_VERSION, ParsedSoleurFile, SoleurDocument, new_document, read
+from segue.dialects.soleur.format import (
+    LAYOUT_VERSION,
+    ParsedSoleurFile,
+    SoleurDocument,
+    new_document,
+    read,
+    read_last_message,
+)
 from segue.dialects.soleur.store.context import context_of
 from segue.durable.blobs import put_blob
 from segue.errors import NotFoundError
@@ -36,6 +43,13 @@ class SoleurStore(SealedStore[SoleurDocument]):
     @staticmethod
     def new_id(label: str, now: datetime, entropy: bytes) -> str:  # noqa: ARG004 - as Soleur names its sessions
         return str(UUID(bytes=entropy[:16], version=4))
+
+    def last_message(self, session_id: str) -> str:
+        """The text of the last message of the active branch, as fast as possible; empty if there is none."""
+        found = read_last_message(self._read(session_id))
+        if found is not None:
+            return found
+        return "".join(turn.content for turn in self.tail(session_id, 1))
 
     def get_blob(self, session_id: str, name: str) -> bytes:
         try:
