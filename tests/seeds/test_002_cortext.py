@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.support.workspace import Office
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 QUESTION = "Which conversation would you like to continue? (number or search)"
 STOP = "/workspace.stop-conversation"
@@ -138,10 +135,13 @@ def test_context_injection_on_resume(office: Office) -> None:
         "REST is simpler.",
     ):
         assert part in told
-    context = office.json("cortext resume 001")["context"]
-    assert isinstance(context, str)
-    for part in (f"# Conversation: {API}", "- messages: 4", "## Where it stopped", "REST or GraphQL?", "Go on."):
-        assert part in context
+    handed_over = office.json("cortext resume 001")
+    assert "REST is simpler." not in str(handed_over)
+    context = Path(str(handed_over["context_file"])).read_text(encoding="utf-8")
+    parts = (f"# Conversation: {API}", "## Where it stopped", "- messages: 4", "REST or GraphQL?", "\n\nGo on.\n")
+    places = [context.index(part) for part in parts]
+    assert places == sorted(places)
+    assert context.count("\n") == handed_over["context_lines"]
 
 
 def test_command_prompt_changes_since_original_conversation(office: Office) -> None:

@@ -82,6 +82,14 @@ def format_call(call: ToolCall) -> str:
     return one_line(f"{call.name}({arguments})")
 
 
+def format_call_part(part: JsonObject) -> str:
+    """The call in a part on one line. Other tools record arguments that are not an object."""
+    arguments = part.get("arguments")
+    if not isinstance(arguments, dict):
+        return one_line(f"{part.get('name')}({_cut(arguments or '', _LINE_CHARACTERS)})")
+    return format_call(ToolCall(id="", name=str(part.get("name")), arguments=arguments))
+
+
 def format_call_details(call: ToolCall) -> str:
     """A call for the user to judge: commands in full; a long value is cut, with a note of how much is missing."""
     lines = [

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from tests.support.machine import Machine
 from tests.support.workspace import Office
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 API = 'cortext new brainstorm "API design" --agent offline'
 
@@ -72,7 +69,7 @@ def test_new_as_json_begins_and_talks_to_nobody(office: Office) -> None:
     assert told["document"] == str(folder / "plan.md")
     assert told["tool"] == "claude"
     assert "You help somebody plan." in str(told["prompt"])
-    assert "This conversation begins." in str(told["context"])
+    assert (told["context_file"], told["context_lines"]) == ("", 0)
     assert office.messages() == []
 
 
@@ -82,7 +79,16 @@ def test_resume_as_json_hands_over_context_and_warnings(office: Office) -> None:
     (office.project / ".workspace" / "types" / "brainstorm.md").write_text("Be brief.\n", encoding="utf-8")
     told = office.json("cortext resume api")
     assert told["prompt"] == "Be brief."
-    assert "Why?" in str(told["context"])
+    context = Path(str(told["context_file"]))
+    assert "Why?" in context.read_text(encoding="utf-8")
+    assert context.parent == office.project / ".workspace" / "context"
+    assert "context" not in office.git("status", "--short", "--untracked-files=all")
+    office.run("cortext stop api")
+    assert not context.exists()
+    office.json("cortext resume api")
+    assert context.exists()
+    office.library.delete(str(told["id"]))
+    assert not context.exists()
     assert "has changed since" in str(told["warnings"])
 
 

@@ -117,7 +117,7 @@ def test_a_short_conversation_is_told_whole(tmp_path: Path) -> None:
         session.summarize("We planned.")
         session.decide("Take the bus")
         text = told(session)
-    order = ["# Conversation: The plan", "- command: /workspace.plan", "- messages: 2", "We planned.", "- Take the bus"]
+    order = ["# Conversation: The plan", "We planned.", "- command: /workspace.plan", "- messages: 2", "- Take the bus"]
     places = [text.index(part) for part in [*order, "First.", "Second.", "continues"]]
     assert places == sorted(places)
 

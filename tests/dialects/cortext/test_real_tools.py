@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.support.integration_machine import Machine as Tools
-from tests.support.loopback.model import Model
+from tests.support.loopback.model import Model, Use, last_words
 from tests.support.workspace import Office
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from tests.support.loopback.talk import Said
 
 pytestmark = pytest.mark.real_tools
 
@@ -63,3 +67,88 @@ def test_all_turns_are_there_in_order_and_once_each(
         "Welcome back.",
     ]
     assert [message["role"] for message in office.messages()] == ["user", "assistant"] * 4
+
+
+# ── Slash commands ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+TALK = "REST or GraphQL?"
+
+
+def obey(said: list[Said]) -> str | Use | None:
+    """What a model does that follows our slash commands step by step."""
+    words = last_words(said)
+    after = max(at for at, one in enumerate(said) if one.role == "user" and one.text == words)
+    results = [one.text for one in said[after:] if one.role == "result"]
+    if "starts a conversation of the type brainstorm" in words:
+        steps: list[str | Use] = [shell('cortext new brainstorm "API design" --tool claude --json'), "It has started."]
+    elif "resumes an earlier conversation" in words:
+        path = str(json.loads(results[0])["context_file"]) if results else ""
+        steps = [shell('cortext resume "API" --tool claude --json'), Use("Read", {"file_path": path}), "Welcome back."]
+    elif "pauses the current conversation" in words:
+        steps = [shell('cortext stop --summary "We talked." --json'), "Session saved.\n\nConversation ..."]
+    else:
+        return None
+    return steps[len(results)]
+
+
+def shell(command: str) -> Use:
+    return Use("Bash", {"command": command, "description": "As the slash command says"})
+
+
+class Claude:
+    """Claude Code without a terminal, in a workspace."""
+
+    def __init__(self, root: Path, tools: str, model: Model) -> None:
+        (root / "tools").mkdir()
+        (root / "office").mkdir()
+        model.act = obey
+        self._program = f"{tools}/bin/claude"
+        self.office = Workshop(root / "office", Tools(root / "tools", tools, model, "claude"))
+        self.office.run("cortext init --tool claude")
+        self._session = ""
+
+    def say(self, words: str, *, is_new: bool = False) -> str:
+        """Its answer, in a new session or in that of the last words."""
+        resumed = () if is_new else ("--resume", self._session)
+        done = subprocess.run(
+            [self._program, *resumed, "--print", "--output-format=json", "--", words],
+            cwd=self.office.project,
+            env=self.office.environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=True,
+            timeout=120,
+        )
+        told = json.loads(done.stdout)
+        self._session = told["session_id"]
+        return str(told["result"])
+
+
+def test_slash_commands_in_claude_resume_the_conversation_and_nothing_else(
+    tmp_path: Path, model: Model, request: pytest.FixtureRequest
+) -> None:
+    claude = Claude(tmp_path, request.config.getoption("--real-tools"), model)
+    claude.say("/workspace.brainstorm API design", is_new=True)
+    claude.say(TALK)
+    assert claude.say("/workspace.stop-conversation").startswith("Session saved.")
+    said = ["It has started.", TALK, f"You said: {TALK}"]
+    outputs, files = [], []
+    for number in range(3):
+        assert claude.say("/workspace.resume API", is_new=True) == "Welcome back."
+        output, file = [one.text for one in model.asked[-1].said if one.role == "result"]
+        outputs.append(output)
+        files.append(file)
+        claude.say(f"Round {number}?")
+        claude.say("/workspace.stop-conversation")
+        said += ["Welcome back.", f"Round {number}?", f"You said: Round {number}?"]
+    office = claude.office
+    assert office.said() == said
+    assert len({len(output) for output in outputs}) == 1
+    assert TALK not in outputs[-1]
+    assert files[-1].index("We talked.") < files[-1].index(TALK) < files[-1].index("Round 1?")
+    assert files[-1].count(f"You said: {TALK}") == 1
+    document = office.document().read_text(encoding="utf-8")
+    assert "context_file" not in document
+    assert "tool_call" not in document
+    assert [line for line in document.splitlines() if line in said] == said
+    assert not list((office.project / ".workspace" / "context").glob("*.md"))

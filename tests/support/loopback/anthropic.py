@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from itertools import count
 
 from tests.support.loopback.talk import Said, named, texts
 from tests.support.providers.wires import anthropic_event as event
 
 Body = dict[str, object]
 MODEL = "loopback-anthropic"
+_NUMBERS = count(1)
 
 
 def wants_stream(_: str, body: Body) -> bool:
@@ -54,19 +56,24 @@ def answer(text: str) -> bytes:
 
 
 def call(body: Body, command: str) -> bytes:
-    block = {"type": "tool_use", "id": "toolu_loopback_1", "name": shell(body), "input": {}}
-    given = json.dumps({"command": command, "description": "Say where it comes from"})
+    return use(shell(body), {"command": command, "description": "Say where it comes from"})
+
+
+def use(name: str, given: Body) -> bytes:
+    """A call of any tool; ids are never used twice, since Claude Code drops a call whose id it knows."""
+    block = {"type": "tool_use", "id": f"toolu_loopback_{next(_NUMBERS)}", "name": name, "input": {}}
+    arguments = json.dumps(given)
     return (
         event(type="message_start", message=_message("msg_loopback_call"))
         + event(type="content_block_start", index=0, content_block=block)
-        + event(type="content_block_delta", index=0, delta={"type": "input_json_delta", "partial_json": given})
+        + event(type="content_block_delta", index=0, delta={"type": "input_json_delta", "partial_json": arguments})
         + _end("tool_use")
     )
 
 
 def _message(name: str = "msg_loopback_text") -> Body:
     return {
-        "id": name,
+        "id": f"{name}_{next(_NUMBERS)}",
         "type": "message",
         "role": "assistant",
         "model": MODEL,

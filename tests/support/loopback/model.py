@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tests.support.loopback import anthropic, chat, gemini, responses
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import ModuleType, TracebackType
     from typing import Self
 
@@ -36,10 +37,19 @@ class Asked(NamedTuple):
     """The conversation as the tool told it, oldest first."""
 
 
+class Use(NamedTuple):
+    """A call of one of the tool's own tools."""
+
+    name: str
+    given: dict[str, object]
+
+
 class Model:
     def __init__(self, command: str = "echo from-the-shell") -> None:
         self.command = command
         """What it lets the tool's shell do."""
+        self.act: Callable[[list[Said]], str | Use | None] = lambda _: None
+        """What it says or calls, by the conversation so far; None for its usual answer. For Anthropic's protocol."""
         self.asked: list[Asked] = []
         self.is_holding = threading.Event()
         """Set when an answer has begun that will not go on."""
@@ -85,6 +95,16 @@ def has_result(said: list[Said]) -> bool:
     return "result" in roles[len(roles) - roles[::-1].index("user") :]
 
 
+def _reply(model: Model, protocol: ModuleType, body: dict[str, object], said: list[Said]) -> bytes:
+    words, data = last_words(said), b""
+    act = model.act(said)
+    if act is not None:
+        data = anthropic.answer(act) if isinstance(act, str) else anthropic.use(*act)
+    elif "TOOL" in words and not has_result(said) and protocol.shell(body):
+        data = protocol.call(body, model.command)
+    return data or bytes(protocol.answer(f"You said: {words}"))
+
+
 def _door_to(model: Model) -> type[BaseHTTPRequestHandler]:
     class Door(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -107,10 +127,8 @@ def _door_to(model: Model) -> type[BaseHTTPRequestHandler]:
                 self._answer("application/json", protocol.whole(body, f"You said: {words}"))
             elif "HOLD" in words:
                 self._answer("text/event-stream", protocol.beginning("I begin, and"), is_held=True)
-            elif "TOOL" in words and not has_result(said) and protocol.shell(body):
-                self._answer("text/event-stream", protocol.call(body, model.command))
             else:
-                self._answer("text/event-stream", protocol.answer(f"You said: {words}"))
+                self._answer("text/event-stream", _reply(model, protocol, body, said))
 
         def _answer(self, kind: str, data: bytes, *, is_held: bool = False) -> None:
             self.send_response(200)

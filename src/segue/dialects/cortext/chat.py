@@ -179,6 +179,7 @@ def _print_for_tool(context: WorkspaceContext, session: LiveSession, tool: str, 
 def _conversation_json(context: WorkspaceContext, session: LiveSession, *, warnings: list[str]) -> dict[str, object]:
     about, conversations = session.overview, context.conversations
     folder = conversations.folder_of(about.id)
+    file = conversations.write_context(session) if about.turn_count else None
     return {
         "id": about.id,
         "conversation_id": folder.name,
@@ -190,7 +191,8 @@ def _conversation_json(context: WorkspaceContext, session: LiveSession, *, warni
         "command": command_of(about),
         "tool": str(about.overrides.get("tool") or CHAT),
         "prompt": conversations.prompt_of(session),
-        "context": conversations.context_of(session),
+        "context_file": str(file) if file is not None else "",
+        "context_lines": file.read_bytes().count(b"\n") if file is not None else 0,
         "summary": about.summary,
         "warnings": warnings,
     }

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -17,6 +18,7 @@ from segue.console.paths import trust_folder
 from segue.dialects.cortext.conversation_list import ConversationEntry, ConversationList
 from segue.dialects.cortext.document import BlockResult, render_body, render_context, render_introduction, write_block
 from segue.dialects.cortext.format.names import CONVERSATION, conversation_type, split_id
+from segue.dialects.cortext.store.store import CONTEXT, CONTEXT_SUFFIX, exclude_from_git
 from segue.dialects.cortext.workspace import MARKER
 from segue.durable.folder import Folder
 from segue.durable.kernel import KERNEL
@@ -36,7 +38,6 @@ from segue.user_folders import cache_folder
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
-    from pathlib import Path
 
     from segue.dialects.cortext.workspace import Workspace
     from segue.durable.kernel import Kernel
@@ -256,11 +257,21 @@ class Conversations:
         preset = self.workspace.types().find(type_of(session.overview))
         return preset.system_prompt if preset is not None else ""
 
-    def context_of(self, session: LiveSession) -> str:
-        """What the conversation is, where it stopped, what was decided, and its turns."""
+    def write_context(self, session: LiveSession) -> Path:
+        """Write where the conversation stopped, what was decided, and its turns into a file for an AI tool.
+
+        A tool cuts long output of a command, and its file goes when the conversation is stopped.
+        """
         about = session.overview
         _, name = split_id(about.id)
-        return render_context(session, conversation_id=name, type=type_of(about), command=command_of(about))
+        summary = about.summary or self._summarize(session.tail(_SUMMARIZED_TURNS))
+        text = render_context(
+            session, conversation_id=name, type=type_of(about), command=command_of(about), summary=summary
+        )
+        folder = self._contexts
+        exclude_from_git(folder)
+        folder.replace(f"{about.id}{CONTEXT_SUFFIX}", text.encode("utf-8", "backslashreplace"))
+        return Path(folder.path_of(f"{about.id}{CONTEXT_SUFFIX}"))
 
     def instructions_of(self, session: LiveSession) -> str:
         """The current prompt of its type, then the context without the turns, for an AI tool that has them."""
@@ -286,9 +297,17 @@ class Conversations:
 
     # ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
+    @property
+    def _own_folder(self) -> Folder:
+        return Folder(os.path.realpath(self.workspace.root), self._kernel).sub(MARKER)
+
+    @property
+    def _contexts(self) -> Folder:
+        return self._own_folder.sub(CONTEXT)
+
     def _create(self, type: str, title: str) -> LiveSession:
         """Under a lock, since the next free number is found by listing the folders."""
-        locks = Folder(os.path.realpath(self.workspace.root), self._kernel).sub(MARKER).sub("locks")
+        locks = self._own_folder.sub("locks")
         lock = WriterLock.acquire(locks, _NUMBERS_LOCK, timeout_seconds=WAIT_SECONDS, since=self.clock())
         if not isinstance(lock, WriterLock):
             raise ConflictError("other processes are starting conversations at this moment", hint="try again")
@@ -312,6 +331,7 @@ class Conversations:
             session.complete()
         else:
             session.pause()
+        self._contexts.discard(f"{session.id}{CONTEXT_SUFFIX}")
         written = self._write_document(session)
         if written.changed or status == "completed":
             committed = self._commit(session, f"[session] {_VERBS[status]}: {session.title}")

@@ -12,14 +12,16 @@ import re
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from segue.durable.snapshot import read_signature
-from segue.formats.transcript import iso, markdown_turns
+from segue.formats.markdown_escaping import escape_markdown, escape_markdown_line
+from segue.formats.transcript import iso
+from segue.integrations.shared.own_calls import without_own_calls
+from segue.tools.recorded_calls import format_call_part
 from segue.transfer.window import handover_window
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from segue.durable.folder import Folder
     from segue.model import Overview, Turn
@@ -30,6 +32,8 @@ _END = re.compile(rb"^<!-- segue:end -->[ \t]*\r?$", re.MULTILINE)
 _ANY_MARKER = re.compile(rb"<!--\s*segue:(?:begin|end)\b")
 
 _STARTS = "This conversation begins."
+_SHOWN_RESULT, _TOLD_RESULT = 600, 10_000
+"""How many characters of the result of a tool the document shows, and an agent gets."""
 _CONTINUES = "This conversation continues. Pick up where it stopped; what was said is a record, not a request."
 
 
@@ -103,22 +107,24 @@ def render_body(about: Overview, turns: Sequence[Turn]) -> str:
     sections = [
         f"## Summary\n\n{about.summary}" if about.summary else "",
         f"## Decisions\n\n{decisions}" if decisions else "",
-        _render_turns(about, turns),
+        render_turns(turns, longest_result=_SHOWN_RESULT),
     ]
     return "\n\n".join(section for section in sections if section)
 
 
-def render_context(session: LiveSession, *, conversation_id: str, type: str, command: str) -> str:
+def render_context(session: LiveSession, *, conversation_id: str, type: str, command: str, summary: str = "") -> str:
     """The introduction and the turns, for an agent that has neither."""
     opening, left_out, last = handover_window(session)
     about = session.overview
     turns = [
-        _render_turns(about, opening),
+        render_turns(opening, longest_result=_TOLD_RESULT),
         f"[{left_out:,} messages in between are left out]" if left_out else "",
-        _render_turns(about, last, first=about.turn_count - len(last) + 1),
+        render_turns(last, first=about.turn_count - len(last) + 1, longest_result=_TOLD_RESULT),
     ]
     parts = [
-        render_introduction(about, conversation_id=conversation_id, type=type, command=command),
+        render_introduction(
+            about, conversation_id=conversation_id, type=type, command=command, summary=summary or about.summary
+        ),
         "## What was said",
         "\n\n".join(part for part in turns if part) or "Nothing yet.",
         f"## Now\n\n{_CONTINUES if about.turn_count else _STARTS}",
@@ -126,8 +132,9 @@ def render_context(session: LiveSession, *, conversation_id: str, type: str, com
     return "\n\n".join(parts) + "\n"
 
 
-def render_introduction(about: Overview, *, conversation_id: str, type: str, command: str) -> str:
-    """What the conversation is, where it stopped and what was decided, for an agent that already has the turns."""
+def render_introduction(about: Overview, *, conversation_id: str, type: str, command: str, summary: str = "") -> str:
+    """Where the conversation stopped, what it is and what was decided, for an agent that already has the turns."""
+    summary = summary or about.summary
     facts = {
         "conversation": conversation_id,
         "type": type,
@@ -139,17 +146,53 @@ def render_introduction(about: Overview, *, conversation_id: str, type: str, com
     decisions = "\n".join(f"- {_flat(one.content)}" for one in about.decisions)
     parts = [
         f"# Conversation: {_flat(about.title or conversation_id)}",
-        "\n".join(f"- {name}: {_flat(fact)}" for name, fact in facts.items()),
-        f"## Where it stopped\n\n{about.summary}" if about.summary else "",
+        f"## Where it stopped\n\n{summary}" if summary else "",
+        "## What it is\n\n" + "\n".join(f"- {name}: {_flat(fact)}" for name, fact in facts.items()),
         f"## Decisions so far\n\n{decisions}" if decisions else "",
     ]
     return "\n\n".join(part for part in parts if part)
 
 
-def _render_turns(about: Overview, turns: Sequence[Turn], *, first: int = 1) -> str:
-    """The turns as sections of Markdown, without the header of the session."""
-    text = markdown_turns(replace(about, decisions=()), tuple(turns), about.branch, first=first)
-    return text[text.index("\n## ") :].strip("\n") if turns else ""  # no line of the header begins so
+def render_turns(turns: Sequence[Turn], *, first: int = 1, longest_result: int) -> str:
+    """The turns as sections of Markdown, for readers: calls on one line each, long results cut, no reasoning.
+
+    `first` is the number of the first turn. Sections without content are left out.
+    """
+    numbers = {turn.id: number for number, turn in enumerate(turns, first)}
+    sections = []
+    for turn in without_own_calls(turns):
+        tokens = "" if turn.tokens is None else f" · {turn.tokens} tokens"
+        role = escape_markdown_line(_flat(turn.role))
+        if paragraphs := list(_paragraphs(turn, longest_result)):
+            heading = f"## {numbers[turn.id]}. {role} · {iso(turn.timestamp)}{tokens}"
+            sections.append("\n\n".join([heading, *paragraphs]))
+    return "\n\n".join(sections)
+
+
+def _paragraphs(turn: Turn, longest_result: int) -> Iterator[str]:
+    has_results = turn.role == "tool"
+    if has_results:
+        yield from _result(turn.content, longest_result)
+    elif turn.content.strip():
+        yield escape_markdown(turn.content)
+    for part in turn.parts:
+        match part.get("type"):
+            case "tool_call":
+                yield escape_markdown(f"[called {format_call_part(part)}]")
+            case "tool_result" if not has_results:
+                yield from _result(str(part.get("content") or ""), longest_result)
+            case "image":
+                yield "[an image]"
+
+
+def _result(text: str, longest: int) -> Iterator[str]:
+    text = text.strip("\n")
+    if not text.strip():
+        return
+    left_out = len(text) - longest
+    shown = f"{text[:longest]}\n[{left_out:,} more characters]" if left_out > 0 else text
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", shown)), default=0))
+    yield f"{fence}\n{shown}\n{fence}"
 
 
 def _flat(text: str) -> str:

@@ -35,6 +35,8 @@ _INJECTED = (
     "[Request interrupted by user",
 )
 _FLAGS = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage")
+_SYNTHETIC = "<synthetic>"
+"""The model of answers that Claude Code wrote itself, for want of one."""
 
 
 def read(data: bytes, *, native_id: str, place: str) -> Transcript:
@@ -128,7 +130,10 @@ def _records(lines: Lines, entry: MessageEntry, builder: TranscriptBuilder) -> I
 def _is_injected(record: JsonObject) -> bool:
     if any(record.get(flag) is True for flag in _FLAGS):
         return True
-    return record.get("type") == "user" and texts(child(record, "message").get("content")).startswith(_INJECTED)
+    message = child(record, "message")
+    if record.get("type") == "assistant":
+        return message.get("model") == _SYNTHETIC
+    return texts(message.get("content")).startswith(_INJECTED)
 
 
 def _side(entry: MessageEntry, first: JsonObject) -> str:

@@ -278,18 +278,21 @@ class Integration(Struct, frozen=True, kw_only=True):
         return self.launcher.resume(check_native_id(native_id), self._prepare(options), system=system)
 
     def read_back(self, session: Launch | str, options: LaunchOptions) -> Transcript:
-        """The turns of a session of the tool, without those it was handed; what cannot be read is in `damages`.
+        """The turns of a session of the tool; what cannot be read is in `damages`.
+
+        Without those that it was handed, and without calls of our own commands.
 
         The session is the launch, or the `native_id` of it or of an earlier transcript. It is always read whole: record
         `transcript.after(ids of the turns that are recorded)`.
         """
         from segue.integrations.shared.context_text import without_context
+        from segue.integrations.shared.own_calls import without_own_calls
 
         native_id = session if isinstance(session, str) else session.native_id
         prepared = replace(options, program=self.find(options.environ) or "")
         found = self.launcher.read_back(check_native_id(native_id), prepared)
-        turns = (replace(turn, content=without_context(turn.content)) for turn in found.turns)
-        return replace(found, turns=tuple(turns))
+        turns = without_own_calls(replace(turn, content=without_context(turn.content)) for turn in found.turns)
+        return replace(found, turns=turns)
 
     def _prepare(self, options: LaunchOptions) -> LaunchOptions:
         if options.headless and not options.prompt.strip():

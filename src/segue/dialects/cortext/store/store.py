@@ -43,6 +43,7 @@ from segue.errors import (
     StorageError,
     UsageError,
 )
+from segue.ids import is_id
 from segue.model import Metadata, Turn, accept_first
 from segue.store import FORMAT_VERSION, WAIT_SECONDS, Durability, Examination, Recovery
 
@@ -56,6 +57,8 @@ if TYPE_CHECKING:
     from segue.store import Owner
 
 WORKSPACE = ".workspace"
+CONTEXT, CONTEXT_SUFFIX = "context", ".md"
+"""The folder of the files with which conversations are handed over, and how their names end."""
 
 
 class CortextStore(FileStore):
@@ -208,11 +211,7 @@ class CortextStore(FileStore):
         return super()._try_acquire(session_id, timeout_seconds)
 
     def exclude_from_git(self, folder: Folder) -> None:
-        """Exclude a folder from git, if possible."""
-        if not read_signature(folder, ".gitignore"):
-            folder.make()
-            with suppress(SegueError, FileExistsError, FileNotFoundError):
-                folder.create(".gitignore", b"*\n")
+        exclude_from_git(folder)
 
     def _clear_away(self, session_id: str, folder: Folder) -> None:
         """Quarantine turns without a session.json, which a crash or a user left."""
@@ -273,8 +272,12 @@ class CortextStore(FileStore):
             one.remove_if_empty()
 
     def _shared_folders(self, root: Folder | None = None) -> Iterator[Folder]:
-        for name in ("quarantine", "locks", "trash"):
+        for name in ("quarantine", "locks", "trash", CONTEXT):
             yield (root or self.folder).sub(WORKSPACE).sub(name)
+
+    def _session_of(self, name: str) -> str:
+        id = name.removesuffix(CONTEXT_SUFFIX)
+        return id if id != name and is_id(id) else super()._session_of(name)
 
     def _session_folders(self, session_id: str) -> Iterator[Folder]:
         yield self._folder_of(session_id).sub(HIDDEN)
@@ -328,6 +331,14 @@ class CortextStore(FileStore):
             blobs=self._blobs(session_id),
             history=partial(self.read, session_id),
         )
+
+
+def exclude_from_git(folder: Folder) -> None:
+    """Exclude a folder from git, if possible."""
+    if not read_signature(folder, ".gitignore"):
+        folder.make()
+        with suppress(SegueError, FileExistsError, FileNotFoundError):
+            folder.create(".gitignore", b"*\n")
 
 
 def _check_version(session_id: str, document: CortextDocument) -> None:
