@@ -28,10 +28,15 @@ def preset_settings(preset: Preset) -> JsonObject:
 
 
 def diff_settings(preset: Preset, settings: Mapping[str, object]) -> JsonObject:
-    """The settings that differ from the preset. Settings that presets do not have are all included."""
+    """The settings that differ from the preset. Settings that presets do not have are all included.
+
+    So are those that are turned off, even if the preset does not set them: an editor has a default for these.
+    """
     usual = preset_settings(preset)
     return {
-        name: _plain(value) for name, value in settings.items() if name not in usual or usual[name] != _plain(value)
+        name: _plain(value)
+        for name, value in settings.items()
+        if name not in usual or value is None or usual[name] != _plain(value)
     }
 
 

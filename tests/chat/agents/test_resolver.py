@@ -39,7 +39,7 @@ def resolver(folder: Path, *, keys: bool = True, settings: ChatSettings | None =
     return AgentResolver(surface, sources=PresetSources(folders=(folder,)), settings=settings)
 
 
-def session(*, preset: str = "", **overrides: str) -> LiveSession:
+def session(*, preset: str = "", **overrides: object) -> LiveSession:
     live = segue.open("memory:").create()
     if preset:
         live.use_preset(preset)
@@ -102,6 +102,14 @@ def test_a_session_is_answered_as_it_was(folder: Path) -> None:
     here = resolver(folder, settings=ChatSettings(agent="openai"))
     assert here.recall(session(agent="openai", model="two")).agent.name == "openai/two"
     assert here.recall(session(preset="opus-reviewer", agent="offline")).agent.name == "offline"
+
+
+@pytest.mark.parametrize("none", [[], None])
+def test_a_session_without_tools_has_none_although_its_preset_has(folder: Path, none: object) -> None:
+    (folder / "armed.md").write_text("---\ntools: [run_shell]\n---\nYou are armed.\n", encoding="utf-8")
+    here = resolver(folder)
+    assert here.recall(session(preset="armed")).tools == ("run_shell",)
+    assert here.recall(session(preset="armed", tools=none)).tools == ()
 
 
 def test_a_session_of_another_tool_finds_its_preset_by_the_name_of_its_agent(folder: Path) -> None:

@@ -86,6 +86,12 @@ def test_what_holds_is_shown_to_a_person(keeper: Keeper, path: Path) -> None:
     assert "temperature (saved): 0.8\n" in shown
     assert 'tools (saved): ["read_file", "list_dir"]\n' in shown
     assert footer(path)["gptel--tool-names"] == '("read_file" "list_dir")'
+    keeper.ok("gptel", "save", str(path), "--set", "tools=none", "--set", "max-tokens=none", "--unset", "temperature")
+    shown = keeper.ok("gptel", "open", str(path))
+    assert "tools (saved): none\n" in shown
+    assert "max tokens (saved): none\n" in shown
+    assert "temperature: 0.5\n" in shown
+    assert (footer(path)["gptel--tool-names"], footer(path)["gptel-max-tokens"]) == ("nil", "nil")
 
 
 def test_branches_are_made_listed_and_deleted(keeper: Keeper, path: Path) -> None:
@@ -141,7 +147,10 @@ def test_all_old_sessions_are_migrated_at_once(keeper: Keeper, path: Path) -> No
         (("new", "API", "--preset", "nobody"), 3, "there is no preset 'nobody'"),
         (("new", "API", "--store", "journal:x"), 2, "journal:x is not a store of gptel sessions"),
         (("save", "api", "--set", "heat=1"), 2, "there is no setting 'heat'; there are model, backend"),
-        (("save", "api", "--set", "temperature=hot"), 2, "temperature must be a number, not 'hot'"),
+        (("save", "api", "--set", "temperature=hot"), 2, "temperature must be a number or none, not 'hot'"),
+        (("save", "api", "--set", "model=none"), 2, "model cannot be none; use --unset model"),
+        (("save", "api", "--set", "tools=none", "--unset", "tools"), 2, "tools is set and reset"),
+        (("save", "api", "--unset", "heat"), 2, "there is no setting 'heat'"),
         (("save", "api", "--set", "temperature"), 2, "write NAME=VALUE"),
         (("save", "api", "--preset", "nobody"), 3, "there is no preset 'nobody'"),
         (

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from segue.model import JsonObject
 
 NOW = datetime(2026, 11, 15, 13, 0, tzinfo=UTC)
-PIRATE = "---\nmodel: gpt-4o\nbackend: ChatGPT\nmax_tokens: 500\nnum_messages: 6\ntools: [a, b]\n---\nArr."
+PIRATE = (
+    "---\nmodel: gpt-4o\nbackend: ChatGPT\ntemperature: 0.2\nmax_tokens: 500\nnum_messages: 6\ntools: [a, b]\n---\nArr."
+)
 
 
 @pytest.fixture
@@ -88,7 +90,7 @@ def test_a_session_without_a_scope_profile_may_do_nothing(sessions: Sessions) ->
         ("model", "gpt-4o", "gpt-5"),
         ("backend", "ChatGPT", "Ollama"),
         ("tools", ["a", "b"], ["a"]),
-        ("temperature", None, 0.1),
+        ("temperature", 0.2, 0.1),
         ("max_tokens", 500, 100),
         ("num_messages", 6, 2),
         ("system_message", "Arr.", "Ahoy."),
@@ -104,6 +106,66 @@ def test_only_what_differs_is_saved_and_what_matches_again_is_gone(
     saved = sessions.save(at(made), {name: own})
     assert (saved.overrides, saved.settings[name]) == ({}, own)
     assert footer(text(made)).keys() == {"gptel--preset", "gptel--bounds"}
+
+
+NONE: JsonObject = {
+    "tools": [],
+    "temperature": None,
+    "max_tokens": None,
+    "num_messages": None,
+    "system_message": None,
+}
+OFF = {
+    "gptel--tool-names",
+    "gptel-temperature",
+    "gptel-max-tokens",
+    "gptel--num-messages-to-send",
+    "gptel--system-message",
+}
+
+
+def turned_off(path: Path) -> set[str]:
+    """The variables that are nil in the file, except the bounds."""
+    return {name for name, value in footer(path).items() if value == "nil"} - {"gptel--bounds"}
+
+
+def test_what_is_turned_off_stays_off_and_wins_over_the_preset(sessions: Sessions) -> None:
+    made = sessions.create("API", preset="pirate")
+    saved = sessions.save(at(made), NONE)
+    assert saved.overrides == NONE
+    assert {name: saved.settings[name] for name in NONE} == NONE
+    assert (saved.settings["model"], turned_off(text(made))) == ("gpt-4o", OFF)
+    with segue.open(f"gptel:{sessions.root}") as library, library.resume(made.session_id) as live:
+        live.add("user", "Hello?")
+    branch = sessions.branch(at(made), "other")
+    for one in (sessions.open(at(made)), sessions.save(at(made)), branch):
+        assert (one.overrides, turned_off(text(one))) == (NONE, OFF)
+    reset = sessions.save(at(branch), {"temperature": 0.2}, unset=[*NONE.keys() - {"temperature"}])
+    assert (reset.overrides, turned_off(text(branch))) == ({}, set())
+
+
+def test_what_emacs_turned_off_is_no_longer_what_the_preset_has(sessions: Sessions, spoken: BranchDetails) -> None:
+    off = [f"{name}: nil" for name in sorted(OFF)]
+    say(text(spoken), "gptel--preset: executor", "gptel-model: nil", *off)
+    assert sessions.open(at(spoken)).overrides == NONE
+    assert sessions.save(at(spoken)).overrides == NONE
+    assert turned_off(text(spoken)) == OFF
+    # A branch that is not the current one keeps what Emacs turned off there, while others write to the session.
+    other = sessions.branch(at(spoken), "other")
+    sessions.save(at(other), unset=list(NONE))
+    text(spoken).write_text(
+        text(spoken)
+        .read_text()
+        .replace("<!-- Local Variables: -->", "<!-- Local Variables: -->\n<!-- gptel--tool-names: nil -->")
+    )
+    with segue.open(f"gptel:{sessions.root}") as library, library.resume(spoken.session_id) as live:
+        live.add("user", "Hello?")
+    assert turned_off(text(spoken)) == {"gptel--tool-names"}
+    assert sessions.open(at(spoken)).settings["tools"] == []
+    assert sessions.open(at(other)).settings["tools"] != []
+    # Without the line, it is as in the preset again.
+    text(spoken).write_text(text(spoken).read_text().replace("<!-- gptel--tool-names: nil -->\n", ""))
+    assert sessions.save(at(spoken)).overrides == {}
 
 
 def test_another_preset_keeps_what_still_differs(sessions: Sessions, spoken: BranchDetails) -> None:

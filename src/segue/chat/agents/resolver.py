@@ -282,13 +282,14 @@ class AgentResolver:
         choice = self._choose(agent, preset, model)
         if self._needs_model and choice.why == "default":
             raise NoAgentError(choice.note)
-        recorded = about.overrides.get("tools") if about is not None else None
-        names = recorded if isinstance(recorded, list) else preset.tools if preset is not None else ()
+        names: object = list(preset.tools) if preset is not None else []
+        if about is not None and "tools" in about.overrides:  # None are none, whatever the preset has
+            names = about.overrides["tools"]
         return ResolvedAgent(
             agent=choice.agent,
             spec=choice.spec,
             preset=preset,
-            tools=tuple(name for name in names if isinstance(name, str)),
+            tools=tuple(name for name in names if isinstance(name, str)) if isinstance(names, list) else (),
             why=choice.why,
             note="; ".join(filter(None, [self._note_on_duplicate(preset), choice.note])),
             missing_extra=choice.missing_extra,

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound="Callable[..., object]")
 _SCHEME = "gptel:"
 _ROOT = "~/.gptel/sessions"
+_NONE = "none"
 
 
 def _store(function: F) -> F:
@@ -113,8 +114,9 @@ def open_(*, target: str, root: str, as_json: bool) -> None:
     for name in ("session_id", "branch_name", "branch_dir", "state", "preset"):
         output.line(("dim", f"{name.replace('_', ' ')}: "), str(getattr(details, name) or "none"))
     for name, value in details.settings.items():
-        if value is not None:
-            shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        if value is not None or name in details.overrides:
+            is_none = value is None or value == []
+            shown = _NONE if is_none else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
             mark = " (saved)" if name in details.overrides else ""
             output.line(("dim", f"{name.replace('_', ' ')}{mark}: "), shown.split("\n")[0])
 
@@ -122,7 +124,7 @@ def open_(*, target: str, root: str, as_json: bool) -> None:
 @options.verb(
     "segue gptel save api-integration",
     "segue gptel save api-integration --set temperature=0.8 --set model=gpt-4o",
-    "segue gptel save api-integration --set temperature=",
+    "segue gptel save api-integration --set tools=none --unset temperature",
     name="save",
 )
 @_target
@@ -132,17 +134,33 @@ def open_(*, target: str, root: str, as_json: bool) -> None:
     metavar="NAME=VALUE",
     multiple=True,
     type=options.text,
-    help="Set a setting; an empty VALUE resets it to the preset.",
+    help="Set a setting; the VALUE none turns it off, and wins over the preset.",
+)
+@click.option(
+    "--unset",
+    metavar="NAME",
+    multiple=True,
+    type=options.text,
+    help="Reset a setting to the value of the preset.",
 )
 @_preset(default=None, help="Switch to another preset.")
 @_store
 @options.as_json
-def save(*, target: str, changes: tuple[str, ...], preset: str | None, root: str, as_json: bool) -> None:
+def save(
+    *,
+    target: str,
+    changes: tuple[str, ...],
+    unset: tuple[str, ...],
+    preset: str | None,
+    root: str,
+    as_json: bool,
+) -> None:
     """Record what was typed, and save the changed settings.
 
     Only settings that differ from the preset are written.
     """
-    saved = _sessions(root).save(_branch_path(target, root), _changes(changes), preset=preset)
+    values, reset = _changes(changes, unset)
+    saved = _sessions(root).save(_branch_path(target, root), values, unset=reset, preset=preset)
     differing = ", ".join(saved.overrides) or "nothing"
     _print_details(saved, as_json=as_json, sentence=f"saved {saved.session_id}; differs from its preset: {differing}")
 
@@ -303,20 +321,32 @@ def _branch_name(sessions: Sessions, branch_path: BranchPath, name: str) -> str:
     )
 
 
-def _changes(given: tuple[str, ...]) -> dict[str, object]:
-    """The values of NAME=VALUE arguments: numbers, lists, and strings."""
-    changes: dict[str, object] = {}
+def _changes(given: tuple[str, ...], unset: tuple[str, ...]) -> tuple[dict[str, object], set[str]]:
+    """The values of NAME=VALUE arguments, and the names of settings to reset; an empty VALUE resets as well."""
+    values: dict[str, object] = {}
+    reset = {name.replace("-", "_") for name in unset}
     for one in given:
         name, equals, value = one.partition("=")
         if not equals:
             raise UsageError(f"{one!r:.60} is not a setting", hint="write NAME=VALUE, as in temperature=0.8")
-        changes[name.replace("-", "_")] = _value(name.replace("-", "_"), value)
-    return changes
+        name = name.replace("-", "_")
+        if value:
+            values[name] = _value(name, value)
+        else:
+            reset.add(name)
+    if both := sorted(values.keys() & reset):
+        raise UsageError(f"{both[0]} is set and reset", hint="use --set or --unset")
+    return values, reset
 
 
 def _value(name: str, text: str) -> object:
-    if not text:
-        return None
+    """A number, a list or a string; `none` turns the setting off."""
+    from segue.dialects.gptel.format.settings import none_of
+
+    if text == _NONE:
+        if name in {"model", "backend"}:
+            raise UsageError(f"{name} cannot be none", hint=f"use --unset {name} for that of the preset")
+        return none_of(name)
     if name == "tools":
         return [tool.strip() for tool in text.split(",") if tool.strip()]
     if name not in {"temperature", "max_tokens", "num_messages"}:
@@ -324,7 +354,7 @@ def _value(name: str, text: str) -> object:
     try:
         return float(text) if name == "temperature" else int(text)
     except ValueError:
-        raise UsageError(f"{name} must be a number, not {text!r:.40}") from None
+        raise UsageError(f"{name} must be a number or {_NONE}, not {text!r:.40}") from None
 
 
 def _print_details(details: BranchDetails, *, as_json: bool, sentence: str) -> None:

@@ -39,7 +39,7 @@ from segue.presets import DEFAULT, SETTINGS, Presets, diff_settings
 from segue.store import FORMAT_VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from segue.dialects.gptel.store.writer import GptelWriter
@@ -137,20 +137,28 @@ class Sessions:
         return details
 
     def save(
-        self, branch_path: BranchPath, changes: Mapping[str, object] | None = None, *, preset: str | None = None
+        self,
+        branch_path: BranchPath,
+        changes: Mapping[str, object] | None = None,
+        *,
+        unset: Collection[str] = (),
+        preset: str | None = None,
     ) -> BranchDetails:
         """Record what was typed, and write only the settings that differ from the preset.
 
-        `changes` are new settings; None resets one to the value of the preset.
+        `changes` are new settings: None turns one off, as an empty list does with tools. Those in `unset` get the value
+        of the preset.
         """
-        for name in changes or {}:
+        for name in (*(changes or {}), *unset):
             if name not in SETTINGS:
                 raise UsageError(f"there is no setting {name!r:.60}", hint=f"there are {', '.join(SETTINGS)}")
         details = self.open(branch_path)
         wanted = self._presets.get(preset, what="preset").name if preset is not None else details.preset
         given = details.overrides if details.state == "legacy" or _is_touched(details.branch_dir) else {}
         with self._writing(details) as writer:
-            events = self._differences(writer.overview, wanted, {**given, **(changes or {})})
+            values = {**writer.overview.overrides, **given, **(changes or {})}
+            kept = {name: value for name, value in values.items() if name not in unset}
+            events = self._differences(writer.overview, wanted, kept)
             if events:
                 writer.append(*events)
             writer.save(details.branch_name)
@@ -250,11 +258,9 @@ class Sessions:
         except SegueError as error:
             yield SEGUE_HINTS.describe(error)
 
-    def _differences(self, overview: Overview, wanted: str | None, changes: Mapping[str, object]) -> list[Event]:
+    def _differences(self, overview: Overview, wanted: str | None, values: JsonObject) -> list[Event]:
         """The events that record the preset, and of the settings only those that differ from it."""
         preset = self._presets.find(wanted) if wanted else None
-        merged = {**overview.overrides, **changes}.items()
-        values: JsonObject = {name: value for name, value in merged if value is not None}
         overrides = diff_settings(preset, values) if preset is not None else values
         now = self._clock()
         events: list[Event] = []

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 from segue.dialects.gptel.format.lisp import BadLispError, parse_lisp, print_lisp
-from segue.dialects.gptel.format.settings import ALIASES, BOUNDS, PRESET, VARIABLES
+from segue.dialects.gptel.format.settings import ALIASES, BOUNDS, PRESET, REMOVED, VARIABLES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -101,14 +101,14 @@ def write_footer(
 ) -> bytes:
     """Everything after the body; `body_sum` is the CRC-32 of the body.
 
-    `chosen` are variables that somebody set in the file, None where one was taken away. They stand in the place of
+    `chosen` are variables that somebody set in the file, REMOVED where one was taken away. They stand in the place of
     ours, and our line says what ours are: so they are still found to be somebody's.
     """
     below = _below(variables, bounds)
     shown = str(upto).encode()
     sums = body_sum, crc32(bounds.encode()), crc32(below, crc32(shown))
     if chosen:
-        below = _below({name: one for name, one in {**variables, **chosen}.items() if one is not None}, bounds)
+        below = _below({name: one for name, one in {**variables, **chosen}.items() if one is not REMOVED}, bounds)
     return FOOTER + b"%b %08x %08x %08x -->\n%b" % (shown, *sums, below)
 
 
