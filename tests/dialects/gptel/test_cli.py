@@ -38,6 +38,7 @@ def test_the_answer_has_all_that_an_editor_needs(keeper: Keeper, path: Path) -> 
         "bounds",
         "scope",
         "autosave",
+        "damages",
         "warnings",
     ]
 
@@ -92,6 +93,17 @@ def test_what_holds_is_shown_to_a_person(keeper: Keeper, path: Path) -> None:
     assert "max tokens (saved): none\n" in shown
     assert "temperature: 0.5\n" in shown
     assert (footer(path)["gptel--tool-names"], footer(path)["gptel-max-tokens"]) == ("nil", "nil")
+
+
+def test_an_editor_may_have_presets_of_its_own(keeper: Keeper) -> None:
+    words = ("--preset", "mine", "--editor-preset", "other", "--editor-preset", "mine")
+    made = keeper.gptel("new", "API", *words)
+    assert (made["preset"], made["warnings"]) == ("mine", [])
+    name = str(made["session_id"])
+    assert keeper.gptel("save", name, *words)["warnings"] == []
+    assert keeper.gptel("open", name, "--editor-preset", "mine")["warnings"] == []
+    assert "there is no preset 'mine'" in str(keeper.gptel("open", name)["warnings"])
+    assert keeper.ok("gptel", "migrate", "--editor-preset", "mine") == ""
 
 
 def test_branches_are_made_listed_and_deleted(keeper: Keeper, path: Path) -> None:

@@ -580,11 +580,36 @@ def test_a_damaged_session_opens_with_a_warning(sessions: Sessions, spoken: Bran
     sessions.save(at(spoken))
     events = Path(spoken.session_dir) / ".segue" / "events.jsonl"
     data = bytearray(events.read_bytes())
-    data[-3] ^= 1
+    data[30] ^= 1  # at the beginning, where nothing is read to show the text
     events.write_bytes(data)
-    (warning,) = sessions.open(at(spoken)).warnings
-    assert "is damaged at .segue/events.jsonl line" in warning
-    assert "segue recover" in warning
+    opened = sessions.open(at(spoken))
+    (warning,) = opened.warnings
+    assert "is damaged at .segue/events.jsonl line 1" in warning
+    command = f"segue recover {spoken.session_id} --store gptel:{sessions.root}"
+    assert warning.endswith(f"; {command} repairs it, and adds what you save in session.md until then")
+    assert opened.damages[0].startswith(".segue/events.jsonl line 1")
+    assert opened.settings["temperature"] == 0.8
+
+
+def test_a_preset_that_only_the_editor_has_is_valid(sessions: Sessions, tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError, match="there is no preset 'mine'"):
+        sessions.create("API", preset="mine")
+    here = Sessions(sessions.root, load_presets([SHIPPED]), editor_presets=["mine"], clock=lambda: NOW)
+    made = here.create("API", preset="mine")
+    assert (made.preset, made.preset_settings, made.warnings) == ("mine", None, ())
+    saved = here.save(at(made), {"temperature": 0.3}, preset="mine")
+    assert (saved.preset, saved.overrides, saved.warnings) == ("mine", {"temperature": 0.3}, ())
+    about = "session_id: old-1\ncreated: 2026-01-02T03:04:05Z\nupdated: 2026-01-02T03:04:05Z\n"
+    path = Keeper(tmp_path).foreign(
+        "old-1", session__md=SAID, metadata__yml=about, preset__md=LEGACY.format(name="mine")
+    )
+    legacy = here.open(BranchPath(str(path.parents[2]), "main"))
+    assert (legacy.state, legacy.preset, legacy.overrides) == ("legacy", "mine", {})
+    assert "the next save completes the migration" in legacy.warnings[0]
+    migrated = here.migrate(BranchPath(str(path.parents[2]), ""))
+    assert migrated is not None
+    assert (migrated.state, migrated.preset, migrated.warnings) == ("existing", "mine", ())
+    assert footer(path).keys() == {"gptel--preset", "gptel--bounds"}
 
 
 def test_opening_writes_nothing_and_where_it_cannot_write_says_so(tmp_path: Path) -> None:

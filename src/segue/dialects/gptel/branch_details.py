@@ -29,7 +29,7 @@ from segue.permissions.scope import fields_of, write_scope
 from segue.presets import SETTINGS, Preset, Presets, apply_overrides, preset_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from pathlib import Path
 
     from segue.dialects.gptel.branch_files import LegacyPreset, MetadataFields
@@ -58,15 +58,22 @@ class BranchDetails(Struct, frozen=True, kw_only=True):
     scope: JsonObject | None
     """None if scope.yml is invalid: then nothing is allowed."""
     autosave: bool = True
+    damages: tuple[str, ...] = ()
+    """What cannot be read of the events and the texts."""
     warnings: tuple[str, ...] = ()
 
 
 def read_branch_details(
-    branch_path: BranchPath, presets: Presets, *, profiles: Sequence[Path] = (), kernel: Kernel = KERNEL
+    branch_path: BranchPath,
+    presets: Presets,
+    *,
+    editor_presets: Collection[str] = (),
+    profiles: Sequence[Path] = (),
+    kernel: Kernel = KERNEL,
 ) -> BranchDetails:
     """Raises NotFoundError if there is no such branch."""
     branch_path = resolve_current(branch_path)
-    return _DetailsReader(branch_path, presets, profiles, kernel).build()
+    return _DetailsReader(branch_path, presets, editor_presets, profiles, kernel).build()
 
 
 def resolve_current(branch_path: BranchPath) -> BranchPath:
@@ -97,9 +104,17 @@ def find_session_id(session_dir: str, metadata: MetadataFields | None) -> str:
 class _DetailsReader:
     """Reads the details of one branch, and collects warnings."""
 
-    def __init__(self, branch_path: BranchPath, presets: Presets, profiles: Sequence[Path], kernel: Kernel) -> None:
+    def __init__(
+        self,
+        branch_path: BranchPath,
+        presets: Presets,
+        editor_presets: Collection[str],
+        profiles: Sequence[Path],
+        kernel: Kernel,
+    ) -> None:
         self._branch_path = branch_path
         self._presets = presets
+        self._editor_presets = editor_presets
         self._profiles = profiles
         self._folder = Folder(branch_path.branch_dir, kernel)
         self._warnings: list[str] = []
@@ -116,9 +131,9 @@ class _DetailsReader:
             name = str(shown.get(PRESET) or (metadata.preset if metadata is not None else ""))
             preset = self._find_preset(name)
         else:
-            preset = self._find_legacy_preset(legacy, metadata)
-            name = preset.name if preset is not None else ""
-            if preset is None:
+            name = self._find_legacy_name(legacy, metadata)
+            preset = self._presets.find(name) if name else None
+            if not name:
                 overrides = legacy.settings | overrides
         return BranchDetails(
             session_id=find_session_id(self._branch_path.session_dir, metadata),
@@ -154,30 +169,29 @@ class _DetailsReader:
 
     def _find_preset(self, name: str) -> Preset | None:
         found = self._presets.find(name) if name else None
-        if name and found is None:
+        if name and found is None and name not in self._editor_presets:
             self._warnings.append(
                 f"there is no preset {name!r:.80}, so only the settings that were saved over it are used; "
                 f"there are {', '.join(self._presets.names)}"
             )
         return found
 
-    def _find_legacy_preset(self, legacy: LegacyPreset, metadata: MetadataFields | None) -> Preset | None:
-        """The preset that a preset.md names, or else the metadata."""
+    def _find_legacy_name(self, legacy: LegacyPreset, metadata: MetadataFields | None) -> str:
+        """The preset that a preset.md names, or else the metadata; empty if it is unknown here and in the editor."""
         if legacy.problem:
             self._warnings.append(legacy.problem)
         name = legacy.name or (metadata.preset if metadata is not None else "")
-        found = self._presets.find(name) if name else None
-        if found is not None:
+        if name and (self._presets.find(name) is not None or name in self._editor_presets):
             self._warnings.append(
                 f"{legacy.path} is outdated: the preset {name} is used, and the next save completes the migration"
             )
-            return found
+            return name
         given = ", ".join(f"{key} {value!r:.60}" for key, value in legacy.settings.items())
         called = repr(name)[:80] if name else "without a name"
         self._warnings.append(
             f"{legacy.path} is a preset {called} that is not known here: its settings are used ({given})"
         )
-        return None
+        return ""
 
     def _scope(self, preset: Preset | None, legacy: LegacyPreset | None) -> JsonObject | None:
         try:

@@ -12,6 +12,7 @@ import click
 from segue.console import options, output
 from segue.console.exit_codes import Exit
 from segue.console.group import Group
+from segue.dialects.gptel.setting_arguments import NONE, parse_changes
 from segue.errors import NotFoundError, SegueError, UsageError
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound="Callable[..., object]")
 _SCHEME = "gptel:"
 _ROOT = "~/.gptel/sessions"
-_NONE = "none"
 
 
 def _store(function: F) -> F:
@@ -66,6 +66,17 @@ def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
     return [CompletionItem(name) for name in found if name.startswith(incomplete)]
 
 
+def _editor_presets(function: F) -> F:
+    return click.option(
+        "--editor-preset",
+        "editor_presets",
+        metavar="NAME",
+        multiple=True,
+        type=options.text,
+        help="Accept a preset that only the editor defines.",
+    )(function)
+
+
 def _preset(**settings: object) -> Callable[[F], F]:
     return click.option("--preset", metavar="NAME", type=options.text, **settings)  # type: ignore[arg-type]  # click's
 
@@ -81,14 +92,23 @@ def _preset(**settings: object) -> Callable[[F], F]:
 @click.option(
     "--activity", metavar="FOLDER", type=options.text, help="Create it inside an activity, in FOLDER/session."
 )
+@_editor_presets
 @_store
 @options.as_json
-def new(*, name: str, preset: str | None, activity: str | None, root: str, as_json: bool) -> None:
+def new(
+    *,
+    name: str,
+    preset: str | None,
+    activity: str | None,
+    editor_presets: tuple[str, ...],
+    root: str,
+    as_json: bool,
+) -> None:
     """Start a session and print the path of its conversation."""
     from segue.presets import DEFAULT
 
     folder = os.path.abspath(Path(activity).expanduser()) if activity else ""  # noqa: PTH100
-    made = _sessions(root).create(name, preset=preset or DEFAULT, activity=folder)
+    made = _sessions(root, editor_presets).create(name, preset=preset or DEFAULT, activity=folder)
     _print_details(made, as_json=as_json, sentence=f"created {made.session_id} with the preset {made.preset}")
 
 
@@ -98,14 +118,15 @@ def new(*, name: str, preset: str | None, activity: str | None, root: str, as_js
     name="open",
 )
 @_target
+@_editor_presets
 @_store
 @options.as_json
-def open_(*, target: str, root: str, as_json: bool) -> None:
+def open_(*, target: str, editor_presets: tuple[str, ...], root: str, as_json: bool) -> None:
     """Show the preset, the settings and the scope of a session.
 
     With --json it prints all that an editor needs. For a file that does not belong to a session the exit code is 3.
     """
-    details = _sessions(root).open(_branch_path(target, root))
+    details = _sessions(root, editor_presets).open(_branch_path(target, root))
     if as_json:
         output.data(_to_json(details))
         return
@@ -116,7 +137,7 @@ def open_(*, target: str, root: str, as_json: bool) -> None:
     for name, value in details.settings.items():
         if value is not None or name in details.overrides:
             is_none = value is None or value == []
-            shown = _NONE if is_none else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            shown = NONE if is_none else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
             mark = " (saved)" if name in details.overrides else ""
             output.line(("dim", f"{name.replace('_', ' ')}{mark}: "), shown.split("\n")[0])
 
@@ -144,6 +165,7 @@ def open_(*, target: str, root: str, as_json: bool) -> None:
     help="Reset a setting to the value of the preset.",
 )
 @_preset(default=None, help="Switch to another preset.")
+@_editor_presets
 @_store
 @options.as_json
 def save(
@@ -152,6 +174,7 @@ def save(
     changes: tuple[str, ...],
     unset: tuple[str, ...],
     preset: str | None,
+    editor_presets: tuple[str, ...],
     root: str,
     as_json: bool,
 ) -> None:
@@ -159,8 +182,9 @@ def save(
 
     Only settings that differ from the preset are written.
     """
-    values, reset = _changes(changes, unset)
-    saved = _sessions(root).save(_branch_path(target, root), values, unset=reset, preset=preset)
+    values, reset = parse_changes(changes, unset)
+    sessions = _sessions(root, editor_presets)
+    saved = sessions.save(_branch_path(target, root), values, unset=reset, preset=preset)
     differing = ", ".join(saved.overrides) or "nothing"
     _print_details(saved, as_json=as_json, sentence=f"saved {saved.session_id}; differs from its preset: {differing}")
 
@@ -251,16 +275,17 @@ def branches(*, target: str, root: str, as_json: bool) -> None:
 
 @options.verb("segue gptel migrate", "segue gptel migrate old-session --json", name="migrate")
 @click.argument("targets", metavar="[PATH|ID]...", nargs=-1, type=options.text, shell_complete=_complete)
+@_editor_presets
 @_store
 @options.as_json
-def migrate(*, targets: tuple[str, ...], root: str, as_json: bool) -> None:
+def migrate(*, targets: tuple[str, ...], editor_presets: tuple[str, ...], root: str, as_json: bool) -> None:
     """Bring older sessions up to date.
 
     Without an argument, all sessions are migrated. The old files stay.
     """
     from segue.dialects.gptel.store import GptelStore
 
-    sessions = _sessions(root)
+    sessions = _sessions(root, editor_presets)
     names: Iterable[str] = targets or sorted(GptelStore(root).ids())
     done = [made for name in names if (made := sessions.migrate(_branch_path(name, root))) is not None]
     if as_json:
@@ -280,12 +305,13 @@ command = Group(
 )
 
 
-def _sessions(root: str) -> Sessions:
+def _sessions(root: str, editor_presets: tuple[str, ...] = ()) -> Sessions:
     from segue.console.settings import config_path
     from segue.console.surface import here, segue_presets
     from segue.dialects.gptel.lifecycle import Sessions
 
-    return Sessions(root, segue_presets(here()).load(), profiles=[config_path().parent / "scopes"])
+    presets = segue_presets(here()).load()
+    return Sessions(root, presets, editor_presets=editor_presets, profiles=[config_path().parent / "scopes"])
 
 
 def _branch_path(target: str, root: str) -> BranchPath:
@@ -319,42 +345,6 @@ def _branch_name(sessions: Sessions, branch_path: BranchPath, name: str) -> str:
         f"{len(found)} branches are called {name}" if found else f"there is no branch {name}",
         hint=f"there are {', '.join(names)}",
     )
-
-
-def _changes(given: tuple[str, ...], unset: tuple[str, ...]) -> tuple[dict[str, object], set[str]]:
-    """The values of NAME=VALUE arguments, and the names of settings to reset; an empty VALUE resets as well."""
-    values: dict[str, object] = {}
-    reset = {name.replace("-", "_") for name in unset}
-    for one in given:
-        name, equals, value = one.partition("=")
-        if not equals:
-            raise UsageError(f"{one!r:.60} is not a setting", hint="write NAME=VALUE, as in temperature=0.8")
-        name = name.replace("-", "_")
-        if value:
-            values[name] = _value(name, value)
-        else:
-            reset.add(name)
-    if both := sorted(values.keys() & reset):
-        raise UsageError(f"{both[0]} is set and reset", hint="use --set or --unset")
-    return values, reset
-
-
-def _value(name: str, text: str) -> object:
-    """A number, a list or a string; `none` turns the setting off."""
-    from segue.dialects.gptel.format.settings import none_of
-
-    if text == _NONE:
-        if name in {"model", "backend"}:
-            raise UsageError(f"{name} cannot be none", hint=f"use --unset {name} for that of the preset")
-        return none_of(name)
-    if name == "tools":
-        return [tool.strip() for tool in text.split(",") if tool.strip()]
-    if name not in {"temperature", "max_tokens", "num_messages"}:
-        return text
-    try:
-        return float(text) if name == "temperature" else int(text)
-    except ValueError:
-        raise UsageError(f"{name} must be a number or {_NONE}, not {text!r:.40}") from None
 
 
 def _print_details(details: BranchDetails, *, as_json: bool, sentence: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -22,7 +23,7 @@ from segue.dialects.gptel.paths import BranchPath, branch_dir
 from segue.dialects.gptel.store import GptelStore
 from segue.durable.folder import Folder
 from segue.durable.kernel import KERNEL, Kernel
-from segue.errors import ConflictError, SegueError, SessionExistsError, UsageError
+from segue.errors import ConflictError, DamagedError, SegueError, SessionExistsError, UsageError
 from segue.ids import check_id
 from segue.model import (
     MAIN,
@@ -43,7 +44,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from segue.dialects.gptel.store.writer import GptelWriter
+    from segue.errors import Damage
     from segue.model import Event, Overview
+    from segue.presets import Preset
 
 _TRIES = 20
 
@@ -64,7 +67,8 @@ class Lineage(Struct, frozen=True, kw_only=True):
 class Sessions:
     """The operations on sessions in any folder. `root` is the folder for new ones.
 
-    `profiles` are folders of scope profiles, in addition to those that come with Segue.
+    `profiles` are folders of scope profiles, in addition to those that come with Segue. `editor_presets` are names of
+    presets that the editor defines itself: they are valid, but their settings are not known here.
     """
 
     def __init__(
@@ -72,6 +76,7 @@ class Sessions:
         root: str,
         presets: Presets,
         *,
+        editor_presets: Collection[str] = (),
         profiles: Sequence[Path] = (),
         clock: Callable[[], datetime] = utc_now,
         kernel: Kernel = KERNEL,
@@ -80,6 +85,7 @@ class Sessions:
         self.root = root
         self.registry = BranchRegistry() if registry is None else registry
         self._presets = presets
+        self._editor_presets = frozenset(editor_presets)
         self._profiles = profiles
         self._clock = clock
         self._kernel = kernel
@@ -89,7 +95,7 @@ class Sessions:
 
         It is created whole, with a valid `current`, or not at all. Raises NotFoundError for an unknown preset.
         """
-        chosen = self._presets.get(preset, what="preset")
+        chosen = self._get_preset(preset)
         scope = fields_of(initial_scope(chosen, self._profiles).scope)
         now = self._clock()
         store = self._store(activity or self.root)
@@ -98,7 +104,7 @@ class Sessions:
             folder = ACTIVITY if activity else own_id
             first = Metadata(
                 session_id=folder,
-                agent=chosen.name,
+                agent=preset,
                 created_at=now,
                 status="paused",
                 version=FORMAT_VERSION,
@@ -108,7 +114,7 @@ class Sessions:
             )
             events: list[Event] = [
                 first,
-                PresetChosen(name=chosen.name, hash=chosen.hash, timestamp=now, id=_new_id()),
+                PresetChosen(name=preset, hash=_hash(chosen), timestamp=now, id=_new_id()),
                 ScopeChanged(scope=scope, timestamp=now, id=_new_id()),
             ]
             try:
@@ -123,8 +129,16 @@ class Sessions:
 
     def open(self, branch_path: BranchPath, *, buffer: object = None) -> BranchDetails:
         """Read the details of a branch, and register it as open."""
-        details = read_branch_details(branch_path, self._presets, profiles=self._profiles, kernel=self._kernel)
-        details = replace(details, warnings=(*details.warnings, *self._other_writers(details)))
+        details = read_branch_details(
+            branch_path,
+            self._presets,
+            editor_presets=self._editor_presets,
+            profiles=self._profiles,
+            kernel=self._kernel,
+        )
+        damages = self._damages(details.session_dir)
+        news = self._damage_warning(details.session_dir, damages) if damages else self._other_writers(details)
+        details = replace(details, warnings=(*details.warnings, *news), damages=tuple(map(str, damages)))
         self.registry.enter(
             RegisteredBranch(
                 session_id=details.session_id,
@@ -153,7 +167,9 @@ class Sessions:
             if name not in SETTINGS:
                 raise UsageError(f"there is no setting {name!r:.60}", hint=f"there are {', '.join(SETTINGS)}")
         details = self.open(branch_path)
-        wanted = self._presets.get(preset, what="preset").name if preset is not None else details.preset
+        if preset is not None:
+            self._get_preset(preset)
+        wanted = preset if preset is not None else details.preset
         given = details.overrides if details.state == "legacy" or _is_touched(details.branch_dir) else {}
         with self._writing(details) as writer:
             values = {**writer.overview.overrides, **given, **(changes or {})}
@@ -245,6 +261,22 @@ class Sessions:
         )
         return self.save(branch_path) if is_old else None
 
+    def _get_preset(self, name: str) -> Preset | None:
+        """None for a preset that only the editor knows. Raises NotFoundError for an unknown one."""
+        found = self._presets.find(name)
+        return found if found is not None or name in self._editor_presets else self._presets.get(name, what="preset")
+
+    def _damages(self, session_dir: str) -> tuple[Damage, ...]:
+        try:
+            return self._store_of(session_dir).examine(os.path.basename(session_dir)).damages  # noqa: PTH119 - a text
+        except SegueError:
+            return ()  # the warnings name what cannot be read
+
+    def _damage_warning(self, session_dir: str, damages: Sequence[Damage]) -> Iterator[str]:
+        root, name = os.path.split(session_dir)
+        command = shlex.join(["segue", "recover", name, "--store", f"{GptelStore.scheme}:{root}"])
+        yield f"{DamagedError(name, damages)}; {command} repairs it, and adds what you save in {SESSION} until then"
+
     def _other_writers(self, details: BranchDetails) -> Iterator[str]:
         """Warnings about another process that is writing in this session, or that died while writing."""
         store, name = self._store_of(details.session_dir), os.path.basename(details.session_dir)  # noqa: PTH119 - a text
@@ -266,8 +298,7 @@ class Sessions:
         events: list[Event] = []
         recorded = overview.preset.name if overview.preset is not None else ""
         if (wanted or "") != recorded:
-            hash = preset.hash if preset is not None else ""
-            events.append(PresetChosen(name=wanted or "", hash=hash, timestamp=now, id=_new_id()))
+            events.append(PresetChosen(name=wanted or "", hash=_hash(preset), timestamp=now, id=_new_id()))
         if overrides != overview.overrides:
             events.append(OverridesChanged(values=overrides, timestamp=now, id=_new_id()))
         return events
@@ -283,6 +314,10 @@ class Sessions:
 
     def _store(self, root: str) -> GptelStore:
         return GptelStore(root, kernel=self._kernel, clock=self._clock)
+
+
+def _hash(preset: Preset | None) -> str:
+    return preset.hash if preset is not None else ""
 
 
 def _text(branch_dir: str) -> bytes:

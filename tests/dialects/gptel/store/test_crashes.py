@@ -105,21 +105,28 @@ def test_the_end_while_an_edit_is_taken_in_loses_neither_the_edit_nor_what_was_a
         current_is_valid(harness)
 
 
-@pytest.mark.parametrize("damaged", ["events", "text"])
+@pytest.mark.parametrize("damaged", ["events", "text", "events of an edited text"])
 def test_recovery_that_ends_at_any_call_can_be_done_again(tmp_path: Path, damaged: str) -> None:
     def damage(harness: GptelHarness) -> None:
         create_session(harness.make(), *turns(1, 5)).close()
-        if damaged == "events":
-            harness.damage(ID, "turn-3")
-            return
         path = harness.root / ID / "branches" / "main" / "session.md"
-        os.truncate(path, 60)
+        if damaged != "text":
+            harness.damage(ID, "turn-3")
+        if damaged == "events":
+            return
+        if damaged == "text":
+            os.truncate(path, 60)
+        else:
+            path.write_bytes(path.read_bytes().replace(b"\f\n", b"\nAnd this?\n\f\n"))
         with path.open("rb") as file:
             harness.disk.sync(file.fileno(), str(path))
 
     for harness, _ in crash_points(GptelHarness, tmp_path, damage, recover):
         harness.power_cut()
         recover(harness.make(), [])
-        kept = [1, 2, 4, 5] if damaged == "events" else [1, 2, 3, 4, 5]
-        assert event_ids(harness.make()) == [f"turn-{number}" for number in kept]
+        kept = [1, 2, 3, 4, 5] if damaged == "text" else [1, 2, 4, 5]
+        ids = [name for name in event_ids(harness.make()) if name.startswith("turn-")]
+        assert ids == [f"turn-{number}" for number in kept]
+        said = [one.content for one in harness.make().load(ID).turns]
+        assert said.count("And this?") == (damaged == "events of an edited text")
         assert list(harness.root.rglob("*.corrupt"))

@@ -456,6 +456,54 @@ def test_a_text_cut_off_anywhere_costs_nothing_that_was_said(
     assert list(store.read(ID)) == events
 
 
+def flip(main: Path, words: str) -> None:
+    """Damage the event with these words."""
+    events = main.parents[1] / ".segue" / "events.jsonl"
+    events.write_bytes(events.read_bytes().replace(words.encode(), words.swapcase().encode()))
+
+
+def test_recovery_takes_in_what_was_written_since(store: GptelStore, main: Path) -> None:
+    talk(store, *FIRST)
+    path = main / "session.md"
+    path.write_text(path.read_text().replace("### \n", "### And then?\n"))
+    flip(main, "Why?")
+    store.recover(ID)
+    assert said(store) == [*FIRST, ("user", "And then?")]
+    assert store.examine(ID).damages == ()
+    assert said(GptelStore(store.folder.path)) == said(store)
+    talk(store, ("assistant", "Nothing."))
+    assert said(store)[-2:] == [("user", "And then?"), ("assistant", "Nothing.")]
+
+
+def test_recovery_takes_in_a_setting_that_was_changed_since(store: GptelStore, main: Path) -> None:
+    talk(store, *FIRST)
+    path = main / "session.md"
+    path.write_text(path.read_text().replace("<!-- End", "<!-- gptel--tool-names: nil -->\n<!-- End"))
+    flip(main, "Why?")
+    assert store.recover(ID).session.overrides == {"tools": []}
+    assert said(store) == [*FIRST[:2], *FIRST[3:]]
+    assert "gptel--tool-names: nil" in path.read_text()
+
+
+def test_recovery_of_a_text_that_was_cut_off_takes_in_the_others_and_what_is_whole_of_it(
+    store: GptelStore, main: Path
+) -> None:
+    talk(store, *FIRST)
+    with Library(store).open(ID) as live:
+        live.set_overrides({"temperature": 0.8})
+        live.fork(name="other")
+    other = main.with_name("other") / "session.md"
+    other.write_text(other.read_text().replace("### \n", "### And then?\n"))
+    path = main / "session.md"
+    typed = path.read_text().replace("### \n", "### Typed here.\n")
+    path.write_text(typed[: typed.index("<!-- gptel")])
+    assert [damage.place for damage in store.examine(ID).damages] == ["branches/main/session.md"]
+    recovery = store.recover(ID)
+    assert recovery.session.overrides == {"temperature": 0.8}
+    assert said(store, "other") == [*FIRST, ("user", "And then?")]
+    assert said(store) == [*FIRST, ("user", "Typed here.")]
+
+
 def test_a_flipped_byte_in_the_text_is_an_edit_and_the_original_is_kept(
     store: GptelStore, main: Path, positions: Callable[[bytes], Iterator[int]]
 ) -> None:

@@ -77,8 +77,11 @@ class Assembled(NamedTuple):
     """
 
 
-def assemble_session(session_id: str, events: list[Event], files: Files) -> Assembled:
-    """The session of all files. `events` are ours, undamaged and numbered; none if we never wrote here."""
+def assemble_session(session_id: str, events: list[Event], files: Files, *, is_recovery: bool = False) -> Assembled:
+    """The session of all files. `events` are ours, undamaged and numbered; none if we never wrote here.
+
+    In a recovery, events may have been lost. Then only what users have written since is taken from the texts.
+    """
     marks = {name: read_mark(branch.session) for name, branch in files.branches.items()}
     for name in find_leftover_branches(events, marks):
         del marks[name]
@@ -86,7 +89,7 @@ def assemble_session(session_id: str, events: list[Event], files: Files) -> Asse
     edits = count_edits(events)
     if events and _is_as_we_left_it(events, marks, files):
         return Assembled(events, (), is_changed=False, edits=edits)
-    return _Assembly(session_id, events, files, edits).build()
+    return _Assembly(session_id, events, files, edits, is_recovery=is_recovery).build()
 
 
 def count_edits(events: Iterable[Event]) -> int:
@@ -138,8 +141,11 @@ def _is_ours(mark: FooterMark | None, session: Session, branch: str) -> bool:
 
 
 class _Assembly:
-    def __init__(self, session_id: str, events: list[Event], files: Files, edits: int) -> None:
+    def __init__(
+        self, session_id: str, events: list[Event], files: Files, edits: int, *, is_recovery: bool = False
+    ) -> None:
         self._is_new = not events
+        self._is_recovery = is_recovery
         self._files = files
         self._about = (find_fields(files.metadata) or {}) if not events else {}
         self._pages = {name: read_page(branch.session) for name, branch in files.branches.items()}
@@ -171,7 +177,7 @@ class _Assembly:
         is_edited = bool(self._added or removed or strangers or others)
         self._add_settings()
         is_changed = is_edited or self._is_new or len(self._made) > len(self._events)
-        if is_edited or self._is_new:
+        if is_edited or self._is_new or (self._is_recovery and is_changed):
             files = {name: _sum(branch) for name, branch in self._files.branches.items()}
             data: JsonObject = {"added": self._added, "removed": removed, "files": files}
             data |= {"variables": others} if others else {}
@@ -186,6 +192,9 @@ class _Assembly:
         page, branch = self._pages.get(name), self._files.branches.get(name)
         if page is None or branch is None or not self._is_news(name):
             return list(path)
+        if self._is_recovery:
+            is_old = page.mark.has_our_body if page.mark is not None else is_cut(page, branch.session, path)
+            return list(path) if is_old else turns_in(page, path)
         if not self._is_new and is_cut(page, branch.session, path):
             self._damages.append(Damage(f"{BRANCHES}/{name}/{SESSION}", "it was cut off: its end is missing"))
         return turns_in(page, path)
@@ -293,7 +302,7 @@ class _Assembly:
         """Whether there are variables that our events do not contain: the user set them, or our events are older."""
         is_later = page.mark is not None and page.mark.upto.seq > self._session.seq
         is_ours = page.mark is not None and page.mark.has_our_list and not self._is_new and not is_later
-        return bool(page.variables) and not is_ours
+        return bool(page.variables) and not is_ours and not (page.mark is not None and page.is_cut)
 
     def _expected(self, page: BufferPage) -> dict[str, object]:
         """The variables of the session at the time when the file was written."""

@@ -9,6 +9,7 @@ from zlib import crc32
 
 from msgspec.structs import replace
 
+from segue.dialects.gptel.format.assembly import assemble_session
 from segue.dialects.gptel.format.conversation import BranchText, is_visible
 from segue.dialects.gptel.format.footer import Upto, read_mark
 from segue.dialects.gptel.format.names import EVENTS, SCOPE, SESSION, new_gptel_id
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
 
+    from segue.dialects.gptel.format.assembly import Assembled
     from segue.dialects.gptel.store.tree import TreeReading
     from segue.durable.folder import Folder
     from segue.model import Event, Overview, Session, Turn
@@ -162,7 +164,11 @@ class GptelStore(FileStore):
         return sum(turn.seq > upto.seq and is_visible(turn) for turn in path)
 
     def _salvage(self, tree: Tree, session_id: str, reading: TreeReading) -> str:
-        """Save the originals first, then write the texts, then the events: until then, the damage stays."""
+        """Save the originals first, then write what can be read of the events, and what users wrote in the texts since.
+
+        The events come last, since the damage stays until then. But they come before texts with something new: only
+        when it is recorded, a text may be replaced.
+        """
         events = reading.events
         if not isinstance(events[0], Metadata):
             first = Metadata(
@@ -175,19 +181,28 @@ class GptelStore(FileStore):
             )
             events = [first, *events]
         numbered = [replace(event, seq=seq) for seq, event in enumerate(events, start=1)]
-        session = fold(numbered)
-        kept = tree.ours.path_of(keep_original(tree.ours, EVENTS))
+        whole = assemble_session(session_id, numbered, tree.files(), is_recovery=True)
+        original = tree.ours.path_of(keep_original(tree.ours, EVENTS))
+        data = b"".join([encode_event(event) for event in whole.events])
+        if whole.is_changed:
+            tree.ours.replace(EVENTS, data)
+        self._rewrite_texts(tree, whole)
+        if not whole.is_changed:
+            tree.ours.replace(EVENTS, data)
+        return original
+
+    def _rewrite_texts(self, tree: Tree, whole: Assembled) -> None:
+        session = fold(whole.events)
         for name in session.branches:
             folder = tree.branch(name)
-            data = BranchText(session.path(name)).encode(Upto(session.seq, reading.edits), variables_of(session))
+            text, upto = BranchText(session.path(name)), Upto(session.seq, whole.edits)
+            data = text.encode(upto, variables_of(session), chosen=whole.chosen.get(name))
             before = tree.find(folder, SESSION)
             if before not in {None, data}:
                 keep_original(folder, SESSION)
             replaced = tree.write_session(name, data)
             if replaced is not None and replaced.data == before:  # else the user saved just now, and it is imported
                 tree.discard(replaced)
-        tree.ours.replace(EVENTS, b"".join([encode_event(event) for event in numbered]))
-        return kept
 
     def _publish(self, tree: Tree, events: list[Event], data: bytes) -> None:
         """Write the whole folder under another name first, so that the session exists completely or not at all."""
