@@ -60,6 +60,7 @@ class ToolHome:
         path = self.cli.home / ".claude" / "projects" / slug / f"{id}.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+        os.utime(path, (1_700_000_000, 1_700_000_000))  # no answer is being written
 
     def run(self, *words: str, said: str = "", code: int = 0) -> Result:
         done = self.cli.run(*words, stdin=said.encode(), **self.env)
@@ -246,7 +247,7 @@ def test_a_conversation_is_one_line_wherever_it_is_and_none_of_its_copies_is_imp
     home.run("resume", OWN, "--agent", "offline", said="It expires on Mondays.\n")
     assert lines(home, "list") == lines(home, "search", "token") == [copy]
     home.run("resume", copy, "--with", "claude", said="And logout?")
-    home.cli.run("add", copy, "Said here", **home.env)
+    home.run("add", copy, "Said here")
     home.run("resume", copy, "--with", "claude", said="And now?")  # in another new session of the tool
     (listed,) = json.loads(home.run("list", "--json").text)
     assert (listed["id"], len(listed["copies"])) == (copy, 3)
@@ -269,9 +270,28 @@ def test_a_command_that_is_printed_again_is_for_the_same_session(home: ToolHome)
     before = set(home.cli.home.glob(".claude/projects/*/*.jsonl"))
     printed = {home.run("resume", "login", "--with", "claude", "--print").text for _ in range(3)}
     assert len(printed) == len(set(home.cli.home.glob(".claude/projects/*/*.jsonl")) - before) == 1
-    home.cli.run("add", "login", "Said here", **home.env)
+    home.run("add", "login", "Said here")
     assert home.run("resume", "login", "--with", "claude", "--print").text not in printed
     assert sorted(lines(home, "list")) == sorted([OWN, "login"])
+
+
+OLD_RELEASE = """
+case "$*" in *--no-session-persistence*) echo "error: unknown option '--no-session-persistence'" >&2; exit 1;; esac
+for word; do case "$word" in --session-id=*) id="${word#--session-id=}";; esac; done
+record='{"type":"user","uuid":"1","timestamp":"2026-01-05T09:30:00Z","message":{"role":"user","content":"So far"}}'
+mkdir -p "$HOME/.claude/projects/-x" && echo "$record" > "$HOME/.claude/projects/-x/$id.jsonl"
+echo "An answer."
+"""
+
+
+@pytest.mark.parametrize("script", ['[ "$*" = "-p --no-session-persistence" ] && echo "An answer."', OLD_RELEASE])
+def test_a_tool_that_answers_as_an_agent_leaves_no_entries_of_its_own(home: ToolHome, script: str) -> None:
+    home.install("claude", script)
+    said = "Why?\nWhy not?\nAnd now?\n"
+    assert home.run("chat", "--agent", "claude", "--id", "talk", said=said).text.count("An answer.") == 3
+    assert sorted(lines(home, "list")) == sorted([OWN, "talk"])
+    assert lines(home, "search", "far") == []
+    assert home.run("import", "claude", "--all").text == f"claude-{OWN}: 2 turns\n"
 
 
 # ── All of it is text of strangers ───────────────────────────────────────────────────────────────────────────────────

@@ -32,14 +32,31 @@ EARLIER = [
 """The turns in the tool where the session started."""
 
 
+@pytest.mark.parametrize("agent", ["claude", "codex", "gemini/gemini-2.5-flash"])
+def test_messages_that_a_tool_answers_as_an_agent_leave_no_entries_of_their_own(
+    tmp_path: Path, model: Model, request: pytest.FixtureRequest, agent: str
+) -> None:
+    machine = Machine(tmp_path, request.config.getoption("--real-tools"), model, "claude")
+    subprocess.run(["git", "init", "-q"], cwd=machine.project, check=True)
+    cli = SegueCli(machine, store="")
+    cli.run("chat", "--agent", agent, "--id", "talk", said="One\nTwo\n")
+    assert [entry["id"] for entry in json.loads(cli.print("list", "--json"))] == ["talk"]
+
+
 class SegueCli:
     """The command, on the machine of a tool."""
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Machine, store: str | None = None) -> None:
         self.machine = machine
-        self.store = f"journal:{machine.home / 'sessions'}"
+        self.store = f"journal:{machine.home / 'sessions'}" if store is None else store
 
     def run(self, *words: str, said: str = "") -> str:
+        return self._run(*words, said=said).stderr
+
+    def print(self, *words: str) -> str:
+        return self._run(*words).stdout
+
+    def _run(self, *words: str, said: str = "") -> subprocess.CompletedProcess[str]:
         source = Path(segue.__file__).resolve().parents[1]
         environ = {**self.machine.environ, "PYTHONPATH": str(source), "SEGUE_STORE": self.store}
         command = [sys.executable, "-m", "segue", *words]
@@ -47,7 +64,7 @@ class SegueCli:
             command, input=said, env=environ, cwd=self.machine.project, check=False, capture_output=True, text=True
         )
         assert done.returncode == 0, done
-        return done.stderr
+        return done
 
     def bring(self, tool: str) -> str:
         """A session of another tool, as that tool wrote it; its id here."""

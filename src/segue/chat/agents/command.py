@@ -13,7 +13,7 @@ from segue.chat.agent import AgentError, TextDelta
 from segue.chat.agents.messages import calls_as_text
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 
     from segue.chat.agent import Piece, Request
     from segue.process import RunningProcess
@@ -25,7 +25,11 @@ _KEPT_ERROR_BYTES = 8192
 
 
 class CommandAgent:
-    """Runs the command anew for every question, without a shell, in a session and process group of its own."""
+    """Runs the command anew for every question, without a shell, in a session and process group of its own.
+
+    `argvs` makes the command line for a question, with options by which an AI tool leaves no session of its own. There
+    are several, for releases that do not know the options of the first.
+    """
 
     def __init__(
         self,
@@ -34,8 +38,10 @@ class CommandAgent:
         environ: Mapping[str, str],
         timeout_seconds: float = TIMEOUT_SECONDS,
         folder: str | None = None,
+        argvs: Sequence[Callable[[], Sequence[str]]] = (),
     ) -> None:
         self._argv = tuple(argv)
+        self._argvs = list(argvs) or [lambda: self._argv]
         self._environ = dict(environ)
         self._timeout_seconds = timeout_seconds
         self._folder = folder
@@ -48,11 +54,21 @@ class CommandAgent:
         return self._run(render(request).encode("utf-8", "replace"))
 
     def _run(self, prompt: bytes) -> Generator[Piece, None, None]:
+        while True:
+            argv = self._argvs[0]()
+            try:
+                yield from self._run_once(argv, prompt)
+            except _UnknownOptionError:
+                del self._argvs[0]
+            else:
+                return
+
+    def _run_once(self, argv: Sequence[str], prompt: bytes) -> Generator[Piece, None, None]:
         errors = bytearray()
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
         shown, held = False, ""
         with ExitStack() as stack:
-            running = self._start(prompt, stack)
+            running = self._start(argv, prompt, stack)
             for data, is_error in running.read(idle_seconds=self._timeout_seconds):
                 if is_error:
                     errors += data
@@ -68,14 +84,14 @@ class CommandAgent:
             if running.code is not None and (rest := decoder.decode(b"", final=True)):
                 shown = True
                 yield TextDelta(held + rest)
+            if not shown and len(self._argvs) > 1 and _is_unknown(set(argv) - set(self._argv), running.code, errors):
+                raise _UnknownOptionError
             self._check_end(running.code, errors, shown=shown)
 
-    def _start(self, prompt: bytes, stack: ExitStack) -> RunningProcess:
+    def _start(self, argv: Sequence[str], prompt: bytes, stack: ExitStack) -> RunningProcess:
         try:
             return stack.enter_context(
-                process.start(
-                    self._argv, program=self._program(), cwd=self._folder, environ=self._environ, stdin=prompt
-                )
+                process.start(argv, program=self._program(), cwd=self._folder, environ=self._environ, stdin=prompt)
             )
         except FileNotFoundError:
             raise AgentError(
@@ -112,6 +128,14 @@ class CommandAgent:
                 hint="it has to read the prompt from its input and write the answer to its output",
                 can_retry=True,
             )
+
+
+class _UnknownOptionError(Exception):
+    """The release of the tool does not know an option."""
+
+
+def _is_unknown(options: Collection[str], code: int | None, errors: bytearray) -> bool:
+    return bool(code) and any(option.encode() in errors for option in options if option.startswith("--"))
 
 
 def render(request: Request) -> str:

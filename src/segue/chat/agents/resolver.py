@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from segue.chat.agents.selection import GRAMMAR, PROGRAMS, AgentChoice, find_spe
 from segue.chat.conversation import Conversation
 from segue.chat.drafts import Drafts
 from segue.errors import MissingExtraError, NotFoundError, StorageError, UntrustedError, UsageError
+from segue.links import Link
 from segue.presets import Preset, Presets, PresetSources
 from segue.presets.drift import normalize_prompt
 from segue.process import which
@@ -327,7 +329,20 @@ class AgentResolver:
     def _ask(
         self, *, flag: str | AgentSpec = "", preset_model: str | AgentSpec = "", config: str | AgentSpec = ""
     ) -> AgentChoice:
-        return choose_agent(flag=flag, preset_model=preset_model, config=config, environ=self._environ)
+        return choose_agent(
+            flag=flag,
+            preset_model=preset_model,
+            config=config,
+            environ=self._environ,
+            note_session=self._note_session,
+        )
+
+    def _note_session(self, tool: str, native_id: str) -> None:
+        """Record that an AI tool stores this session to answer here, so that it is not listed as a conversation."""
+        with suppress(StorageError):  # then it is listed
+            self._trust.links.add(
+                Link(tool=tool, native_id=native_id, place="", session="", created_at=0, how="answer")
+            )
 
     def _ask_for_model(self, model: AgentSpec) -> AgentChoice:
         """From its provider or, without a key, through the AI tool of the same provider, as for a preset."""

@@ -6,6 +6,7 @@ The search reads variables, installed packages and the PATH. It starts no proces
 from __future__ import annotations
 
 import shlex
+import uuid
 from typing import TYPE_CHECKING, Literal, assert_never
 
 from msgspec import Struct
@@ -21,7 +22,7 @@ from segue.integrations import INTEGRATIONS
 from segue.process import which
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from types import ModuleType
 
 Kind = Literal["offline", "anthropic", "openai", "google", "ollama", "tool", "command"]
@@ -142,14 +143,15 @@ def choose_agent(
     environ: Mapping[str, str],
     which: Callable[[str, Mapping[str, str]], str | None] = which,
     patience: RetryPolicy | None = None,
+    note_session: Callable[[str, str], None] = lambda _tool, _id: None,
 ) -> AgentChoice:
-    """The agent, and the reason for the choice.
+    """The agent, and the reason for the choice. `note_session` gets the ids of sessions that AI tools store to answer.
 
     A flag and a configuration are orders: UsageError or MissingExtraError name what is missing for them. The model of a
     preset is a wish, because presets travel between machines: one that is not available here is skipped with a note.
     Presets also come with untrusted projects, so they may name a model, but never a command or a server: UsageError.
     """
-    machine = _Machine(environ, which, patience or RetryPolicy())
+    machine = _Machine(environ, which, patience or RetryPolicy(), note_session)
     notes: list[str] = []
     if flag:
         spec = _spec(flag)
@@ -178,7 +180,9 @@ class _Machine:
         environ: Mapping[str, str],
         which: Callable[[str, Mapping[str, str]], str | None],
         patience: RetryPolicy,
+        note_session: Callable[[str, str], None],
     ) -> None:
+        self._note_session = note_session
         self._environ = environ
         self._which = which
         self._patience = patience
@@ -198,9 +202,26 @@ class _Machine:
             case "tool" | "command":
                 if not self._has(spec.argv[0]):
                     raise UsageError(f"{spec.argv[0]!r} is not on the PATH", hint=f"the agents are {GRAMMAR}")
-                return CommandAgent(spec.argv, environ=self._environ)
+                argvs = self._argvs(spec) if spec.kind == "tool" else ()
+                return CommandAgent(spec.argv, environ=self._environ, argvs=tuple(argvs))
             case _:
                 assert_never(spec.kind)
+
+    def _argvs(self, spec: AgentSpec) -> Iterator[Callable[[], tuple[str, ...]]]:
+        """The command lines of an AI tool: without a session of its own, else with one whose id is noted."""
+        tool = spec.argv[0]
+        command = PROGRAMS[tool]
+        if command.unsaved:
+            yield lambda: command.argv(spec.model, *command.unsaved)
+        if command.session_id:
+
+            def with_id() -> tuple[str, ...]:
+                id = str(uuid.uuid4())
+                self._note_session(tool, id)
+                return command.argv(spec.model, f"{command.session_id}={id}")
+
+            yield with_id
+        yield lambda: spec.argv
 
     def build_or_substitute(self, spec: AgentSpec) -> tuple[Agent, AgentSpec]:
         """The model itself or, without a key for it, the AI tool of the same provider."""

@@ -13,7 +13,7 @@ INTEGRATION = Integration(
     can_launch=True,
     has_mcp_config=True,
     provider="anthropic",
-    agent_command=AgentCommand(("claude", "-p")),
+    agent_command=AgentCommand(("claude", "-p"), unsaved=("--no-session-persistence",), session_id="--session-id"),
     command_files=CommandFileFormat(
         syntax="markdown",
         path=".claude/commands/{}.md",

@@ -11,7 +11,7 @@ INTEGRATION = Integration(
     can_launch=True,
     has_mcp_config=True,
     provider="openai",
-    agent_command=AgentCommand(("codex", "exec"), ("-",)),
+    agent_command=AgentCommand(("codex", "exec"), ("-",), unsaved=("--ephemeral",)),
     command_files=CommandFileFormat(
         syntax="skill",  # it reads prompts from the home folder only, but skills from a project
         path=".agents/skills/{}/SKILL.md",

@@ -10,7 +10,7 @@ INTEGRATION = Integration(
     can_launch=True,
     has_mcp_config=True,
     provider="google",
-    agent_command=AgentCommand(("gemini",)),
+    agent_command=AgentCommand(("gemini",), session_id="--session-id"),
     command_files=CommandFileFormat(
         syntax="toml",
         path=".gemini/commands/{}.toml",

@@ -123,9 +123,13 @@ class AgentCommand(Struct, frozen=True):
 
     start: tuple[str, ...]
     end: tuple[str, ...] = ()
+    unsaved: tuple[str, ...] = ()
+    """The options with which it stores no session; older releases may not know them."""
+    session_id: str = ""
+    """The option that gives its session an id, for a tool that always stores one."""
 
-    def argv(self, model: str) -> tuple[str, ...]:
-        return (*self.start, *(("--model", model) if model else ()), *self.end)
+    def argv(self, model: str, *more: str) -> tuple[str, ...]:
+        return (*self.start, *more, *(("--model", model) if model else ()), *self.end)
 
 
 class CommandFileFormat(Struct, frozen=True, kw_only=True):
