@@ -20,21 +20,31 @@ TOOLS = tuple(with_history())
 @options.verb(
     "segue import claude --all",
     "segue import codex 01a1df33",
-    "segue import opencode --all --store journal:archive",
+    "segue import login.json",
+    "segue import backup/ --store journal:archive",
     name="import",
 )
-@click.argument("tool", metavar="TOOL", type=click.Choice(TOOLS))
+@click.argument("tool", metavar="TOOL|FILE|FOLDER", type=click.Path())
 @click.argument("id", metavar="[ID]", type=options.text, default="")
 @click.option("--all", "everything", is_flag=True, help="Import all sessions of the tool.")
+@click.option("--id", "name", metavar="NAME", type=options.text, default="", help="Import the FILE under this id.")
 @options.library
 @options.as_json
-def command(*, library: Library, tool: str, id: str, everything: bool, as_json: bool) -> int:
-    """Import sessions of an AI tool into the store.
+def command(*, library: Library, tool: str, id: str, everything: bool, name: str, as_json: bool) -> int:
+    """Import sessions from AI tools, exports or journals.
 
-    The first import copies the whole session, later ones copy what is new. TOOL is claude, codex, gemini, opencode, pi,
-    llm or aider. ID is the id of a session in the tool, or its beginning. The files of the tool are only read. With
-    --json one line per session.
+    TOOL is claude, codex, gemini, opencode, pi, llm or aider, and ID is the id of a session in it, or its beginning.
+    FILE is what segue export wrote, a journal, or - for standard input; FOLDER has such files. What is in the store
+    already is not imported again, and what is new is added. No source is changed. With --json one line per session.
     """
+    if tool not in TOOLS:
+        from segue.cli._import_files import import_path
+
+        if id or everything:
+            raise UsageError(f"{tool!r:.60} is not an AI tool", hint=f"there are {', '.join(TOOLS)}")
+        return import_path(library, tool, id=name, as_json=as_json)
+    if name:
+        raise UsageError("--id is for files only", hint="sessions of AI tools have fixed ids in the store")
     from segue.console.paths import machine_trust
     from segue.transfer.import_sessions import ImportWatch, import_session
     from segue.transfer.originals import Originals

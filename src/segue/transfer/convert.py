@@ -99,12 +99,17 @@ def _verify(target: Store, session_id: str, events: list[Event], blobs: dict[str
             raise StorageError(f"blob {name} of session {session_id} differs after it was copied to {target.url}")
 
 
+def find_blobs(source: Store, session_id: str, events: Iterable[Event]) -> dict[str, bytes]:
+    """The blobs of a session that these events refer to, as far as they exist."""
+    found = {name: _find_blob(source, session_id, name) for name in sorted(_blob_names(events))}
+    return {name: data for name, data in found.items() if data is not None}
+
+
 def _blobs(source: Store, session_id: str, events: list[Event]) -> tuple[dict[str, bytes], list[str]]:
     """The blobs that exist, and the names of attachments whose blobs are missing."""
-    found = {name: _find_blob(source, session_id, name) for name in sorted(_blob_names(events))}
+    found = find_blobs(source, session_id, events)
     attached = {event.hash for event in events if isinstance(event, Attachment)}
-    missing = [name for name, data in found.items() if data is None and name in attached]
-    return {name: data for name, data in found.items() if data is not None}, missing
+    return found, sorted(attached - found.keys())
 
 
 def _find_blob(store: Store, session_id: str, name: str) -> bytes | None:

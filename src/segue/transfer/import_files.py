@@ -1,0 +1,253 @@
+"""Importing sessions from files: exports in any format, and journals. What is in the store already is not added again.
+
+A file never overwrites anything. If its session is in the store, what the file has in addition is appended, as long as
+both are the same conversation; if they were continued differently, nothing is changed.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from segue.durable.kernel import storage_error
+from segue.durable.small_file import UnusableFileError, read_small_file
+from segue.errors import NotFoundError, SegueError, SessionDivergedError, UsageError
+from segue.formats.exported import BadExportError, ExportedSession, read_export
+from segue.ids import check_id, is_id
+from segue.model import (
+    MAIN,
+    BranchCreated,
+    BranchSwitched,
+    Metadata,
+    OverridesChanged,
+    PresetChosen,
+    ScopeChanged,
+    StatusChanged,
+    SummaryWritten,
+    TagsChanged,
+    TitleChanged,
+    Turn,
+    content_of,
+)
+from segue.store import FORMAT_VERSION
+from segue.stores.journal.parser import Parser
+from segue.stores.journal.store import JournalStore
+from segue.stores.memory import MemoryStore
+from segue.transfer.convert import copy, find_blobs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from segue.model import Event, Session
+    from segue.store import Store
+
+LIMIT_BYTES = 256 << 20
+_TEXTS = (".md", ".markdown")
+ENDINGS = (".json", ".jsonl", *_TEXTS)
+"""The names of files that may contain a session."""
+_SETTINGS = (
+    StatusChanged
+    | TitleChanged
+    | TagsChanged
+    | SummaryWritten
+    | ScopeChanged
+    | PresetChosen
+    | OverridesChanged
+    | BranchSwitched
+)
+"""Events of which the last one counts."""
+
+
+class ImportedFile(Struct, frozen=True, kw_only=True):
+    """The result of importing a file."""
+
+    file: str
+    session_id: str
+    is_new: bool
+    turns: int
+    """How many turns are new."""
+    is_whole: bool
+    """Whether the file contains the whole session, and not only the turns of one branch."""
+
+
+class UnimportedFile(Struct, frozen=True, kw_only=True):
+    """A file that was not imported."""
+
+    file: str
+    error: SegueError
+    is_session: bool = True
+    """False for Markdown that is not an export, as any folder may contain."""
+
+
+def import_file(path: str, store: Store, *, id: str = "") -> ImportedFile:
+    """Import the session in a file, under its own id or another one. UsageError if it cannot be read."""
+    try:
+        data = read_small_file(path, size_bytes=LIMIT_BYTES)
+    except FileNotFoundError:
+        raise NotFoundError(f"there is no file {path}") from None
+    except UnusableFileError as error:
+        raise UsageError(f"{path}: {error}") from None
+    return import_data(data, store, name=path, id=id)
+
+
+def import_data(data: bytes, store: Store, *, name: str, id: str = "") -> ImportedFile:
+    """Like `import_file`, for the content of a file, which messages call `name`."""
+    if len(data) > LIMIT_BYTES:
+        raise UsageError(f"{name}: it is larger than {LIMIT_BYTES >> 20} MB")
+    try:
+        exported = _read(data, name)
+        source, session_id = _in_memory(exported, check_id(id) if id else "")
+    except (BadExportError, SegueError) as error:
+        raise UsageError(f"{name}: {error}; nothing was imported") from None
+    try:
+        here = store.load(session_id)
+    except NotFoundError:
+        copy(source, session_id, store)
+        there = source.load(session_id)
+        turns = sum(branch.own for branch in there.branches.values())
+        return ImportedFile(file=name, session_id=session_id, is_new=True, turns=turns, is_whole=exported.is_whole)
+    turns = _merge(source, source.load(session_id), store, here, is_whole=exported.is_whole)
+    return ImportedFile(file=name, session_id=session_id, is_new=False, turns=turns, is_whole=exported.is_whole)
+
+
+def import_folder(folder: str, store: Store) -> Iterator[ImportedFile | UnimportedFile]:
+    """Import every session file of a folder, in the order of their names; a failure affects only itself."""
+    try:
+        paths = sorted(path for path in Path(folder).iterdir() if path.suffix in ENDINGS and path.name[0] != ".")
+    except OSError as error:
+        raise storage_error(error, folder, "read") from None
+    for path in paths:
+        try:
+            yield import_file(str(path), store)
+        except SegueError as error:
+            is_session = path.suffix not in _TEXTS or not isinstance(error, UsageError)
+            yield UnimportedFile(file=str(path), error=error, is_session=is_session)
+
+
+def _read(data: bytes, name: str) -> ExportedSession:
+    """The session of an export or of a journal, whose attachments are next to it."""
+    path = Path(name)
+    own_id = path.stem if path.suffix and is_id(path.stem) else ""
+    if not data.startswith(b'{"type":"metadata"') and not data.startswith(b'{"type": "metadata"'):
+        return read_export(data, id=own_id or f"import-{sha256(data).hexdigest()[:12]}")
+    parser = Parser(own_id, name)
+    whole, newline, rest = data.rpartition(b"\n")
+    parser.feed(whole + newline)
+    parser.finish(rest)
+    if parser.damages:
+        raise BadExportError(f"it is damaged: {parser.damages[0].reason} (line {parser.damages[0].line})")
+    first = parser.events[0] if parser.events else None
+    if not isinstance(first, Metadata):
+        raise BadExportError("it does not begin with a session")
+    events = [replace(first, session_id=own_id or first.session_id), *parser.events[1:]]
+    blobs = find_blobs(JournalStore(str(path.parent)), own_id, events) if own_id else {}
+    return ExportedSession(events=events, is_whole=True, blobs=blobs)
+
+
+def _in_memory(exported: ExportedSession, id: str) -> tuple[MemoryStore, str]:
+    """The session in a store of its own, which checks every event, before anything is written elsewhere."""
+    first, *rest = exported.events
+    if not isinstance(first, Metadata):
+        raise BadExportError("it does not begin with a session")
+    if first.version > FORMAT_VERSION:
+        raise BadExportError(f"it was written by a newer version (format {first.version})")
+    session_id = check_id(id or first.session_id)
+    store = MemoryStore()
+    with store.create(session_id, [replace(first, session_id=session_id), *rest]) as writer:
+        for name, data in exported.blobs.items():
+            if writer.put_blob(data) != name:
+                raise BadExportError(f"its attachment {name!a:.80} has another content")
+    return store, session_id
+
+
+def _merge(source: Store, there: Session, store: Store, here: Session, *, is_whole: bool) -> int:
+    """Append what the file has and the store has not; the number of new turns."""
+    if not is_whole and _is_within(there, here):
+        return 0
+    if not _missing(source, there, store, here) and not _missing_blobs(source, store, there.id):
+        return 0
+    with store.open(there.id) as writer:
+        here = store.load(there.id)  # it may have changed before it was opened
+        missing = _missing(source, there, store, here)
+        for data in _missing_blobs(source, store, there.id):
+            writer.put_blob(data)
+        if missing:
+            writer.append(*missing)
+    return sum(isinstance(event, Turn) for event in missing)
+
+
+def _is_within(there: Session, here: Session) -> bool:
+    """Whether the turns are the beginning of a branch: Markdown has no ids."""
+    turns = [(turn.role, turn.content) for turn in there.turns]
+    paths = (here.path(name) for name in here.branches)
+    return any([(turn.role, turn.content) for turn in path[: len(turns)]] == turns for path in paths)
+
+
+def _missing(source: Store, there: Session, store: Store, here: Session) -> list[Event]:
+    """The events to append, in order. SessionDivergedError if the two are not the same conversation."""
+    known = {event.id: event for event in store.read(here.id)}
+    is_newer = there.updated_at > here.updated_at
+    missing: list[Event] = []
+    for event in source.read(there.id):
+        same = known.get(event.id)
+        match event:
+            case Metadata():
+                if event.created_at != here.created_at:
+                    raise SessionDivergedError(here.id, is_other=True)
+            case BranchCreated() if event.name in here.branches:
+                branch = here.branches[event.name]
+                if (branch.parent or MAIN, branch.at) != (event.parent, event.at):
+                    raise SessionDivergedError(here.id)
+            case _ if same is not None:
+                if content_of(same) != content_of(event):
+                    raise SessionDivergedError(here.id)
+            case _ if isinstance(event, _SETTINGS):
+                missing += [event] if is_newer and not _has_setting(event, here) else []
+            case _:
+                missing.append(event)
+    for name, turns in there.own_turns.items():
+        own, ids = [turn.id for turn in here.own_turns.get(name, ())], [turn.id for turn in turns]
+        shared = min(len(own), len(ids))
+        if own[:shared] != ids[:shared]:
+            raise SessionDivergedError(here.id)
+    if is_newer:
+        missing += _renamed(there, here, missing)
+    return missing
+
+
+def _has_setting(event: Event, here: Session) -> bool:
+    match event:
+        case StatusChanged():
+            return event.status == here.status
+        case TitleChanged():
+            return event.title == here.title
+        case TagsChanged():
+            return event.tags == here.tags
+        case SummaryWritten():
+            return event.content == here.summary
+        case ScopeChanged():
+            return event.scope == here.scope
+        case OverridesChanged():
+            return event.values == here.overrides
+        case BranchSwitched():
+            return event.branch == here.branch
+    return False
+
+
+def _renamed(there: Session, here: Session, missing: list[Event]) -> Iterator[Event]:
+    """The title and the tags of an export, which are in its metadata."""
+    moment, mark = there.updated_at, f"{there.seq}:{sha256(repr((there.title, there.tags)).encode()).hexdigest()[:16]}"
+    if there.title != here.title and not any(isinstance(event, TitleChanged) for event in missing):
+        yield TitleChanged(title=there.title, timestamp=moment, id=f"export:title:{mark}")
+    if there.tags != here.tags and not any(isinstance(event, TagsChanged) for event in missing):
+        yield TagsChanged(tags=there.tags, timestamp=moment, id=f"export:tags:{mark}")
+
+
+def _missing_blobs(source: Store, store: Store, session_id: str) -> list[bytes]:
+    events = list(source.read(session_id))
+    here = find_blobs(store, session_id, events)
+    return [data for name, data in find_blobs(source, session_id, events).items() if name not in here]
