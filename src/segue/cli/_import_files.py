@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from segue.console import exit_codes, output
+from segue.console.error_messages import SEGUE_HINTS
 from segue.errors import NotFoundError, UsageError
 from segue.integrations.registry import with_history
 from segue.transfer.import_files import LIMIT_BYTES, UnimportedFile, import_data, import_file, import_folder
@@ -46,7 +47,7 @@ def _import_folder(library: Library, folder: str, *, as_json: bool) -> int:
             _show(found, as_json=as_json)
         elif found.is_session:
             output.progress("")
-            output.warn(exit_codes.SEGUE_HINTS.describe(found.error))
+            output.warn(SEGUE_HINTS.describe(found.error))
             code = exit_codes.exit_code_of(found.error)
         else:
             others += 1

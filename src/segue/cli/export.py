@@ -7,29 +7,29 @@ from typing import TYPE_CHECKING
 import click
 
 from segue.cli._external import find_readable, warn_damages
-from segue.console import options, output
+from segue.console import exit_codes, options, output
 from segue.errors import ConflictError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from segue.library import Library
-    from segue.library_results import StreamedSession
 
 
 @options.verb(
     "segue export qa-2026 > login.md",
     "segue export qa-2026 --format json -o login.json",
     "segue export qa-2026 --format jsonl --branch other-idea",
+    "segue export --all backup/",
 )
-@options.session
+@click.argument("id", metavar="ID|FOLDER", type=options.text, default="", shell_complete=options.complete_ids)
+@click.option("--all", "everything", is_flag=True, help="Export all sessions of the store, one file each, into FOLDER.")
 @click.option(
     "--format",
     "format",
     type=click.Choice(["markdown", "json", "jsonl"]),
-    default="markdown",
-    show_default=True,
-    help="markdown for reading, json for everything, jsonl for one turn per line.",
+    default=None,
+    help="markdown (default) for reading, json (default with --all) for everything, jsonl for one turn per line.",
 )
 @click.option(
     "-o", "--output", "path", metavar="FILE", type=click.Path(), help="Write to FILE instead of standard output."
@@ -39,32 +39,52 @@ if TYPE_CHECKING:
 @options.library
 @click.option("--json", "as_json", is_flag=True, hidden=True)
 def command(
-    *, library: Library, id: str, format: str, path: str | None, force: bool, branch: str | None, as_json: bool
-) -> None:
-    """Export a session as Markdown, JSON or JSON Lines.
+    *,
+    library: Library,
+    id: str,
+    everything: bool,
+    format: str | None,
+    path: str | None,
+    force: bool,
+    branch: str | None,
+    as_json: bool,
+) -> int:
+    """Export sessions as Markdown, JSON or JSON Lines.
 
-    ID is a session of the store or of an AI tool, as shown by segue list.
+    ID is a session of the store or of an AI tool, as shown by segue list. segue import reads the files back.
     """
+    if everything:
+        from segue.cli._export_all import export_all
+
+        if branch or (id and path):
+            raise UsageError("--all takes one folder and no branch")
+        return export_all(library, id or path or "segue-export", format or "json", force=force)
+    if not id:
+        raise UsageError("specify a session or --all", hint="for example: segue export --all backup/")
     found = find_readable(library, id)
     warn_damages(found.damages)
-    content = _rendered(found.library.stream(found.id), "json" if as_json else format, branch)
+    content = rendered(found.library, found.id, "json" if as_json else format or "markdown", branch)
     if path in {None, "-"}:
         output.write_chunks(content, raw=True)
     else:
         data = (chunk.encode("utf-8", "backslashreplace") for chunk in content)
         _save(os.fspath(path or ""), data, force=force)
         output.note(f"wrote {path}")
+    return exit_codes.Exit.DONE
 
 
-def _rendered(session: StreamedSession, format: str, branch: str | None) -> Iterator[str]:
+def rendered(library: Library, id: str, format: str, branch: str | None = None) -> Iterator[str]:
     """The session in chunks, since it may be larger than memory."""
     from segue.formats import transcript
+    from segue.transfer.convert import iter_blobs
 
+    session = library.stream(id)
     about = session.overview
     name = branch or about.branch
     match format:
         case "json":
-            return transcript.iter_json(about, session.unknown, {"own_turns": session.own_turns})
+            blobs = iter_blobs(library.store, about.id)
+            return transcript.iter_json(about, session.unknown, {"own_turns": session.own_turns}, blobs)
         case "jsonl":
             return transcript.iter_jsonl(session.path(name))
         case _:

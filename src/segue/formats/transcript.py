@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -68,8 +69,16 @@ def to_json_object(value: Event | Head | Overview) -> JsonObject:
     return found | {name: field for name, field in extra.items() if name not in found}
 
 
-def iter_json(about: Overview, unknown: Sequence[Unknown], rest: Mapping[str, Turns]) -> Iterator[str]:
-    """The JSON document of a session in pieces; `rest` are its fields that are lists of turns, or objects of such."""
+def iter_json(
+    about: Overview,
+    unknown: Sequence[Unknown],
+    rest: Mapping[str, Turns],
+    blobs: Iterable[tuple[str, bytes]] = (),
+) -> Iterator[str]:
+    """The JSON document of a session in pieces; `rest` are its fields that are lists of turns, or objects of such.
+
+    `blobs` are the attached files by their names; the field is left out if there are none.
+    """
     known = to_json_object(about) | {"unknown": [to_json_object(event) for event in unknown]}
     yield json_document({name: value for name, value in known.items() if name not in rest}).removesuffix("\n}")
     for name, value in rest.items():
@@ -78,7 +87,11 @@ def iter_json(about: Overview, unknown: Sequence[Unknown], rest: Mapping[str, Tu
             yield from _object_pieces(value)
         else:
             yield from _list_pieces(value, indent="  ")
-    yield "\n}\n"
+    start = ',\n  "blobs": {'
+    for name, data in blobs:
+        yield f"{start}\n    {json_line(name)}: {json_line(b64encode(data).decode())}"
+        start = ","
+    yield "\n}\n" if start != "," else "\n  }\n}\n"
 
 
 def iter_jsonl(turns: Iterable[Turn]) -> Iterator[str]:

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from segue.errors import NotFoundError, SegueError, SessionExistsError, StorageError
-from segue.model import Attachment
+from segue.model import Attachment, PresetChosen, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -103,6 +103,20 @@ def find_blobs(source: Store, session_id: str, events: Iterable[Event]) -> dict[
     """The blobs of a session that these events refer to, as far as they exist."""
     found = {name: _find_blob(source, session_id, name) for name in sorted(_blob_names(events))}
     return {name: data for name, data in found.items() if data is not None}
+
+
+def iter_blobs(source: Store, session_id: str) -> Iterator[tuple[str, bytes]]:
+    """The attached files, images and prompts of a session, each with its name; one at a time."""
+    names: set[str] = set()
+    for event in source.read(session_id):
+        match event:
+            case Attachment() | PresetChosen():
+                names.add(event.hash)
+            case Turn() if event.parts:
+                names.update(text for text in _texts(event.parts) if _BLOB.fullmatch(text))
+    for name in sorted(names):
+        if (data := _find_blob(source, session_id, name) if _BLOB.fullmatch(name) else None) is not None:
+            yield name, data
 
 
 def _blobs(source: Store, session_id: str, events: list[Event]) -> tuple[dict[str, bytes], list[str]]:

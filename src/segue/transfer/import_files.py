@@ -114,6 +114,20 @@ def import_data(data: bytes, store: Store, *, name: str, id: str = "") -> Import
     return ImportedFile(file=name, session_id=session_id, is_new=False, turns=turns, is_whole=exported.is_whole)
 
 
+def is_contained(data: bytes, store: Store, session_id: str) -> bool:
+    """Whether a file contains this session, and nothing that the session in the store does not have."""
+    try:
+        exported = _read(data, f"{session_id}.json")
+        first = exported.events[0]
+        if not isinstance(first, Metadata) or first.session_id != session_id:
+            return False
+        source, _ = _in_memory(exported, "")
+        there, here = source.load(session_id), store.load(session_id)
+        return not _missing(source, there, store, here) if exported.is_whole else _is_within(there, here)
+    except (BadExportError, SessionDivergedError, UsageError):
+        return False
+
+
 def import_folder(folder: str, store: Store) -> Iterator[ImportedFile | UnimportedFile]:
     """Import every session file of a folder, in the order of their names; a failure affects only itself."""
     try:
