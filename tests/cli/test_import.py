@@ -55,7 +55,7 @@ def test_a_call_that_names_no_session_says_what_to_do(cli: Segue) -> None:
     told = "segue: specify a session or --all; for example: segue import claude --all"
     assert cli.refuses(2, "import", "claude") == told
     assert "claude has no session 'nothing'" in cli.refuses(3, "import", "claude", "nothing")
-    assert "is not one of" in cli.refuses(2, "import", "clod", "--all")
+    assert "is not an AI tool" in cli.refuses(2, "import", "clod", "--all")
 
 
 def test_the_command_knows_every_tool_whose_sessions_can_be_read() -> None:

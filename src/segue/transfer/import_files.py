@@ -40,7 +40,7 @@ from segue.stores.memory import MemoryStore
 from segue.transfer.convert import copy, find_blobs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from segue.model import Event, Session
     from segue.store import Store
@@ -196,9 +196,13 @@ def _merge(source: Store, there: Session, store: Store, here: Session, *, is_who
 
 def _is_within(there: Session, here: Session) -> bool:
     """Whether the turns are the beginning of a branch: Markdown has no ids."""
-    turns = [(turn.role, turn.content) for turn in there.turns]
-    paths = (here.path(name) for name in here.branches)
-    return any([(turn.role, turn.content) for turn in path[: len(turns)]] == turns for path in paths)
+    turns = _texts(there.turns)
+    return any(_texts(here.path(name)[: len(turns)]) == turns for name in here.branches)
+
+
+def _texts(turns: Iterable[Turn]) -> list[tuple[str, bytes]]:
+    """Roles and texts, as a file of text has them: lone surrogates are escapes there."""
+    return [(turn.role, turn.content.encode("utf-8", "backslashreplace")) for turn in turns]
 
 
 def _missing(source: Store, there: Session, store: Store, here: Session) -> list[Event]:
