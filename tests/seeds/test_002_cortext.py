@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -41,7 +42,8 @@ def test_session_includes_agent_configuration(office: Office) -> None:
     config = office.session()["agent_config"]
     assert isinstance(config, dict)
     assert config["command"] == "/workspace.brainstorm"
-    assert str(config["system_prompt_hash"]).startswith("sha256:")
+    prompt = str(office.json("cortext resume 001")["prompt"])
+    assert config["system_prompt_hash"] == f"sha256:{sha256(prompt.encode()).hexdigest()}"
     assert config["model"] == "offline"
     assert config["tools"] == ["files"]
     assert config["tool"] == "segue"

@@ -221,7 +221,7 @@ def test_a_change_in_the_very_moment_of_writing_wins(tmp_path: Path, monkeypatch
         path.write_text("mine", encoding="utf-8")
         return bool(text)
 
-    monkeypatch.setattr(room, "_is_untouched", and_meanwhile)
+    monkeypatch.setattr(room, "is_untouched", and_meanwhile)
     with pytest.raises(ConflictError):
         install(tmp_path, command_files("claude", [Preset(name="plan", system_prompt="Other.")]))
     assert path.read_text(encoding="utf-8") == "mine"

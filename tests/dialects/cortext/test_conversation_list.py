@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from segue.dialects.cortext.conversation_list import ConversationEntry, format_age, format_list
-from segue.dialects.cortext.conversations import StopResult
 from segue.dialects.cortext.slash_commands import format_resuming
+from segue.dialects.cortext.stop_result import StopResult
 
 NOW = datetime(2025, 11, 22, 12, 0, tzinfo=UTC)
 

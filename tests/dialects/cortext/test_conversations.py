@@ -131,7 +131,12 @@ def test_going_on_in_another_tool_forgets_the_session_of_the_first(room: Room) -
         room.conversations.note_tool(session, tool_session="native-1", tool_since=START)
         assert session.overview.overrides["tool_session"] == "native-1"
         room.conversations.note_tool(session, tool="segue")
-        assert session.overview.overrides == {"tool": "segue", "mcp_tools": [], "model": "m-1"}
+        assert session.overview.overrides == {
+            "tool": "segue",
+            "mcp_tools": [],
+            "model": "m-1",
+            "command_tool": "codex",
+        }
 
 
 # ── Stopping ─────────────────────────────────────────────────────────────────────────────────────────────────────────

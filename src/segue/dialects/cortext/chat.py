@@ -11,6 +11,7 @@ from segue.chat.lifecycle import run
 from segue.console import output
 from segue.console.exit_codes import Exit
 from segue.console.surface import open_surface
+from segue.dialects.cortext.command_prompts import preset_of
 from segue.dialects.cortext.context import STARTS
 from segue.dialects.cortext.conversations import CHAT, command_of, type_of
 from segue.dialects.cortext.hints import HINTS
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from segue.chat.conversation import Conversation
     from segue.dialects.cortext.context import WorkspaceContext
     from segue.dialects.cortext.conversation_list import ConversationEntry
-    from segue.dialects.cortext.conversations import StopResult
+    from segue.dialects.cortext.stop_result import StopResult
     from segue.model import Overview, Status
     from segue.session import LiveSession
 
@@ -48,7 +49,11 @@ class CortextChat:
         surface = open_surface(history=context.history)
         self.terminal = surface.terminal
         folders = (*context.workspace.type_folders, *project_folders("segue", context.workspace.root))
-        self._resolver = AgentResolver(surface, sources=PresetSources(folders=folders, trusted=(BUILT_IN,)))
+        self._resolver = AgentResolver(
+            surface,
+            sources=PresetSources(folders=folders, trusted=(BUILT_IN,)),
+            preset_for=partial(preset_of, context.workspace),
+        )
 
     def start(self, type: str, topic: str, *, agent: str, model: str) -> int:
         self._resolver.choose(agent, preset=type, model=model)  # an agent that cannot answer fails here

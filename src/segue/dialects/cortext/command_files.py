@@ -17,6 +17,7 @@ import hashlib
 import json
 import os
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from segue.durable.folder import Folder
@@ -29,15 +30,17 @@ from segue.presets import FileProblem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from pathlib import Path
 
     from segue.integrations.shared.integration import CommandFileFormat
-    from segue.presets import Preset
+    from segue.presets import Preset, Presets
 
 _DESCRIPTION_LENGTH = 200
 _MARK = "# Made by cortext, sha256:{}. A file that was changed is left alone.\n"
 _MARKED = re.compile(f"^{re.escape(_MARK).replace(re.escape('{}'), '([0-9a-f]{64})')}", re.MULTILINE)
 
+INSTRUCTIONS = "# Instructions"
+"""The heading of the instructions in a command file."""
+_RESERVED = ("resume", "stop-conversation")
 _START = """\
 The user starts a conversation of the type {type} in this workspace. Its topic is between these two tags:
 
@@ -48,11 +51,12 @@ The user starts a conversation of the type {type} in this workspace. Its topic i
    If it fails, show its output and stop.
 3. The output is JSON. Remember its `id`, and acknowledge in one sentence that the conversation has started, with its
    title.
-4. Run the conversation as the instructions below describe. Write what is worth keeping into the file named in
-   `document`, outside the part between its two markers, which cortext maintains itself.
+4. Run the conversation as `prompt` in the output describes: these are the instructions below, or their newest version.
+   Write what is worth keeping into the file named in `document`, outside the part between its two markers, which
+   cortext maintains itself.
 5. When the user wants to pause or to end, follow {stop}.
 
-# Instructions
+{heading}
 
 {prompt}
 """
@@ -150,7 +154,7 @@ def install(root: Path, files: Mapping[str, str]) -> Installed:
         old = there.decode("utf-8", "replace").replace("\r\n", "\n")
         if old == text:
             unchanged.append(path)
-        elif _is_untouched(old):
+        elif is_untouched(old):
             Snapshot(folder, name, there, signature).put(text.encode())
             written.append(path)
         else:
@@ -158,24 +162,59 @@ def install(root: Path, files: Mapping[str, str]) -> Installed:
     return Installed(tuple(written), tuple(unchanged), tuple(skipped))
 
 
+def refresh(root: Path, types: Presets, own_folder: Path) -> Installed:
+    """Bring the files that `init` installed up to date with the types; those that the user changed stay unchanged.
+
+    A type of the workspace itself (in `own_folder`) gets a file if it has none. Nothing else is added.
+    """
+    known = [type for type in types if _can_have_command(type.name)]
+    own = {type.name for type in known if Path(type.path).parent == own_folder}
+    wanted: dict[str, str] = {}
+    for tool, format_ in _FORMATS.items():
+        if not os.path.lexists(root / format_.path.format(_full_name(format_, _RESERVED[0]))):
+            continue
+        added = {path_of_command(tool, name) for name in own}
+        wanted |= {
+            path: text
+            for path, text in command_files(tool, known).items()
+            if path in added or os.path.lexists(root / path)
+        }
+    return install(root, wanted)
+
+
+def file_format(tool: str) -> CommandFileFormat | None:
+    """None if the AI tool has no command files."""
+    return _FORMATS.get(tool)
+
+
+def path_of_command(tool: str, type: str) -> str:
+    """The file with the command of a type, relative to the root; empty if there can be none."""
+    format_ = _FORMATS.get(tool)
+    return format_.path.format(_full_name(format_, type)) if format_ is not None and _can_have_command(type) else ""
+
+
+def _can_have_command(type: str) -> bool:
+    return slug(type) == type != "" and type not in _RESERVED
+
+
 def _commands(tool: str, format_: CommandFileFormat, types: Iterable[Preset]) -> list[_Command]:
-    known = {"tool": tool, "arguments": format_.arguments, "stop": _invocation(format_, "stop-conversation")}
-    resume = _invocation(format_, "resume")
+    known = {"tool": tool, "arguments": format_.arguments, "stop": _invocation(format_, _RESERVED[1])}
+    resume = _invocation(format_, _RESERVED[0])
     if resume != "/workspace.resume":
         resume = f"/workspace.resume (here: {resume})"
     found = [
-        _Command("resume", "Resume an earlier conversation of this workspace", "", "[id or words]"),
-        _Command("stop-conversation", "Save and pause the current conversation", _STOP.format(resume=resume), ""),
+        _Command(_RESERVED[0], "Resume an earlier conversation of this workspace", "", "[id or words]"),
+        _Command(_RESERVED[1], "Save and pause the current conversation", _STOP.format(resume=resume), ""),
     ]
     names = []
     for type in sorted(types, key=lambda preset: preset.name):
-        if slug(type.name) != type.name or type.name in {command.name for command in found}:
+        if not _can_have_command(type.name):
             raise UsageError(
                 f"there can be no command for the conversation type {type.name!r}",
                 hint="use small letters, digits and single dashes, at most 40; resume and stop-conversation are taken",
             )
         prompt = _plain(format_, type.system_prompt) or "Talk with the user about the topic."
-        body = _START.format(type=type.name, prompt=prompt, **known)
+        body = _START.format(type=type.name, heading=INSTRUCTIONS, prompt=prompt, **known)
         about = f"Start a {type.name} conversation" + (f": {type.description}" if type.description else "")
         found.append(_Command(type.name, about, body, "[topic]"))
         names.append(_invocation(format_, type.name))
@@ -220,7 +259,7 @@ def _sealed(text: str) -> str:
     return f"{fence}{mark}{text.removeprefix(fence)}" if text.startswith(fence) else f"{mark}{text}"
 
 
-def _is_untouched(text: str) -> bool:
+def is_untouched(text: str) -> bool:
     mark = _MARKED.search(text)
     return mark is not None and mark[1] == _hash(_MARKED.sub("", text, count=1))
 

@@ -12,7 +12,7 @@ from segue.console.surface import here
 from segue.console.traces import forget
 from segue.dialects.cortext.conversations import open_conversations
 from segue.dialects.cortext.workspace import find_workspace
-from segue.errors import NotFoundError
+from segue.errors import NotFoundError, SegueError
 from segue.library import Library
 from segue.library import open as open_library
 from segue.trust import Trust
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from segue.trust import Marks
 
 
+_MOST_SHOWN = 3
 STARTS = "starts"
 """The name of the mark that lets an AI tool be started."""
 
@@ -48,6 +49,7 @@ class WorkspaceContext:
             notify=output.warn,
             commit=commit,
         )
+        self._refresh_commands()
 
     def __enter__(self) -> Self:
         return self
@@ -77,6 +79,22 @@ class WorkspaceContext:
     def history(self) -> Path:
         """The file with the lines that the user typed."""
         return self.home / ".cortext" / "history.jsonl"
+
+    def _refresh_commands(self) -> None:
+        """Let changed types reach the slash commands; failing to write them does not stop the command."""
+        from segue.dialects.cortext.command_files import refresh
+
+        own_folder, _ = self.workspace.type_folders
+        try:
+            done = refresh(self.workspace.root, self.workspace.types(), own_folder)
+        except SegueError as error:
+            output.warn(f"the slash commands were not updated: {error}")
+            return
+        if done.written:
+            more = f" and {len(done.written) - _MOST_SHOWN} more" if len(done.written) > _MOST_SHOWN else ""
+            output.warn(f"the slash commands follow the types: updated {', '.join(done.written[:_MOST_SHOWN])}{more}")
+            for skipped in done.skipped:
+                output.warn(f"left unchanged: {skipped}")
 
 
 def marks_of(url: str, id: str = "") -> Marks:

@@ -10,25 +10,25 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
 from segue.chat.summary import summarize
 from segue.clock import utc_now
 from segue.console.paths import trust_folder
+from segue.dialects.cortext.command_prompts import COMMAND_TOOL, preset_of
 from segue.dialects.cortext.conversation_list import ConversationEntry, ConversationList
 from segue.dialects.cortext.document import BlockResult, render_body, render_context, render_introduction, write_block
 from segue.dialects.cortext.format.names import CONVERSATION, conversation_type, split_id
+from segue.dialects.cortext.stop_result import StopResult
 from segue.dialects.cortext.store.store import CONTEXT, CONTEXT_SUFFIX, exclude_from_git
 from segue.dialects.cortext.workspace import MARKER
 from segue.durable.folder import Folder
 from segue.durable.kernel import KERNEL
 from segue.durable.lock import WriterLock
 from segue.errors import ConflictError, DamagedError, NotFoundError, SegueError, UsageError
-from segue.git import CommitResult, find_repository, is_trusted
+from segue.git import find_repository, is_trusted
 from segue.ids import is_id
 from segue.integrations import INTEGRATIONS
 from segue.integrations.shared.mcp_config import find_mcp_servers
-from segue.model import Status, SummaryWritten, Turn, check_transition
+from segue.model import SummaryWritten, Turn, check_transition
 from segue.presets import describe_drift
 from segue.presets.drift import normalize_prompt
 from segue.store import WAIT_SECONDS
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 
     from segue.dialects.cortext.workspace import Workspace
     from segue.durable.kernel import Kernel
-    from segue.git import Repository
+    from segue.git import CommitResult, Repository
     from segue.library import Library
-    from segue.model import Overview
+    from segue.model import Overview, Status
     from segue.session import LiveSession
 
 CHAT = "segue"
@@ -53,30 +53,7 @@ _NUMBERS_LOCK = ".numbers.lock"
 """It has a dot in front, so that it is never the lock of a session."""
 _SUMMARIZED_TURNS = 12
 _HOOKS_SKIPPED = "the hooks of this repository were not run, since it was neither made nor trusted here"
-_VERBS: dict[Status, str] = {"paused": "Pause", "completed": "Complete"}
-
-
-class StopResult(Struct, frozen=True, kw_only=True):
-    """The result of stopping a conversation. It is saved, even if the notes report problems."""
-
-    id: str
-    title: str
-    summary: str
-    status: Status
-    commit: CommitResult | None = None
-    """None where nothing is committed."""
-    notes: tuple[str, ...] = ()
-    """What else the user should know: about the document, and about git."""
-
-    @property
-    def message(self) -> str:
-        """The confirmation for the user."""
-        lines = ["Session saved.", "", f'Conversation "{self.title}" has been {self.status}.']
-        if self.status == "paused":
-            lines.append("You can continue later with /workspace.resume")
-        if self.summary:
-            lines += ["", f"Summary: {' '.join(self.summary.split())}"]
-        return "\n".join(lines)
+_VERBS: dict[str, str] = {"paused": "Pause", "completed": "Complete"}
 
 
 def open_conversations(
@@ -182,14 +159,12 @@ class Conversations:
         mcp_tools: Sequence[str] | None = None,
     ) -> LiveSession:
         """Create a conversation with its document, and commit both. The caller is its writer."""
-        preset = self.workspace.get_type(type)
+        self.workspace.get_type(type)
         title = " ".join(topic.split())
         if not title:
             raise UsageError("a conversation needs a topic", hint=f'as in: cortext new {type} "API design"')
         session = self._create(type, title)
         try:
-            session.put_blob(normalize_prompt(preset.system_prompt).encode("utf-8", "surrogatepass"))
-            session.use_preset(preset.name, hash=preset.hash)
             self.note_tool(session, tool=tool, agent=agent, model=model, mcp_tools=mcp_tools)
             written = self._write_document(session, add=True)
             committed = self._commit(session, f"[conversation] Initialize {type}: {title}")
@@ -211,7 +186,9 @@ class Conversations:
         model: str = "",
         mcp_tools: Sequence[str] | None = None,
     ) -> None:
-        """Record in which AI tool the conversation continues, and with which settings; empty ones stay unchanged.
+        """Record in which AI tool the conversation continues, and with which instructions and settings.
+
+        Empty settings stay unchanged.
 
         `tool_session` is the id of the tool's own session. If that session was used for something else before,
         `tool_since` is when our part of it begins.
@@ -220,6 +197,8 @@ class Conversations:
         tool = tool or str(known.get("tool") or "") or CHAT
         servers = self._mcp_tools(tool) if mcp_tools is None else mcp_tools
         values = dict(known) | {"tool": tool, "mcp_tools": list(servers)}
+        if "tool" not in known:  # it starts here
+            values[COMMAND_TOOL] = tool
         if tool != known.get("tool") or tool_session not in {"", known.get("tool_session")}:
             values = {name: value for name, value in values.items() if name not in {"tool_session", "tool_since"}}
         since = tool_since.isoformat() if tool_since is not None else ""
@@ -227,6 +206,10 @@ class Conversations:
         values |= {name: text for name, text in given.items() if text}
         if values != known:
             session.set_overrides(values)
+        preset, recorded = preset_of(self.workspace, session.overview), session.overview.preset
+        if preset is not None and (recorded is None or recorded.hash != preset.hash):
+            session.put_blob(normalize_prompt(preset.system_prompt).encode("utf-8", "surrogatepass"))
+            session.use_preset(preset.name, hash=preset.hash)
 
     def stop(self, session: LiveSession, *, summary: str = "") -> StopResult:
         """Pause a conversation, and bring its document and the repository up to date. Repeating it changes nothing."""
@@ -253,8 +236,8 @@ class Conversations:
     # ── Resuming ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def prompt_of(self, session: LiveSession) -> str:
-        """The current prompt of its type; empty if the type does not exist any more."""
-        preset = self.workspace.types().find(type_of(session.overview))
+        """The current prompt of its command; empty if the command does not exist any more."""
+        preset = preset_of(self.workspace, session.overview)
         return preset.system_prompt if preset is not None else ""
 
     def write_context(self, session: LiveSession) -> Path:
@@ -274,7 +257,7 @@ class Conversations:
         return Path(folder.path_of(f"{about.id}{CONTEXT_SUFFIX}"))
 
     def instructions_of(self, session: LiveSession) -> str:
-        """The current prompt of its type, then the context without the turns, for an AI tool that has them."""
+        """The current prompt of its command, then the context without the turns, for an AI tool that has them."""
         about = session.overview
         _, name = split_id(about.id)
         context = render_introduction(about, conversation_id=name, type=type_of(about), command=command_of(about))
@@ -283,7 +266,7 @@ class Conversations:
     def drift(self, session: LiveSession) -> list[str]:
         """What has changed since the conversation was last active: its prompt, its MCP tools."""
         about, found = session.overview, list[str]()
-        preset = self.workspace.types().find(type_of(about))
+        preset = preset_of(self.workspace, about)
         if preset is None:
             found.append(f"the command {command_of(about)} does not exist any more, so its instructions are missing")
         elif about.preset is not None and (changed := describe_drift(about.preset.hash, _old_prompt(session), preset)):

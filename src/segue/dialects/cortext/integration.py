@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from segue.dialects.cortext.context import WorkspaceContext
-    from segue.dialects.cortext.conversations import StopResult
+    from segue.dialects.cortext.stop_result import StopResult
     from segue.integrations import Integration, Launch
     from segue.session import LiveSession
 

@@ -71,16 +71,16 @@ def find_conversations(surface: Surface) -> Conversations | None:
 
 
 def preset_by_type(cwd: Path) -> Callable[[Overview], Preset | None]:
-    """For the `preset_for` of an AgentResolver: a conversation of the workspace gets the current prompt of its type."""
+    """For the `preset_for` of an AgentResolver: a conversation of the workspace has the prompt of its command."""
 
     def preset_for(about: Overview) -> Preset | None:
         if not str(about.extra.get("command", "")).startswith("/workspace."):
             return None
-        from segue.dialects.cortext.conversations import type_of
+        from segue.dialects.cortext.command_prompts import preset_of
         from segue.dialects.cortext.workspace import find_workspace
 
         workspace = find_workspace(cwd)
-        return workspace.types().find(type_of(about)) if workspace is not None else None
+        return preset_of(workspace, about) if workspace is not None else None
 
     return preset_for
 
