@@ -14,7 +14,7 @@ import threading
 import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, NamedTuple, NoReturn, cast
+from typing import IO, TYPE_CHECKING, Literal, NamedTuple, NoReturn, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -131,6 +131,9 @@ def start(
             running.stop(grace_seconds, ends_group=ends_group)
 
 
+StopReason = Literal["", "time", "silence", "request"]
+
+
 class RunningProcess:
     """A started program. `code` is its exit code once `read` has ended; None if it had to be stopped."""
 
@@ -138,6 +141,8 @@ class RunningProcess:
         self._process = process
         self._unsent = memoryview(stdin)
         self.code: int | None = None
+        self.stop_reason: StopReason = ""
+        """Why it had to be stopped: it ran or was silent for too long, or the caller asked for it."""
 
     def read(
         self,
@@ -159,10 +164,7 @@ class RunningProcess:
                     os.set_blocking(pipe.fileno(), False)
                     selector.register(pipe, EVENT_WRITE if pipe is process.stdin else EVENT_READ)
             began = heard = time.monotonic()
-            while not should_stop():
-                now = time.monotonic()
-                if now - began > timeout_seconds or now - heard > idle_seconds:
-                    break
+            while not (reason := _find_stop_reason(should_stop, began, heard, timeout_seconds, idle_seconds)):
                 has_ended = process.poll() is not None
                 if not selector.get_map():  # it has closed its output, and continues
                     if has_ended or self._wait(_TICK_SECONDS):
@@ -183,7 +185,7 @@ class RunningProcess:
                     if is_over:
                         selector.unregister(pipe)
                         pipe.close()
-        self.code = process.poll()
+        self.code, self.stop_reason = process.poll(), reason
 
     def _send(self, pipe: IO[bytes]) -> bool:
         """Write a piece of the input; whether no more is needed: a program need not read its input."""
@@ -219,6 +221,18 @@ class RunningProcess:
     def _signal(self, number: signal.Signals) -> None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, number)
+
+
+def _find_stop_reason(
+    should_stop: Callable[[], bool], began: float, heard: float, timeout_seconds: float, idle_seconds: float
+) -> StopReason:
+    """Why a program has to be stopped now; empty if it may continue."""
+    now = time.monotonic()
+    if should_stop():
+        return "request"
+    if now - began > timeout_seconds:
+        return "time"
+    return "silence" if now - heard > idle_seconds else ""
 
 
 def describe_exit(code: int | None) -> str:

@@ -54,9 +54,18 @@ def test_get_next_story(project: Project) -> None:
     project.ask("session", "init", "--change", "login")
     project.tasks.write_text(project.tasks.read_text().replace("- [ ] 1.", "- [x] 1."))
     answer = project.ask("session", "next-story")
+    project.tasks.write_text(project.tasks.read_text().replace("- [x] 1.1 ", "- [ ] 1.1 "))
     assert (answer["complete"], answer["story_id"]) == (False, "3")
     assert project.state()["current_story_id"] == "3"
+    assert project.refused("task", "done", "1.1")["code"] == "TASK_OUTSIDE_STORY"
+    context = project.ask("context")["story"]
+    assert isinstance(context, dict)
+    assert (context["id"], [task["id"] for task in context["tasks"]]) == ("3", ["3.1"])
     assert project.ask("task", "done", "3.1")["task_id"] == "3.1"
+    project.ask("learn", "Written")
+    learnings = project.state()["learnings"]
+    assert isinstance(learnings, list)
+    assert learnings[-1]["story_id"] == "3"
 
 
 def test_all_stories_complete(project: Project) -> None:

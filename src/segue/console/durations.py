@@ -44,6 +44,14 @@ def parse_age(text: str) -> timedelta:
     return age
 
 
+def parse_time_limit(text: str, name: str) -> timedelta:
+    """Parse the value of an option that limits a time: 90s, 30m or 2h."""
+    span = _parse_span(text.strip())
+    if not span:
+        raise UsageError(f"{name} needs a time, not {text!r:.40}", hint=f"for example {name} 30m; s, m and h are units")
+    return span
+
+
 def parse_since(text: str, now: datetime) -> datetime:
     """Parse a time: an age such as 7d or 20m, or an ISO date or time, which is local unless it has a zone."""
     try:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from segue.errors import SegueError
 from segue.formats.terminal import one_line
+from segue.git.checkout import Checkout
 from segue.git.command import Git
 from segue.git.commit import Commit, CommitResult
 from segue.git.location import MARKER, find_location
@@ -60,6 +61,24 @@ class Repository:
         with _refusing():
             names = Commit(self._git(), self.wait_seconds).uncommitted([self._relative(Path(path))])
             return tuple(self.root / os.fsdecode(name) for name in names)
+
+    def head(self) -> tuple[str, str]:
+        """The branch that is checked out (empty if none is) and its commit; RefusedError if there is no commit."""
+        with _refusing():
+            return Checkout(self._git()).head()
+
+    def put_aside(self, paths: Iterable[Path | str], message: str) -> str:
+        """Put the changes of these files, new ones too, into a stash; what was done, for the user."""
+        with _refusing():
+            return Checkout(self._git()).put_aside([self._relative(Path(path)) for path in paths], message)
+
+    def return_to(self, branch: str, commit: str, name: str) -> list[str]:
+        """Let the branch end at an earlier commit; later ones stay on another branch, whose name is made from `name`.
+
+        Returns what was done, for the user; nothing if no commit was added. RefusedError if that is not possible.
+        """
+        with _refusing():
+            return Checkout(self._git()).return_to(branch, commit, name)
 
     def _git(self) -> Git:
         location = self.location

@@ -35,6 +35,21 @@ def test_a_task_of_another_story_is_refused(begun: Project) -> None:
     assert begun.tasks.read_text() == TASKS
 
 
+def test_a_number_that_several_tasks_have_means_the_one_of_the_story(begun: Project) -> None:
+    begun.tasks.write_text("## 1. A\n\n- [ ] 1 one\n- [ ] 1 two\n\n## 2. B\n\n- [ ] 1 three\n- [ ] 2 four\n")
+    assert begun.ask("task", "done", "1", RALPH_STORY="2")["already_done"] is False
+    assert begun.tasks.read_text().count("[x]") == begun.tasks.read_text().count("[x] 1 three") == 1
+    assert begun.refused("task", "done", "2")["code"] == "TASK_OUTSIDE_STORY"
+    for task in ("1", "1-2"):
+        assert begun.ask("task", "done", task)["already_done"] is False
+    assert begun.tasks.read_text().count("[x]") == 3
+    assert {(one.story_id, one.task_id) for one in begun.store.load("s1").tasks_done} == {
+        ("1", "1"),
+        ("1", "1-2"),
+        ("2", "1"),
+    }
+
+
 def test_the_story_can_be_named(begun: Project) -> None:
     assert begun.ask("task", "done", "3.1", RALPH_STORY="3")["already_done"] is False
     assert begun.ask("task", "done", "3.1", "--story", "3")["already_done"] is True

@@ -5,23 +5,18 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
 from segue.durable.folder import Folder
 from segue.durable.lock import find_owner
-from tests.support.ralph_demo import BY_SCRIPT, RUN, Demo, ended
+from tests.support.ralph_demo import BY_SCRIPT, RUN, ended
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
-
-@pytest.fixture
-def demo(tmp_path: Path) -> Demo:
-    return Demo(tmp_path)
+    from tests.support.ralph_demo import Demo
 
 
 def test_the_demo_is_completed_with_a_verification_that_fails_once(demo: Demo) -> None:
@@ -87,23 +82,6 @@ def test_a_dry_run_changes_nothing(demo: Demo) -> None:
     assert {path: path.read_bytes() for path in demo.root.rglob("*") if path.is_file()} == before
     assert demo.files == []
     assert not (demo.home / "sessions").exists()
-
-
-@pytest.fixture
-def git(demo: Demo) -> Callable[..., str]:
-    """git in the demo, which is a repository with one commit."""
-
-    def call(*words: str) -> str:
-        command = ["git", *words]
-        return subprocess.run(
-            command, cwd=demo.root, env=demo.environment(), check=True, capture_output=True, text=True
-        ).stdout
-
-    (demo.home / ".gitconfig").write_text("[user]\nname = Ada\nemail = ada@example.org\n", encoding="utf-8")
-    call("init", "--quiet")
-    call("add", "--all")
-    call("commit", "--quiet", "--message", "The plan")
-    return call
 
 
 def test_every_story_is_a_commit_and_so_is_what_was_learned(demo: Demo, git: Callable[..., str]) -> None:

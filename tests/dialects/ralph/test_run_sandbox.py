@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.ralph_demo import BY_SCRIPT, RUN, Demo
+from tests.support.ralph_demo import BY_SCRIPT, RUN
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from tests.support.ralph_demo import Demo
 
 pytestmark = pytest.mark.needs_sandbox
 
@@ -24,11 +24,6 @@ echo evil >> src.txt
 (setsid sh -c 'sleep 1000 > held' &)
 exit 0
 """
-
-
-@pytest.fixture
-def demo(tmp_path: Path) -> Demo:
-    return Demo(tmp_path)
 
 
 def test_a_change_is_completed_in_a_sandbox(demo: Demo) -> None:

@@ -45,9 +45,9 @@ class Use(NamedTuple):
 
 
 class Model:
-    def __init__(self, command: str = "echo from-the-shell") -> None:
+    def __init__(self, command: str | Callable[[str], str] = "echo from-the-shell") -> None:
         self.command = command
-        """What it lets the tool's shell do."""
+        """What it lets the tool's shell do; or how it finds that in what the user said last."""
         self.act: Callable[[list[Said]], str | Use | None] = lambda _: None
         """What it says or calls, by the conversation so far; None for its usual answer. For Anthropic's protocol."""
         self.asked: list[Asked] = []
@@ -101,7 +101,8 @@ def _reply(model: Model, protocol: ModuleType, body: dict[str, object], said: li
     if act is not None:
         data = anthropic.answer(act) if isinstance(act, str) else anthropic.use(*act)
     elif "TOOL" in words and not has_result(said) and protocol.shell(body):
-        data = protocol.call(body, model.command)
+        command = model.command if isinstance(model.command, str) else model.command(words)
+        data = protocol.call(body, command)
     return data or bytes(protocol.answer(f"You said: {words}"))
 
 

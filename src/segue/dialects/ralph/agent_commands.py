@@ -48,14 +48,15 @@ def task_done(step: StepContext, task_id: str) -> JsonObject:
     step.check_claim()
     stories = step.plan.stories()
     story = step.require_story(stories)
-    owner, task = get_task(stories, task_id)
-    if owner.id != story.id:
+    owners = [other.id for other in stories if any(task.id == task_id for task in other.tasks)]
+    if owners and story.id not in owners:
         raise StepError(
             "TASK_OUTSIDE_STORY",
-            f"task {task_id} belongs to story {owner.id}, and the current story is {story.id}",
+            f"task {task_id} belongs to story {owners[0]}, and the current story is {story.id}",
             hint="finish this story first; the orchestrator asks for the next one",
         )
-    was_open = step.plan.tick(task.id)
+    task = get_task(story, task_id)
+    was_open = step.plan.mark(story.id, task.id)
     event_id = f"task-{crc32(f'{story.id} {task.id}'.encode('utf-8', 'surrogatepass')):08x}-{task.id[:100]}"
     step.record(TaskDone(task_id=task.id, story_id=story.id, timestamp=step.clock(), id=event_id))
     stories = step.plan.stories()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from segue.dialects.ralph.step_context import SessionElsewhereError, StepError
+from segue.dialects.ralph.step_context import RunInProgressError, SessionElsewhereError, StepError
 from segue.durable.kernel import storage_error
 from segue.errors import (
     ConflictError,
@@ -39,6 +39,7 @@ def error_codes() -> tuple[tuple[type[SegueError], str, Exit], ...]:
 
     return (
         (ChangeLockedError, "CHANGE_LOCKED", Exit.CONFLICT),
+        (RunInProgressError, "RUN_IN_PROGRESS", Exit.CONFLICT),
         (SessionElsewhereError, "SESSION_ELSEWHERE", Exit.CONFLICT),
         (ChangeNotFoundError, "CHANGE_NOT_FOUND", Exit.NOT_FOUND),
         (StoryNotFoundError, "STORY_NOT_FOUND", Exit.NOT_FOUND),

@@ -23,7 +23,7 @@ from segue.errors import SegueError
 from segue.formats.terminal import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from rich.console import RenderableType
 
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from segue.dialects.ralph.runner.progress import Progress
 
 _SHOWN_LINES = 6
+_LONGEST_LINE = 1 << 20
+"""A longer line is printed in several."""
 _FRAMES_PER_SECOND = 4
 _REFRESH_SECONDS = 0.5
 """How often the plan is read again for the bars."""
@@ -90,18 +92,35 @@ class _Lines:
     """Prints line by line; the output of commands comes in pieces, and is printed when a line is complete."""
 
     def __init__(self) -> None:
-        self._rest = ""
+        self._rest: list[str] = []
+        self._length = 0
 
     def show(self, progress: Progress) -> None:
-        if isinstance(progress, OutputReceived):
-            *whole, self._rest = (self._rest + progress.text).split("\n")
-            output.lines(
-                line for text in whole for line in progress_lines(OutputReceived(text=text.removesuffix("\r")))
-            )
+        if not isinstance(progress, OutputReceived):
+            if self._rest:
+                output.lines(_output_lines([self._take()]))
+            output.lines(progress_lines(progress))
             return
-        if self._rest:
-            self.show(OutputReceived(text="\n"))
-        output.lines(progress_lines(progress))
+        complete: list[str] = []
+        for number, piece in enumerate(progress.text.split("\n")):
+            if number:
+                complete.append(self._take())
+            if piece:
+                self._rest.append(piece)  # joined once, however many pieces a line has
+                self._length += len(piece)
+            if self._length > _LONGEST_LINE:
+                complete.append(self._take())
+        output.lines(_output_lines(complete))
+
+    def _take(self) -> str:
+        """The line that is complete now."""
+        text = "".join(self._rest)
+        self._rest, self._length = [], 0
+        return text.removesuffix("\r")
+
+
+def _output_lines(lines: Sequence[str]) -> Iterator[Line]:
+    return (line for text in lines for line in progress_lines(OutputReceived(text=text)))
 
 
 class _Bars:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 
 def init(step: StepContext, change: str, *, takeover: bool) -> JsonObject:
+    if takeover:
+        step.refuse_during_run(step.current_project, change)
     started = start_session(step, change, takeover=takeover)
     return {
         **session_json(step.overview),
@@ -33,6 +35,7 @@ def init(step: StepContext, change: str, *, takeover: bool) -> JsonObject:
 
 
 def next_story(step: StepContext) -> JsonObject:
+    step.refuse_during_run(step.project, step.change)
     story = select_next_story(step)
     if story is None:
         return {"complete": True}
@@ -40,6 +43,7 @@ def next_story(step: StepContext) -> JsonObject:
 
 
 def flush(step: StepContext, *, keep: str | None) -> JsonObject:
+    step.refuse_during_run(step.project, step.change)
     overview = end_session(step, keep=keep)
     return {
         "session_id": overview.id,
@@ -83,6 +87,7 @@ def release(step: StepContext, change: str | None) -> JsonObject:
     """End a claim without flushing; the session stays, and init can resume it."""
     project = step.current_project if change else step.project
     change = change or step.change
+    step.refuse_during_run(project, change)
     claims = step.claims(project)
     claim = claims.find(change)
     if claim is None:

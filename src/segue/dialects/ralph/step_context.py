@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from segue.dialects.ralph.openspec import Plan, Story
     from segue.dialects.ralph.store.claims import Claims
     from segue.model import Event, Overview
+    from segue.store import Owner
 
 WRITER_TIMEOUT_SECONDS = 60.0
 """How long a command waits for other writers of the session: each of them takes milliseconds."""
@@ -28,12 +29,28 @@ _FOLDER = "/ralph/sessions"
 """The folder of the sessions, inside the temporary folder."""
 
 
+def agent_lock_name(change: str) -> str:
+    """The lock that an orchestrator and its agent hold while they work on a change."""
+    return f"{change}.agent"
+
+
 class StepError(UsageError):
     """A step lacks something that it needs; `code` is the error code in the JSON."""
 
     def __init__(self, code: str, message: str, *, hint: str) -> None:
         super().__init__(message, hint=hint)
         self.code = code
+
+
+class RunInProgressError(ConflictError):
+    """An agent of `ralphtool run` works on this change, and only the run itself manages its session."""
+
+    def __init__(self, change: str, owner: Owner) -> None:
+        where = f" (process {owner.pid})" if owner.pid is not None else ""
+        super().__init__(
+            f"ralphtool run is working on change {change}{where}, and manages the session itself",
+            hint="an agent only ticks tasks and records what it learned; to end the run, press Ctrl-C in its terminal",
+        )
 
 
 class SessionElsewhereError(ConflictError):
@@ -161,6 +178,16 @@ class StepContext:
         if claim is not None and claim.session != self.session_id:
             raise ChangeLockedError(claim)
 
+    def refuse_during_run(self, project: str, change: str) -> None:
+        """Raise RunInProgressError if an agent of `ralphtool run` works on this change now."""
+        if (owner := self._find_run(project, change)) is not None:
+            raise RunInProgressError(change, owner)
+
+    def _find_run(self, project: str, change: str) -> Owner | None:
+        from segue.durable.lock import find_owner
+
+        return find_owner(self.claims(project).locks, agent_lock_name(change))
+
     @property
     def story_id(self) -> str | None:
         """The story that the agent works on: as given, else as next-story set it."""
@@ -176,6 +203,13 @@ class StepContext:
                 "this session has no current story",
                 hint="the orchestrator calls 'ralphtool agent session next-story' first; "
                 "or name the story with RALPH_STORY or --story ID",
+            )
+        current = self.overview.overrides.get("story")
+        if self._story and self._story != current and self._find_run(self.project, self.change) is not None:
+            raise StepError(
+                "TASK_OUTSIDE_STORY",
+                f"ralphtool run is working on story {current}, and not on story {self._story}",
+                hint="finish this story first; the run selects the next one",
             )
         return get_story(stories, self.story_id)
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from segue.dialects.ralph.openspec import find_next
-from segue.dialects.ralph.openspec.checklist import parse_checklist, tick_task
-from segue.errors import NotFoundError, UsageError
+from segue.dialects.ralph.openspec.checklist import mark_task, parse_checklist
+from segue.errors import NotFoundError
 
 if TYPE_CHECKING:
     import random
@@ -34,6 +34,10 @@ PLAN = """# Tasks
 def ids(text: str, *, deepest: int = 2) -> dict[str, list[str]]:
     stories = parse_checklist(text, deepest_heading=deepest).stories
     return {story.id: [task.id for task in story.tasks] for story in stories}
+
+
+def ticked(text: str, story: str, task: str, *, deepest: int = 2) -> str:
+    return mark_task(text, story, task, done=True, deepest_heading=deepest)
 
 
 def changed(before: str, after: str) -> list[int]:
@@ -64,30 +68,34 @@ def test_a_story_without_tasks_is_complete() -> None:
 
 def test_ticking_1_1_never_ticks_1_10() -> None:
     text = PLAN.replace("[X]", "[ ]")
-    (at,) = changed(text, tick_task(text, "1.1", deepest_heading=2))
+    (at,) = changed(text, ticked(text, "1", "1.1"))
     assert text[at - 3 : at + 6] == "- [ ] 1.1"
-    (at,) = changed(text, tick_task(text, "1.10", deepest_heading=2))
+    (at,) = changed(text, ticked(text, "1", "1.10"))
     assert text[at - 3 : at + 7] == "* [ ] 1.10"
 
 
 def test_a_nested_task_is_ticked_alone() -> None:
-    (at,) = changed(PLAN, tick_task(PLAN, "1.2.1", deepest_heading=2))
+    (at,) = changed(PLAN, ticked(PLAN, "1", "1.2.1"))
     assert PLAN[at:].startswith(" ] 1.2.1")
 
 
 def test_ticking_what_is_done_changes_nothing() -> None:
-    assert tick_task(PLAN, "1.2", deepest_heading=2) == PLAN
-    assert tick_task(PLAN, "1.10", deepest_heading=2) == PLAN
+    assert ticked(PLAN, "1", "1.2") == PLAN
+    assert ticked(PLAN, "1", "1.10") == PLAN
 
 
 def test_a_task_that_is_not_there_is_not_found() -> None:
     with pytest.raises(NotFoundError, match=r"there is no task '1\.3'"):
-        tick_task(PLAN, "1.3", deepest_heading=2)
+        ticked(PLAN, "1", "1.3")
 
 
-def test_two_tasks_of_one_number_are_not_guessed() -> None:
-    with pytest.raises(UsageError, match=r"2 tasks have the id 1\.1"):
-        tick_task("## 1. A\n- [ ] 1.1 a\n- [ ] 1.1 b\n", "1.1", deepest_heading=2)
+def test_two_tasks_of_one_number_are_each_ticked_in_their_story() -> None:
+    text = "## 1. A\n- [ ] 1 a\n- [ ] 1 b\n## 2. B\n- [ ] 1 c\n- [ ] 2 d\n"
+    assert ids(text) == {"1": ["1", "1-2"], "2": ["1", "2"]}
+    for story, task, line in (("1", "1", "1 a"), ("1", "1-2", "1 b"), ("2", "1", "1 c")):
+        after = ticked(text, story, task)
+        assert after == text.replace(f"[ ] {line}", f"[x] {line}")
+        assert mark_task(after, story, task, done=False, deepest_heading=2) == text
 
 
 @pytest.mark.parametrize(
@@ -145,7 +153,7 @@ def test_headings_without_numbers_are_stories_where_they_have_tasks() -> None:
 def test_the_name_of_a_task_stays_when_another_comes_before_it() -> None:
     text = "## Set up\n- [ ] Install it\n"
     later = text.replace("- [ ]", "- [ ] Buy it\n- [ ]")
-    assert tick_task(later, "install-it", deepest_heading=6) == later.replace("[ ] Install", "[x] Install")
+    assert ticked(later, "set-up", "install-it", deepest=6) == later.replace("[ ] Install", "[x] Install")
 
 
 def test_headings_below_a_story_belong_to_it() -> None:
@@ -155,7 +163,7 @@ def test_headings_below_a_story_belong_to_it() -> None:
 def test_carriage_returns_and_odd_characters_stay() -> None:
     text = "## 1. A\r\n- [ ] 1.1 a\u2028b\x85\x0c\r\n- [ ] 1.2 c\r\n"
     assert ids(text) == {"1": ["1.1", "1.2"]}
-    assert tick_task(text, "1.2", deepest_heading=2) == text.replace("[ ] 1.2", "[x] 1.2")
+    assert ticked(text, "1", "1.2") == text.replace("[ ] 1.2", "[x] 1.2")
 
 
 def test_every_task_of_thousands_is_ticked_by_itself(rng: random.Random) -> None:
@@ -163,7 +171,7 @@ def test_every_task_of_thousands_is_ticked_by_itself(rng: random.Random) -> None
     text = "".join(lines)
     for _ in range(20):
         task = f"{rng.randrange(1, 51)}.{rng.randrange(1, 101)}"
-        (at,) = changed(text, tick_task(text, task, deepest_heading=2))
+        (at,) = changed(text, ticked(text, task.partition(".")[0], task))
         assert text[at:].startswith(f" ] {task} t\n")
 
 
@@ -175,8 +183,5 @@ def test_whatever_the_text_is_a_tick_changes_one_character(pieces: list[str]) ->
     found = parse_checklist(text, deepest_heading=6)
     for story in found.stories:
         for task in story.tasks:
-            try:
-                after = tick_task(text, task.id, deepest_heading=6)
-            except UsageError:
-                continue
+            after = ticked(text, story.id, task.id, deepest=6)
             assert len(changed(text, after)) == (0 if task.done else 1)

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from segue.dialects.ralph.openspec import ChangeNotFoundError, Plan, TaskNotFoundError, find_changes, open_plan
+from segue.dialects.ralph.openspec import (
+    ChangeNotFoundError,
+    Plan,
+    StoryNotFoundError,
+    TaskNotFoundError,
+    find_changes,
+    open_plan,
+)
 from segue.durable.file_edit import edit_file
 from segue.durable.folder import Folder
 from segue.errors import ConflictError, InvalidIdError, StorageError
@@ -69,22 +76,22 @@ def learning(text: str, *, task_id: str | None = None, story_id: str | None = No
 
 def test_a_tick_changes_one_byte_and_keeps_the_mode(tmp_path: Path, folder: Path) -> None:
     (folder / "tasks.md").chmod(0o664)
-    assert plan_of(tmp_path).tick("1.1")
+    assert plan_of(tmp_path).mark("1", "1.1")
     assert (folder / "tasks.md").read_bytes() == TASKS.replace(b"[ ] 1.1 ", b"[x] 1.1 ")
     assert (folder / "tasks.md").stat().st_mode & 0o777 == 0o664
     assert [path.name for path in folder.iterdir() if path.name.startswith(".")] == []
 
 
 def test_a_second_tick_writes_nothing(tmp_path: Path, folder: Path) -> None:
-    plan_of(tmp_path).tick("1.1")
+    plan_of(tmp_path).mark("1", "1.1")
     before = (folder / "tasks.md").stat()
-    assert not plan_of(tmp_path).tick("1.1")
+    assert not plan_of(tmp_path).mark("1", "1.1")
     assert (folder / "tasks.md").stat() == before
 
 
 def test_a_task_that_is_missing_changes_nothing(tmp_path: Path, folder: Path) -> None:
     with pytest.raises(TaskNotFoundError, match="there is no task '7'"):
-        plan_of(tmp_path).tick("7")
+        plan_of(tmp_path).mark("1", "7")
     assert (folder / "tasks.md").read_bytes() == TASKS
 
 
@@ -121,7 +128,7 @@ def test_a_link_in_the_place_of_the_plan_is_not_followed(tmp_path: Path, folder:
     (folder / "tasks.md").rename(tmp_path / "elsewhere.md")
     (folder / "tasks.md").symlink_to(tmp_path / "elsewhere.md")
     with pytest.raises(StorageError, match="symbolic link"):
-        plan_of(tmp_path).tick("1.1")
+        plan_of(tmp_path).mark("1", "1.1")
     assert (tmp_path / "elsewhere.md").read_bytes() == TASKS
 
 
@@ -131,7 +138,7 @@ from segue.clock import utc_now
 from segue.durable.folder import Folder
 from segue.dialects.ralph.openspec import open_plan
 project, task = sys.argv[1:]
-open_plan(project, "login", locks=Folder(project).sub(".ralph").sub("locks"), clock=utc_now).tick(task)
+open_plan(project, "login", locks=Folder(project).sub(".ralph").sub("locks"), clock=utc_now).mark("1", task)
 """
 
 
@@ -147,8 +154,8 @@ def test_many_processes_tick_each_their_own_box(tmp_path: Path, folder: Path) ->
 def test_a_change_that_is_removed_meanwhile_is_told(tmp_path: Path, folder: Path) -> None:
     spec = plan_of(tmp_path)
     folder.rename(tmp_path / "archived")
-    with pytest.raises(TaskNotFoundError):
-        spec.tick("1.1")
+    with pytest.raises(StoryNotFoundError):
+        spec.mark("1", "1.1")
     with pytest.raises(StorageError, match="it does not exist"):
         spec.write_learnings([learning("New")])
 
@@ -193,7 +200,7 @@ def test_a_checklist_in_one_file_is_a_plan(tmp_path: Path) -> None:
     assert [story.id for story in spec.stories()] == ["pack", "go"]
     assert spec.context() == {"plan": "# Trip\n\nTo the sea."}
     assert spec.scenarios(spec.stories()[0]) == ()
-    assert spec.tick("towel")
+    assert spec.mark("pack", "towel")
     spec.write_learnings([learning("[ ] Sand is everywhere")])
     assert (tmp_path / "TODO.md").read_text() == (
         "# Trip\n\nTo the sea.\n\n## Pack\n\n* [x] Towel\n\n## Go\n\n1. [ ] Drive\n"

@@ -58,8 +58,8 @@ def test_openspec_counts_what_we_tick_and_finds_the_change_valid(
 ) -> None:
     locks = Folder(str(tmp_path)).sub(".ralph").sub("locks")
     spec = open_plan(str(tmp_path), change.name, locks=locks, clock=lambda: NOW)
-    spec.tick("1.1")
-    spec.tick("2.1")
+    spec.mark("1", "1.1")
+    spec.mark("2", "2.1")
     spec.write_learnings([Learning(description="[ ] Tokens <!-- last\n## an hour", timestamp=NOW, id="l")])
     spec.write_patterns([Pattern(name="Retry", description="Twice", timestamp=NOW, id="p")])
     (listed,) = _list(openspec(request, tmp_path, "list")["changes"])

@@ -1,7 +1,8 @@
 """Reads and edits the plan of a change: its stories and tasks, the documents about it, and what was learned.
 
 Read `plan` (the values, and the protocol of a plan), then `plan_files` (the two kinds of plans, and how one is found),
-`markdown` and `checklist` (how stories and tasks are parsed) and `notes_section` (how learnings are added).
+`markdown` and `checklist` (how stories and tasks are parsed), `notes_section` (how learnings are added) and
+`saved_plan` (how files that are gone are restored).
 """
 
 from segue.dialects.ralph.openspec.plan import (

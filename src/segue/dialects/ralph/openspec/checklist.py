@@ -8,7 +8,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 from segue.dialects.ralph.openspec.markdown import parse_heading, prose_lines
-from segue.dialects.ralph.openspec.plan import Story, Task, get_task
+from segue.dialects.ralph.openspec.plan import Story, Task, get_story, get_task
 from segue.ids import slug
 
 _TASK = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[([ xX])\][ \t]+(\S.*?)[ \t]*$")
@@ -34,7 +34,9 @@ def parse_checklist(text: str, *, deepest_heading: int) -> Checklist:
                 sections.append(_Section(line.offset, found.title))
         elif (box := _TASK.match(line.text)) is not None:
             number = _NUMBER.match(box[2])
-            task_id = number[1] if number else _unique(_id_from_text(box[2], "task"), task_ids)
+            task_id = (
+                _unique(number[1], sections[-1].numbers) if number else _unique(_id_from_text(box[2], "task"), task_ids)
+            )
             task = Task(id=task_id, text=box[2][number.end() :] if number else box[2], done=box[1] != " ")
             sections[-1].tasks.append(task)
             sections[-1].boxes.append(line.offset + box.start(1))
@@ -55,6 +57,8 @@ class _Section:
         self.title = title
         self.tasks: list[Task] = []
         self.boxes: list[int] = []
+        self.numbers: Counter[str] = Counter()
+        """The numbers of its tasks: another story may have the same, and a second one here gets a suffix."""
 
     def story(self, story_ids: Counter[str]) -> Story:
         number = _STORY_NUMBER.match(self.title)
@@ -62,14 +66,15 @@ class _Section:
         return Story(id=story_id, title=self.title[number.end() :] if number else self.title, tasks=tuple(self.tasks))
 
 
-def tick_task(text: str, task_id: str, *, deepest_heading: int) -> str:
-    """The text with this checkbox ticked; unchanged if it was."""
+def mark_task(text: str, story_id: str, task_id: str, *, done: bool, deepest_heading: int) -> str:
+    """The text with this checkbox ticked, or open; unchanged if it was."""
     found = parse_checklist(text, deepest_heading=deepest_heading)
-    story, task = get_task(found.stories, task_id)
-    if task.done:
+    story = get_story(found.stories, story_id)
+    task = get_task(story, task_id)
+    if task.done == done:
         return text
     at = found.boxes[found.stories.index(story)][story.tasks.index(task)]
-    return f"{text[:at]}x{text[at + 1 :]}"
+    return f"{text[:at]}{'x' if done else ' '}{text[at + 1 :]}"
 
 
 def _id_from_text(text: str, what: str) -> str:

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
-from segue.errors import NotFoundError, UsageError
+from segue.errors import NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from segue.durable.folder import Folder
     from segue.model import Learning, Pattern
 
 NEAR = 5
@@ -33,7 +34,10 @@ class Task(Struct, frozen=True, kw_only=True):
     """One checkbox."""
 
     id: str
-    """The number that it begins with, else a slug of its text: stable when tasks are inserted before it."""
+    """The number that it begins with, else a slug of its text: stable when tasks are inserted before it.
+
+    Unique within its story.
+    """
     text: str
     done: bool
 
@@ -75,6 +79,12 @@ class Plan(Protocol):
     @property
     def change(self) -> str: ...
 
+    @property
+    def project(self) -> Folder: ...
+
+    def files(self) -> tuple[tuple[str, ...], ...]:
+        """The files that it reads, by their paths in the project; the first has the checklist."""
+
     def stories(self) -> tuple[Story, ...]:
         """All stories, in their order."""
 
@@ -84,14 +94,33 @@ class Plan(Protocol):
     def scenarios(self, story: Story) -> tuple[Scenario, ...]:
         """The scenarios that a story names, or all if it names none."""
 
-    def tick(self, task_id: str) -> bool:
-        """Mark a task as done; False if it was done already."""
+    def mark(self, story_id: str, task_id: str, *, done: bool = True) -> bool:
+        """Tick the box of a task, or open it again; False if it was so already."""
 
     def write_learnings(self, learnings: Sequence[Learning]) -> None:
         """Add learnings to the plan; those that are there already are not added again."""
 
     def write_patterns(self, patterns: Sequence[Pattern]) -> None:
         """Add patterns to the plan; those that are there already are not added again."""
+
+
+def find_lost(before: Sequence[Story], after: Sequence[Story]) -> tuple[str, ...]:
+    """The stories and tasks that are gone.
+
+    An id that is made from a text changes when a user rewords it, so such a task is gone only if there are fewer.
+    """
+    ids = {story.id: {task.id for task in story.tasks} for story in after}
+    has_fewer_stories = len(after) < len(before)
+    has_fewer_tasks = sum(len(story.tasks) for story in after) < sum(len(story.tasks) for story in before)
+    lost: list[str] = []
+    for story in before:
+        if story.id not in ids:
+            if story.id[0].isdecimal() or has_fewer_stories:
+                lost.append(f"story {story.id}")
+            continue
+        missing = [task.id for task in story.tasks if task.id not in ids[story.id]]
+        lost += [f"task {one}" for one in missing if one[0].isdecimal() or has_fewer_tasks]
+    return tuple(lost)
 
 
 def find_next(stories: Sequence[Story]) -> Story | None:
@@ -106,12 +135,9 @@ def get_story(stories: Sequence[Story], story_id: str) -> Story:
     return found[0]
 
 
-def get_task(stories: Sequence[Story], task_id: str) -> tuple[Story, Task]:
-    """The task with this id, and its story."""
-    found = [(story, task) for story in stories for task in story.tasks if task.id == task_id]
-    if not found:
-        open_ones = [task.id for story in stories for task in story.tasks if not task.done]
+def get_task(story: Story, task_id: str) -> Task:
+    found = next((task for task in story.tasks if task.id == task_id), None)
+    if found is None:
+        open_ones = [task.id for task in story.tasks if not task.done]
         raise TaskNotFoundError(f"there is no task {task_id!r}", near=open_ones[:NEAR])
-    if len(found) > 1:
-        raise UsageError(f"{len(found)} tasks have the id {task_id}", hint="give each its own number")
-    return found[0]
+    return found

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from segue.dialects.ralph.openspec.checklist import parse_checklist, tick_task
+from segue.dialects.ralph.openspec.checklist import mark_task, parse_checklist
 from segue.dialects.ralph.openspec.markdown import parse_heading, prose_lines
 from segue.dialects.ralph.openspec.plan import NEAR, ChangeNotFoundError, Scenario
 from segue.durable.file_edit import edit_file
@@ -16,6 +16,7 @@ from segue.durable.snapshot import read_signature
 from segue.ids import check_id, is_id
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
@@ -33,7 +34,7 @@ def open_plan(project: str, change: str, *, locks: Folder, clock: Callable[[], d
     changes = _changes(root)
     folder = changes.sub(change)
     if change != _ARCHIVE and changes.exists() and folder.exists():
-        return OpenSpecPlan(change, folder, locks=locks, clock=clock)
+        return OpenSpecPlan(change, root, folder, locks=locks, clock=clock)
     for name in (change, f"{change}.md"):
         if name.endswith(".md") and read_signature(root, name):
             return MarkdownPlan(change, root, name, locks=locks, clock=clock)
@@ -64,6 +65,7 @@ class PlanFiles:
 
     def __init__(
         self,
+        project: Folder,
         folder: Folder,
         tasks: str,
         notes: str,
@@ -72,6 +74,7 @@ class PlanFiles:
         clock: Callable[[], datetime],
         deepest_heading: int,
     ) -> None:
+        self.project = project
         self.folder = folder
         self._tasks = tasks
         self._notes = notes
@@ -82,8 +85,11 @@ class PlanFiles:
     def stories(self) -> tuple[Story, ...]:
         return parse_checklist(self.text(self._tasks), deepest_heading=self.deepest_heading).stories
 
-    def tick(self, task_id: str) -> bool:
-        return self._edit(self._tasks, lambda text: tick_task(text, task_id, deepest_heading=self.deepest_heading))
+    def mark(self, story_id: str, task_id: str, *, done: bool = True) -> bool:
+        def marked(text: str) -> str:
+            return mark_task(text, story_id, task_id, done=done, deepest_heading=self.deepest_heading)
+
+        return self._edit(self._tasks, marked)
 
     def write_learnings(self, learnings: Sequence[Learning]) -> None:
         from segue.dialects.ralph.openspec.notes_section import add_items, format_learning
@@ -117,9 +123,16 @@ class OpenSpecPlan(PlanFiles):
     proposal.md and design.md explain the change, specs/<capability>/spec.md contains its scenarios.
     """
 
-    def __init__(self, change: str, folder: Folder, *, locks: Folder, clock: Callable[[], datetime]) -> None:
-        super().__init__(folder, "tasks.md", "design.md", locks=locks, clock=clock, deepest_heading=2)
+    def __init__(
+        self, change: str, project: Folder, folder: Folder, *, locks: Folder, clock: Callable[[], datetime]
+    ) -> None:
+        super().__init__(project, folder, "tasks.md", "design.md", locks=locks, clock=clock, deepest_heading=2)
         self.change = change
+
+    def files(self) -> tuple[tuple[str, ...], ...]:
+        here = ("openspec", "changes", self.change)
+        specs = [(*here, "specs", entry.name, "spec.md") for entry in self._specs()]
+        return ((*here, "tasks.md"), (*here, "proposal.md"), (*here, "design.md"), *specs)
 
     def context(self) -> Mapping[str, str]:
         texts = {name: self.text(f"{name}.md") for name in ("proposal", "design")}
@@ -134,21 +147,25 @@ class OpenSpecPlan(PlanFiles):
         return named or everything
 
     def _scenarios(self) -> Iterator[Scenario]:
+        for entry in self._specs():
+            yield from parse_scenarios(self.text("spec.md", self.folder.sub("specs").sub(entry.name)), entry.name)
+
+    def _specs(self) -> list[os.DirEntry[str]]:
         specs = self.folder.sub("specs")
-        if not specs.exists():
-            return
-        for entry in sorted(specs.scan(), key=lambda entry: entry.name):
-            if entry.is_dir(follow_symlinks=False):
-                yield from parse_scenarios(self.text("spec.md", specs.sub(entry.name)), entry.name)
+        entries = specs.scan() if specs.exists() else ()
+        return sorted((one for one in entries if one.is_dir(follow_symlinks=False)), key=lambda one: one.name)
 
 
 class MarkdownPlan(PlanFiles):
     """See plan.Plan. Every heading with a number or with tasks is a story; learnings go into the same file."""
 
     def __init__(self, change: str, folder: Folder, name: str, *, locks: Folder, clock: Callable[[], datetime]) -> None:
-        super().__init__(folder, name, name, locks=locks, clock=clock, deepest_heading=6)
+        super().__init__(folder, folder, name, name, locks=locks, clock=clock, deepest_heading=6)
         self.change = change
         self._name = name
+
+    def files(self) -> tuple[tuple[str, ...], ...]:
+        return ((self._name,),)
 
     def context(self) -> Mapping[str, str]:
         """The text before the first story."""

@@ -1,5 +1,6 @@
 """Works through a change story by story, without a terminal.
 
-Read `orchestrator` (the loop), then `workers`, `prompt`, `command` and `sandbox` (which agent runs, with which prompt,
-and how), `recording` and `commits` (what is saved of its work), and `progress` (what the loop reports).
+Read `run_options` and `orchestrator` (the loop), then `workers`, `prompt`, `command` and `sandbox` (which agent runs,
+with which prompt, and how), `verification` (which command decides whether a story is done), `protected_change` (what an
+attempt cannot destroy), `recording` and `commits` (what is saved of its work), and `progress` (what the loop reports).
 """

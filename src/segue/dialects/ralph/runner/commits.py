@@ -1,5 +1,7 @@
 """The commit of a story: what its agent changed, without the changes that the user had not committed before.
 
+It is the checkpoint of the next story: on request, what a failed attempt changed since is put aside.
+
 A fingerprint of each uncommitted file at the start of a run tells the user's changes from the agent's. What a run
 leaves uncommitted is recorded in its session, so that the next run still knows it as the agent's.
 """
@@ -28,10 +30,22 @@ _SHOWN = 5
 class StoryCommits:
     """`plan` names the files and folders of the change. They are always committed: the agent ticks its tasks there."""
 
-    def __init__(self, repository: Repository, *, project: str, plan: Collection[str]) -> None:
+    def __init__(
+        self,
+        repository: Repository,
+        *,
+        project: str,
+        plan: Collection[str],
+        store: str = "",
+        resets: bool = False,
+    ) -> None:
+        """With `resets` attempts can be put aside; the files of `store`, the URL of the library, are not."""
         self._repository = repository
         self._project = project
         self._plan = plan
+        self._store = os.path.realpath(store.partition(":")[2]) if store else ""
+        self._resets = resets
+        self._checkpoint: tuple[str, str] | None = None
         self._users_files: dict[str, str] = {}
 
     def begin(self, left: object) -> str:
@@ -50,6 +64,11 @@ class StoryCommits:
         self._users_files = {
             path: fingerprint for path, fingerprint in fingerprints.items() if agents_files.get(path) != fingerprint
         }
+        if self._resets and self._users_files:
+            raise UsageError(
+                f"--reset would put aside changes of yours: {_format_names(self._users_files)}",
+                hint="commit them, or omit --reset",
+            )
         return (
             f"uncommitted changes of yours stay uncommitted: {_format_names(self._users_files)}"
             if self._users_files
@@ -72,6 +91,29 @@ class StoryCommits:
             parts.append(f"not committed, since they also have changes of yours: {_format_names(mixed)}")
         return "; ".join(parts)
 
+    def begin_story(self) -> None:
+        """Remember what is checked out: `reset` returns to it."""
+        if self._resets:
+            try:
+                self._checkpoint = self._repository.head()
+            except RefusedError as refused:
+                raise UsageError(f"--reset is not possible: {refused}", hint=refused.hint) from None
+
+    def reset(self, what: str) -> str:
+        """Put aside what changed since the story began, the plan excepted; what was done, for the user.
+
+        Nothing is lost: files are put into a stash, and commits of the agent stay on a branch.
+        """
+        assert self._checkpoint is not None  # noqa: S101 - begin_story was called
+        branch, commit = self._checkpoint
+        try:
+            names = [path for path in self._uncommitted() if not self._is_plan(path) and not self._is_store(path)]
+            done = [self._repository.put_aside(names, f"ralphtool: {what}")] if names else []
+            done += self._repository.return_to(branch, commit, f"ralphtool/{what}")
+        except RefusedError as refused:
+            return one_line(f"not reset: {refused}; {refused.hint}")
+        return one_line(f"reset to {commit[:10]}: {'; '.join(done) or 'nothing had changed'}")
+
     def left(self) -> Mapping[str, str]:
         """The files that the agent changed and that are not committed yet, with their fingerprints."""
         try:
@@ -82,6 +124,9 @@ class StoryCommits:
 
     def _uncommitted(self) -> list[str]:
         return [os.fspath(path) for path in self._repository.uncommitted(self._project)]
+
+    def _is_store(self, path: str) -> bool:
+        return bool(self._store) and (path == self._store or path.startswith(f"{self._store}/"))
 
     def _is_plan(self, path: str) -> bool:
         return any(path == place or path.startswith(f"{place}/") for place in self._plan)

@@ -8,11 +8,8 @@ end, so the same command resumes. A story stays the current one until it is veri
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
-from enum import Enum
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
-
-from msgspec import Struct
 
 from segue.clock import utc_now
 from segue.dialects.ralph.lifecycle import end_session, select_next_story, start_session
@@ -29,23 +26,26 @@ from segue.dialects.ralph.runner.progress import (
     Verifying,
 )
 from segue.dialects.ralph.runner.prompt import assign, render_prompt
+from segue.dialects.ralph.runner.protected_change import ProtectedChange
 from segue.dialects.ralph.runner.recording import copy_notes, import_turns
+from segue.dialects.ralph.runner.run_options import RunResult
 from segue.dialects.ralph.runner.sandbox import NoSandbox
-from segue.dialects.ralph.step_context import StepContext
+from segue.dialects.ralph.step_context import StepContext, agent_lock_name
 from segue.dialects.ralph.store.backups import restore_backup
 from segue.dialects.ralph.store.claims import ChangeLockedError
-from segue.durable.lock import WriterLock
+from segue.durable.lock import WriterLock, find_owner
 from segue.errors import ConflictError, NotFoundError
 from segue.ids import is_id
 from segue.integrations.shared.session_files import remove_file
 from segue.transfer.linked_session import LinkedSession
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from segue.dialects.ralph.openspec import Story
     from segue.dialects.ralph.runner.progress import Progress
+    from segue.dialects.ralph.runner.run_options import RunOptions
     from segue.dialects.ralph.runner.sandbox import Sandbox
     from segue.dialects.ralph.runner.workers import Worker
     from segue.dialects.ralph.store.claims import Claim
@@ -60,25 +60,16 @@ _QUOTED_CHARACTERS = 4000
 """How much of the end of a verification's output, where the reasons are, the next attempt gets."""
 
 
-class RunOptions(Struct, frozen=True, kw_only=True):
-    """What to do."""
+class _Attempt:
+    """One attempt at a story."""
 
-    change: str
-    verify: str = ""
-    """A shell command; without one, ticked tasks are enough."""
-    max_retries: int = 3
-    max_stories: int | None = None
-    takeover: bool = False
-
-
-class RunResult(Enum):
-    """How a run ended. After all but the first, the same call resumes it."""
-
-    COMPLETE = "complete"
-    ENOUGH = "enough"
-    """After `max_stories` stories."""
-    FAILED = "failed"
-    STOPPED = "stopped"
+    def __init__(self, story: Story, protected: ProtectedChange) -> None:
+        self.story = story
+        self.protected = protected
+        self.ending = ""
+        """How its agent failed; empty if it did not."""
+        self.restored: list[str] = []
+        """What had to be restored, for the next attempt."""
 
 
 class Orchestrator:
@@ -113,7 +104,13 @@ class Orchestrator:
         self._commits = (
             None
             if repository is None
-            else StoryCommits(repository, project=self.project, plan=plan_paths(self.project, options.change))
+            else StoryCommits(
+                repository,
+                project=self.project,
+                plan=plan_paths(self.project, options.change),
+                store=library.store.url,
+                resets=options.resets,
+            )
         )
 
     def stories(self) -> tuple[Story, ...]:
@@ -133,6 +130,13 @@ class Orchestrator:
         self._notify = notify
         self.stories()  # raises if there is no such change
         with self._session() as session, self._agent_lock(session) as lock:
+            if self._options.verify_source:
+                self._notify(
+                    Notice(
+                        text=f"stories are verified with `{self._options.verify}`, from {self._options.verify_source};"
+                        " --verify COMMAND uses another, --no-verify none"
+                    )
+                )
             if self._commits is not None and (
                 text := self._commits.begin(session.overview.overrides.get(_UNCOMMITTED))
             ):
@@ -162,6 +166,8 @@ class Orchestrator:
         else:
             if claim is not None and not takeover and not self._claims.is_stale(claim):
                 raise ChangeLockedError(claim)
+            if find_owner(self._claims.locks, agent_lock_name(change)) is not None:
+                raise self._agent_at_work("an agent")
             session_id = self._library.store.new_id(change, self._clock(), os.urandom(16))
             extra: dict[str, object] = {"change_name": change, "project": self.project}
             session = self._library.create(
@@ -198,18 +204,20 @@ class Orchestrator:
     @contextmanager
     def _agent_lock(self, session: LiveSession) -> Iterator[WriterLock]:
         """The lock that agents inherit: one that outlived its orchestrator still holds it."""
-        name = f"{self._options.change}.agent"
+        name = agent_lock_name(self._options.change)
         lock = WriterLock.acquire(self._claims.locks, name, timeout_seconds=0.0, since=self._clock())
         if not isinstance(lock, WriterLock):
-            agent = session.overview.overrides.get("tool") or "an agent"
-            raise ConflictError(
-                f"{agent} of an earlier run is still working on change {self._options.change}",
-                hint="wait until it ends, or stop it; then run the same command again",
-            )
+            raise self._agent_at_work(session.overview.overrides.get("tool") or "an agent")
         try:
             yield lock
         finally:
             lock.release()
+
+    def _agent_at_work(self, agent: object) -> ConflictError:
+        return ConflictError(
+            f"{agent} of an earlier run is still working on change {self._options.change}",
+            hint="wait until it ends, or stop it; then run the same command again",
+        )
 
     def _work(self, session: LiveSession, lock: WriterLock) -> RunResult:
         story, count = self._unfinished(session.id), 0
@@ -234,26 +242,51 @@ class Orchestrator:
     def _complete_story(self, session: LiveSession, story_id: str, lock: WriterLock) -> bool:
         """Try a story until it is verified; False if no attempts are left, or a signal came."""
         failure, attempts = "", self._options.max_retries + 1
-        for attempt in range(1, attempts + 1):
+        story = get_story(self._step(session.id).plan.stories(), story_id)
+        open_tasks = [task.id for task in story.tasks if not task.done]
+        if self._commits is not None:
+            self._commits.begin_story()
+        for number in range(1, attempts + 1):
             step = self._step(session.id)
             step.check_claim()
+            if number > 1 and self._options.resets:
+                self._reset(step, story, open_tasks, number - 1)
             story = get_story(step.plan.stories(), story_id)
-            ending = ""
-            if attempt > 1 or not story.complete:
-                self._notify(StoryStarted(story=story, attempt=attempt, attempts=attempts))
-                ending = self._run_agent(session, story, failure, lock)
-            failure = self._find_failure(session.id, story_id, ending)
+            protected = ProtectedChange(step, story_id, restores_ticks=not self._options.resets)
+            attempt = _Attempt(story, protected)
+            if number > 1 or not story.complete:
+                self._notify(StoryStarted(story=story, attempt=number, attempts=attempts))
+                self._run_agent(session, attempt, failure, lock)
+            failure = self._find_failure(session.id, attempt)
             if self._should_stop():
                 return False
             story = get_story(step.plan.stories(), story_id)
             if not failure:
+                if attempt.ending:
+                    self._notify(Notice(text=attempt.ending))
                 self._notify(StoryFinished(story=story, commit=self._commit(story.title or f"story {story.id}")))
                 return True
-            self._notify(StoryFailed(story=story, reason=failure, is_last=attempt == attempts))
+            self._notify(StoryFailed(story=story, reason=failure, is_last=number == attempts))
+            failure = "\n\n".join([failure, *attempt.restored])
         return False
 
-    def _run_agent(self, session: LiveSession, story: Story, failure: str, lock: WriterLock) -> str:
-        """Run the agent once; how it ended, empty if it succeeded."""
+    def _reset(self, step: StepContext, story: Story, open_tasks: Sequence[str], number: int) -> None:
+        """Put aside what a failed attempt changed, and open the tasks that it ticked."""
+        assert self._commits is not None  # noqa: S101 - the command line requires commits for it
+        self._notify(Notice(text=self._commits.reset(f"{self._options.change}, story {story.id}, attempt {number}")))
+        for task_id in open_tasks:
+            with suppress(NotFoundError):
+                step.plan.mark(story.id, task_id, done=False)
+
+    def _restore(self, session_id: str, attempt: _Attempt) -> None:
+        """Restore what the agent, or the verification of its work, has destroyed."""
+        for note in attempt.protected.restore(self._step(session_id)):
+            self._notify(Notice(text=note))
+            attempt.restored.append(note)
+
+    def _run_agent(self, session: LiveSession, attempt: _Attempt, failure: str, lock: WriterLock) -> None:
+        """Run the agent once."""
+        story = attempt.story
         step = self._step(session.id)
         overview = step.overview
         prompt = render_prompt(
@@ -286,23 +319,26 @@ class Orchestrator:
                     on_output=lambda text: self._notify(OutputReceived(text=text)),
                     should_stop=self._should_stop,
                     pass_fds=(lock.fileno(), *start.descriptors),
+                    limits=self._options.limits,
                 )
         finally:
             for path in agent_run.passing:
                 remove_file(path)
+        self._restore(session.id, attempt)
         if not self._import_turns(session) and ended.output.strip():
             session.add("assistant", ended.output.strip(), partial=ended.code is None)
         copy_notes(session, self._step(session.id).overview)
-        return f"{self._worker.name} {ended.failure}" if ended.failure else ""
+        attempt.ending = f"{self._worker.name} {ended.failure}" if ended.failure else ""
 
-    def _find_failure(self, session_id: str, story_id: str, ending: str) -> str:
+    def _find_failure(self, session_id: str, attempt: _Attempt) -> str:
         """Verify the story; why it is not done, empty if it is."""
         if self._should_stop():
             return "the run was stopped"
+        story_id, verify = attempt.story.id, self._options.verify
         reasons: list[str] = []
-        if self._options.verify:
-            self._notify(Verifying(command=self._options.verify))
-            with self._sandbox.start(["/bin/sh", "-c", self._options.verify]) as start:
+        if verify:
+            self._notify(Verifying(command=verify))
+            with self._sandbox.start(["/bin/sh", "-c", verify]) as start:
                 ended = run_command(
                     start.argv,
                     cwd=self.project,
@@ -310,16 +346,16 @@ class Orchestrator:
                     on_output=lambda text: self._notify(OutputReceived(text=text)),
                     should_stop=self._should_stop,
                     pass_fds=start.descriptors,
+                    limits=self._options.limits,
                 )
+            self._restore(session_id, attempt)
             if ended.failure:
                 output = ended.output[-_QUOTED_CHARACTERS:].strip()
-                reasons.append(
-                    f"`{self._options.verify}` {ended.failure}" + (f", with this output:\n\n{output}" if output else "")
-                )
+                reasons.append(f"`{verify}` {ended.failure}" + (f", with this output:\n\n{output}" if output else ""))
         open_tasks = [task for task in get_story(self.stories(), story_id).tasks if not task.done]
         if open_tasks:
             reasons.append("These tasks are not ticked: " + ", ".join(task.id for task in open_tasks))
-        return "\n\n".join([*reasons, *([ending] if ending else [])]) if reasons else ""
+        return "\n\n".join([*reasons, *([attempt.ending] if attempt.ending else [])]) if reasons else ""
 
     def _commit(self, what: str) -> str:
         """Commit; the result for the user, empty if there was nothing to commit."""

@@ -47,13 +47,17 @@ class NoSandbox:
 class KernelSandbox:
     """The sandbox of the kernel. UsageError where it cannot be set up: nothing runs without it then."""
 
-    def __init__(self, project: str, *, home: str, environ: Mapping[str, str], protected: ProtectedPaths) -> None:
+    def __init__(
+        self, project: str, *, home: str, environ: Mapping[str, str], protected: ProtectedPaths, program: str = ""
+    ) -> None:
+        """`program` is our own, which an agent calls."""
         if missing := find_support().missing:
             raise UsageError(f"no sandbox is available: {missing}", hint="omit --sandbox, or use a container")
         self._project = project
         self._home = home
         self._environ = environ
         self._protected = protected
+        self._program = program
 
     @contextmanager
     def start(self, argv: Sequence[str], *, tool: str = "") -> Iterator[PreparedCommand]:
@@ -66,11 +70,13 @@ class KernelSandbox:
             environ=self._environ,
         )
         sessions = f"{self._environ.get('TMPDIR') or '/tmp'}/ralph"  # noqa: S108 - where the session of the change is
-        own = (sys.prefix, sys.base_prefix, str(Path(__file__).parents[4]), str(Path(argv[0]).parent))
+        own: tuple[str, ...] = (sys.prefix, sys.base_prefix, str(Path(__file__).parents[4]), str(Path(argv[0]).parent))
         integration = INTEGRATIONS.get(tool)
         settings = self._at_home(integration.settings_paths) if integration is not None else ()
         state = self._at_home(integration.state_paths) if integration is not None else ()
-        policy = confinement.policy(read=(*own, sessions, *settings, *state), write=(sessions, *state))
+        policy = confinement.policy(
+            read=(*own, *filter(None, [self._program]), sessions, *settings, *state), write=(sessions, *state)
+        )
         with prepare_command(argv, policy, cwd=self._project, support=find_support()) as found:
             yield PreparedCommand(found.argv, found.environ, found.descriptors)
             if reason := found.failure():
