@@ -41,7 +41,10 @@ RALPH = Seed(
         Scenario("Initialize new session", "`ralphtool agent session init --change NAME`"),
         Scenario("Session already exists for change", "`ralphtool agent session init` of a claimed change"),
         Scenario("Invalid change name", "`ralphtool agent session init` of a change that is not there"),
-        Scenario("Get next story", "`ralphtool agent session next-story`"),
+        Scenario(
+            "Get next story",
+            "`ralphtool agent session next-story`, then `context`, `task done` and `learn` in its story",
+        ),
         Scenario("All stories complete", "`ralphtool agent session next-story`"),
         Scenario("Flush with learnings", "`ralphtool agent session flush`"),
         Scenario("Flush with patterns", "`ralphtool agent session flush`"),
