@@ -9,53 +9,28 @@
 ;; and the list of file-local variables.  Emacs reads that list only if it begins
 ;; within the last 3000 characters, and the bounds of a long conversation alone are
 ;; longer.  So values that are too long come before the list, all of them are read
-;; here, and gptel saves into an empty list, which is then merged.
+;; here, and what gptel saves is collected and merged, not written by gptel.
+;;
+;; A variable that is nil turns a setting off, and wins over the preset.  Without a
+;; line, the setting is that of the preset.
 
 ;;; Code:
 
+(require 'cl-lib)
+(require 'files-x)
 (require 'seq)
 (require 'subr-x)
 (require 'segue-files)
+(require 'segue-settings)
 (require 'segue-values)
 
 (defvar gptel--bounds)
-(defvar gptel--known-backends)
 (defvar gptel--preset)
-(defvar gptel-backend)
-(defvar gptel-temperature)
-(defvar gptel-tools)
 (declare-function gptel--save-state "gptel")
-(declare-function gptel-backend-name "gptel-request")
-(declare-function gptel-get-preset "gptel")
-(declare-function gptel-get-tool "gptel-request")
-(declare-function gptel-tool-name "gptel-request")
-
-(defconst segue-settings
-  '((gptel-model :model segue--name-p)
-    (gptel--backend-name :backend segue--text-p)
-    (gptel--system-message :system-message segue--text-p)
-    (gptel--tool-names :tools segue--names-p)
-    (gptel-temperature :temperature numberp)
-    (gptel-max-tokens :max-tokens natnump)
-    (gptel--num-messages-to-send :num-messages natnump))
-  "The settings in which a session may differ from its preset.
-For each: gptel's variable, its name in the JSON, and a predicate.")
 
 (defconst segue--variables
   (append segue-settings '((gptel--preset nil symbolp) (gptel--bounds nil segue--bounds-p)))
   "All variables of a footer that are used here.")
-
-(defun segue--text-p (value)
-  "Return whether VALUE is a string without properties."
-  (and (stringp value) (segue-plain-p value)))
-
-(defun segue--name-p (value)
-  "Return whether VALUE can name a model."
-  (or (segue--text-p value) (and value (symbolp value))))
-
-(defun segue--names-p (value)
-  "Return whether VALUE is a list of names."
-  (and (proper-list-p value) (seq-every-p #'segue--text-p value)))
 
 (defun segue--bounds-p (value)
   "Return whether VALUE can be the bounds of a text."
@@ -79,11 +54,16 @@ For each: gptel's variable, its name in the JSON, and a predicate.")
 (defconst segue-footer--variable "<!-- \\([[:alnum:]*+_-]+\\): \\(.*\\) -->$")
 (defconst segue-footer--mark "^<!-- segue [^<>\n]* -->$")
 
+(defmacro segue-footer--widely (&rest body)
+  "Do BODY with the whole buffer, then restore point and narrowing."
+  (declare (indent 0) (debug t))
+  `(save-excursion (save-restriction (widen) ,@body)))
+
 (defun segue-footer-start ()
   "Return where the footer begins, or nil if there is none.
 That is the last form feed if the line of Segue follows it, else the list that
 ends the file, else the last form feed if any list follows it."
-  (save-excursion
+  (segue-footer--widely
     (let* ((case-fold-search t)
            (feed (progn (goto-char (point-max)) (and (search-backward "\n\f" nil t) (1+ (point)))))
            (follows (lambda (pattern) (and feed (goto-char feed) (re-search-forward pattern nil t)))))
@@ -216,7 +196,7 @@ The longest come before the list if Emacs would not find the list otherwise."
 The text must not look like the beginning of a list."
   (let ((case-fold-search t))
     (format "<!-- %s: %s -->\n" (car entry)
-            (replace-regexp-in-string "\\(local\\) \\(variables\\)" "\\1\\\\s\\2" (cdr entry)))))
+            (replace-regexp-in-string "\\(local\\) \\(variables\\)" "\\1\\\\s\\2" (cdr entry) t))))
 
 (defvar-local segue--remembered nil
   "The preset and the settings when the file was last read or written.")
@@ -228,80 +208,107 @@ If not, a text that looks like a footer was typed by the user.")
 (defun segue-remember-settings ()
   "Remember the settings: what differs later was changed by the user."
   (setq segue--has-footer (and (segue-footer-start) t)
-        segue--remembered
-        (cons gptel--preset (mapcar (lambda (row) (cons (car row) (segue-setting (car row)))) segue-settings))))
+        segue--remembered (cons gptel--preset (segue-all-settings))))
 
 (defun segue-footer-save ()
   "Save with gptel what differs from the preset, into the only footer of the file.
 What was not changed in this Emacs stays unchanged, even if it is unknown here."
-  (save-excursion
-    (save-restriction
-      (widen)
-      (condition-case problem
-          (atomic-change-group
-            (pcase-let ((`(,mark . ,old) (and segue--has-footer (segue-footer--take))))
-              (segue-footer--put mark (segue-footer--others old))
-              (gptel--save-state)
-              (let ((new (cdr (segue-footer--take))))
-                (segue-footer--put mark (segue-footer--merged old new))))
-            (segue-remember-settings))
-        (error (segue--warn "the settings were not saved with the text: %s" (error-message-string problem)))))))
+  (segue-footer--widely
+    (condition-case problem
+        (atomic-change-group
+          (pcase-let ((`(,mark . ,old) (and segue--has-footer (segue-footer--take))))
+            (segue-footer--put mark (segue-footer--merged old (segue-footer--written))))
+          (segue-remember-settings))
+      (error (segue--warn "the settings were not saved with the text: %s" (error-message-string problem))))))
 
-(defun segue-footer--others (variables)
-  "Return those of VARIABLES that are not gptel's."
-  (seq-remove (lambda (entry) (assq (car entry) segue--variables)) variables))
+(defun segue-footer--written ()
+  "Return what gptel would save, as an alist of variables and their values.
+It is only collected: gptel itself would write it into a text like a footer."
+  (let (written)
+    (cl-letf (((symbol-function 'add-file-local-variable)
+               (lambda (variable value &rest _)
+                 (setf (alist-get (segue-footer--canonical variable) written) value)))
+              ((symbol-function 'delete-file-local-variable) #'ignore))
+      (gptel--save-state))
+    written))
 
-(defun segue-footer--merged (old new)
-  "Return what to write: the variables of NEW where a setting changed, else OLD."
-  (let ((is-same-preset (eq gptel--preset (car segue--remembered))))
+(defun segue-footer--merged (old written)
+  "Return what to write: OLD, which is in the file, with what is new in WRITTEN."
+  (let ((is-same-preset (eq gptel--preset (car segue--remembered)))
+        (is-other (lambda (entry) (not (assq (car entry) segue--variables)))))
     (append
      (and gptel--preset (list (cons 'gptel--preset (segue-printed gptel--preset))))
      (delq nil (mapcar (lambda (row)
                          (let* ((variable (car row))
                                 (before (alist-get variable (cdr segue--remembered)))
                                 (is-same (and is-same-preset (equal (segue-setting variable) before))))
-                           (if is-same (assq variable old) (segue-footer--changed variable new))))
+                           (if is-same (assq variable old) (segue-footer--changed row written))))
                        segue-settings))
-     (segue-footer--others new)
-     (seq-filter (lambda (entry) (eq (car entry) 'gptel--bounds)) new))))
+     (seq-remove (lambda (entry) (assq (car entry) written)) (seq-filter is-other old))
+     (mapcar (lambda (entry) (cons (car entry) (segue-printed (cdr entry)))) (seq-filter is-other written))
+     (list (cons 'gptel--bounds (segue-printed (alist-get 'gptel--bounds written)))))))
 
-(defun segue-footer--changed (variable new)
-  "Return VARIABLE as it is in NEW, which is what gptel wrote.
-gptel leaves out a temperature that is its default, whatever the preset has."
-  (when (or (assq variable new)
-            (and (eq variable 'gptel-temperature)
-                 (not (equal gptel-temperature (plist-get (gptel-get-preset gptel--preset) :temperature)))))
-    (cons variable (segue-printed (segue-setting variable)))))
+(defun segue-footer--changed (row written)
+  "Return the line of the setting in ROW, or nil if it is that of the preset.
+WRITTEN is what gptel saves, which decides if the preset cannot be applied."
+  (let* ((variable (car row))
+         (value (segue-plain (segue-setting variable)))
+         (usual (assq variable (segue-preset-settings gptel--preset))))
+    (when (and (funcall (nth 2 row) value)
+               (if usual
+                   (not (equal (segue--sorted value) (segue--sorted (cdr usual))))
+                 (or (assq variable written) (null value))))
+      (cons variable (segue-printed value)))))
 
-;;;; Settings of the buffer
+(defun segue--sorted (value)
+  "Return VALUE, sorted if it is a list: the order of tools means nothing."
+  (if (consp value) (sort (copy-sequence value) #'string<) value))
 
-(defun segue-setting (variable)
-  "Return the value of VARIABLE, one of `segue-settings', in this buffer."
-  (pcase variable
-    ('gptel--backend-name (and gptel-backend (gptel-backend-name gptel-backend)))
-    ('gptel--tool-names (mapcar #'gptel-tool-name gptel-tools))
-    (_ (symbol-value (indirect-variable variable)))))
+;;;; Typing at the end
 
-(defun segue-set (variable value)
-  "Set VARIABLE to VALUE in this buffer, and what it means for gptel if loaded."
-  (set (make-local-variable (indirect-variable variable)) value)
-  (when (featurep 'gptel)
-    (pcase variable
-      ('gptel--backend-name
-       (if-let ((backend (segue-known-backend value)))
-           (setq-local gptel-backend backend)
-         (segue--warn "gptel has no backend %s; the file keeps the setting" value)))
-      ('gptel--tool-names
-       (setq-local gptel-tools (delq nil (mapcar #'segue-known-tool value)))))))
+(defun segue-footer--lines ()
+  "Return the lines of the footer, as pairs of start and end, without other text."
+  (let ((start (and segue--has-footer (segue-footer-start))) (lines nil))
+    (when start
+      (segue-footer--widely
+        (segue-footer--walk start (lambda (line)
+                                    (when line
+                                      (push (cons (point) (min (point-max) (1+ (line-end-position)))) lines))
+                                    nil))))
+    (nreverse lines)))
 
-(defun segue-known-backend (name)
-  "Return gptel's backend NAME, or nil."
-  (cdr (assoc name gptel--known-backends)))
+(defun segue-footer-leave ()
+  "Move point out of the footer, together with what was typed below or inside it."
+  (when-let ((start (and segue--has-footer (segue-footer-start))))
+    (when (>= (point) start)
+      (let ((typed (copy-marker (point))))
+        (when (segue-footer--typed-p start)
+          (segue-footer--widely
+            (pcase-let ((`(,mark . ,variables) (segue-footer--take)))
+              (segue-footer--put mark variables))))
+        (goto-char (max (point-min) (min typed (1- (segue-footer-start)))))
+        (set-marker typed nil)))))
 
-(defun segue-known-tool (name)
-  "Return gptel's tool NAME, or nil."
-  (let ((found (ignore-errors (gptel-get-tool name))))
-    (and found (not (listp found)) found)))
+(defun segue-footer--typed-p (start)
+  "Return whether the user typed anything in or below the footer at START."
+  (let ((is-typed nil))
+    (segue-footer--widely
+      (segue-footer--walk start (lambda (line)
+                                  (unless (or line (looking-at-p "[ \t]*$")) (setq is-typed t))
+                                  nil)))
+    is-typed))
+
+(defconst segue--typing-commands
+  '(self-insert-command newline newline-and-indent electric-newline-and-maybe-indent open-line
+    yank yank-pop clipboard-yank quoted-insert insert-char markdown-enter-key gptel-send gptel-menu)
+  "Commands after which a text is expected to be part of the conversation.")
+
+(defun segue--before-command ()
+  "Leave the footer before something is typed there; for `pre-command-hook'."
+  (when (and segue--has-footer (memq this-command segue--typing-commands) (not (use-region-p)))
+    (condition-case problem
+        (segue-footer-leave)
+      (error (segue--warn "%s" (error-message-string problem))))))
 
 (provide 'segue-footer)
 ;;; segue-footer.el ends here

@@ -21,6 +21,7 @@
 (defvar gptel--tool-names)
 (defvar gptel-mode)
 (declare-function gptel--apply-preset "gptel")
+(declare-function gptel--create-prompt-buffer "gptel-request")
 (declare-function gptel--restore-props "gptel")
 (declare-function gptel-get-preset "gptel")
 (declare-function gptel-make-preset "gptel")
@@ -33,6 +34,14 @@
     (error (segue--warn "gptel cannot be loaded: %s" (error-message-string problem)) nil)))
 
 (defvar segue--presets nil "The presets that were defined in gptel from here.")
+
+(defun segue--editor-presets ()
+  "Return arguments that name the presets of gptel that were not defined from here."
+  (when (segue--load-gptel)
+    (mapcan (lambda (entry)
+              (unless (memq (car entry) segue--presets)
+                (list "--editor-preset" (format "%s" (car entry)))))
+            (copy-sequence gptel--known-presets))))
 
 (defun segue--define-preset (preset answer)
   "Define PRESET in gptel from ANSWER unless it exists; return whether it exists.
@@ -67,6 +76,7 @@ Tools and backends that gptel does not know are left out: they would be errors."
 
 (defun segue--start-gptel ()
   "Turn on `gptel-mode' in this buffer."
+  (segue--watch-gptel)
   (add-hook 'gptel-mode-hook #'segue--take-over-saving nil t)
   ;; It may fail on tools and backends that it does not know.
   (setq-local gptel--tool-names nil gptel--backend-name nil)
@@ -91,6 +101,49 @@ At the end of the buffer, a footer that is saved meanwhile would come
 between two pieces."
   (unless (segue-footer-start)
     (segue-footer-save)))
+
+(defconst segue--watched
+  '(gptel--preset gptel-model gptel-backend gptel--system-message gptel-tools
+    gptel-temperature gptel-max-tokens gptel--num-messages-to-send)
+  "The variables of gptel that are saved in a session.")
+
+(defun segue--watch-gptel ()
+  "Watch gptel in all sessions: what is changed there, and what is sent.
+Buffers that are not sessions are not affected."
+  (dolist (variable segue--watched)
+    (add-variable-watcher variable #'segue--setting-changes))
+  (advice-add 'gptel-request :before #'segue--before-request)
+  (when (fboundp 'gptel--create-prompt-buffer)
+    (advice-add 'gptel--create-prompt-buffer :around #'segue--prompt-without-footer)))
+
+(defun segue--setting-changes (variable value operation where)
+  "Mark the session WHERE as modified if VARIABLE gets another VALUE there.
+OPERATION is as for `add-variable-watcher'.  Otherwise saving would do nothing."
+  (when (and (bufferp where)
+             (buffer-live-p where)
+             (memq operation '(set makunbound))
+             (buffer-local-value 'segue--remembered where)
+             (not (equal value (buffer-local-value variable where))))
+    (with-current-buffer where
+      (set-buffer-modified-p t))))
+
+(defun segue--before-request (&optional prompt &rest arguments)
+  "Leave the footer, where an answer must not be inserted.
+PROMPT and ARGUMENTS are those of `gptel-request'."
+  (when (and segue--remembered (null prompt) (null (plist-get arguments :position)) (not (use-region-p)))
+    (segue-footer-leave)))
+
+(defun segue--prompt-without-footer (make-buffer &rest arguments)
+  "Return the buffer with the prompt, without what is in the footer of a session.
+MAKE-BUFFER is `gptel--create-prompt-buffer', which gets ARGUMENTS."
+  (let ((lines (and segue--remembered (segue-footer--lines)))
+        (first (if (use-region-p) (region-beginning) (point-min)))
+        (prompt (apply make-buffer arguments)))
+    (with-current-buffer prompt
+      (pcase-dolist (`(,start . ,end) (reverse lines))
+        (let ((start (max (point-min) (- start first -1))) (end (min (point-max) (- end first -1))))
+          (when (< start end) (delete-region start end)))))
+    prompt))
 
 (defun segue--mark-bounds ()
   "Mark in this buffer who wrote what, according to `gptel--bounds'."

@@ -32,6 +32,7 @@
 (require 'segue-gptel)
 
 (defvar gptel--bounds)
+(defvar segue-mode)
 
 (defgroup segue nil
   "Sessions of AI agents."
@@ -133,8 +134,12 @@ Signal a `user-error' with its message if it fails."
   "Return what tools may access in the session of BRANCH-DIR, or nil.
 The value is a plist of :paths, :org-roam-patterns and :shell-commands."
   (condition-case nil
-      (plist-get (segue--call "gptel" "open" (jf/gptel--context-file-path branch-dir)) :scope)
+      (plist-get (segue--open branch-dir) :scope)
     (user-error nil)))
+
+(defun segue--open (branch-dir)
+  "Return what the command reports about the branch in BRANCH-DIR."
+  (apply #'segue--call "gptel" "open" (jf/gptel--context-file-path branch-dir) (segue--editor-presets)))
 
 ;;;; Visiting a session
 
@@ -169,15 +174,23 @@ Any other file costs only one string comparison."
     (segue--apply answer))
   (add-hook 'kill-buffer-hook #'segue--unregister nil t)
   (add-hook 'gptel-post-response-functions #'segue-autosave 90 t)
+  (add-hook 'pre-command-hook #'segue--before-command nil t)
+  (setq segue--has-footer (and (segue-footer-start) t))
   (when-let ((footer (segue-footer-start)))
-    (goto-char (max (point-min) (1- footer)))))
+    (goto-char (max (point-min) (1- footer))))
+  (run-hooks 'segue-session-hook))
+
+(defvar segue-session-hook nil
+  "Hook run in a buffer that has become a session.")
 
 (defun segue--ask ()
   "Return what the command reports about this file.
 If it fails, warn, and return the id and the preset in the metadata."
   (condition-case problem
-      (let ((answer (segue--call "gptel" "open" (jf/gptel--context-file-path jf/gptel--branch-dir))))
+      (let ((answer (segue--open jf/gptel--branch-dir)))
         (dolist (warning (plist-get answer :warnings)) (segue--warn "%s" warning))
+        (when (plist-get answer :damages)
+          (segue--warn "this session is damaged; you can write in it, and `segue-recover' repairs it with all of that"))
         answer)
     (user-error
      (segue--warn "%s" (error-message-string problem))
@@ -189,16 +202,23 @@ If it fails, warn, and return the id and the preset in the metadata."
          (name (plist-get answer :preset))
          (preset (or (alist-get 'gptel--preset saved) (and name (intern name))))
          (has-gptel (segue--load-gptel)))
+    (setq segue--remembered nil)
     (segue-set 'gptel--preset preset)
     (segue-set 'gptel--bounds (segue-footer-fitting (segue--bounds answer saved)))
     (unless (and has-gptel preset (segue--define-preset preset answer)
                  (or (alist-get 'gptel--preset saved) ; then gptel applies it itself
                      (segue--apply-preset preset)))
-      (segue--set-all (lambda (row) (plist-get (plist-get answer :settings) (nth 1 row)))))
+      (segue--set-all (lambda (row) (segue--setting-in answer (nth 1 row)))))
     (when has-gptel (segue--start-gptel))
     ;; After gptel, which lets the preset win over some of these.
-    (segue--set-all (lambda (row) (alist-get (car row) saved)))
+    (segue--set-all (lambda (row) (assq (car row) saved)))
     (when has-gptel (segue-remember-settings))))
+
+(defun segue--setting-in (answer key)
+  "Return a pair of KEY and its value in ANSWER, or nil if it is not set there.
+A value of nil means that the setting is turned off."
+  (let ((value (plist-get (plist-get answer :settings) key)))
+    (and (or value (plist-member (plist-get answer :overrides) key)) (cons key value))))
 
 (defun segue--bounds (answer saved)
   "Return who wrote what: from ANSWER for the current text, else as it was SAVED.
@@ -209,10 +229,12 @@ If the file was written since, ANSWER is about another text."
     (alist-get 'gptel--bounds saved)))
 
 (defun segue--set-all (value-of)
-  "Set every setting to the result of VALUE-OF for its row, unless that is nil."
+  "Set every setting to the value in the pair that is VALUE-OF its row.
+If that is nil instead of a pair, the setting stays unchanged."
   (dolist (row segue-settings)
-    (when-let ((value (funcall value-of row)))
-      (segue-set (car row) (if (and (eq (car row) 'gptel-model) (stringp value)) (intern value) value)))))
+    (when-let ((found (funcall value-of row)))
+      (let ((value (cdr found)))
+        (segue-set (car row) (if (and (eq (car row) 'gptel-model) (stringp value)) (intern value) value))))))
 
 (defun segue-reverted ()
   "Find again who wrote what in this buffer; for `after-revert-hook'.
@@ -256,10 +278,11 @@ PRESET is `segue-default-preset' unless given.  ACTIVITY is the folder of an
 activity to create it in, instead of `jf/gptel-sessions-directory'."
   (interactive (list (read-string "Name of the session: ")
                      (and current-prefix-arg (read-string "Preset: " nil nil segue-default-preset))))
-  (let ((answer (apply #'segue--call "gptel" "new" name "--preset" (or preset segue-default-preset)
-                       (if activity
-                           (list "--activity" (expand-file-name activity))
-                         (list "--store" (segue--store jf/gptel-sessions-directory))))))
+  (let ((answer (apply #'segue--call "gptel" "new" name "--preset" (format "%s" (or preset segue-default-preset))
+                       (append (if activity
+                                   (list "--activity" (expand-file-name activity))
+                                 (list "--store" (segue--store jf/gptel-sessions-directory)))
+                               (segue--editor-presets)))))
     (segue--visit (plist-get answer :branch-dir))))
 
 (defun segue-branch (name &optional exclude)
@@ -284,6 +307,17 @@ or a prefix argument, without that question."
   (segue--reread)
   (segue--visit (jf/gptel--branch-dir-path jf/gptel--session-dir branch)))
 
+(defun segue-recover ()
+  "Repair the damaged session of this buffer, and keep what was written in it."
+  (interactive)
+  (segue--check)
+  (save-buffer)
+  (let ((answer (segue--call "recover" (file-name-nondirectory jf/gptel--session-dir) "--yes"
+                             "--store" (segue--store (file-name-directory jf/gptel--session-dir)))))
+    (segue--reread)
+    (message "Recovered %s turns; the damaged original is %s"
+             (plist-get answer :kept-turns) (plist-get answer :original))))
+
 (defun segue-branch-names ()
   "Return the names of the branches of this session."
   (segue--check)
@@ -300,11 +334,14 @@ or a prefix argument, without that question."
   (concat "gptel:" (directory-file-name (expand-file-name folder))))
 
 (defun segue--visit (branch-dir)
-  "Visit the conversation in BRANCH-DIR as it is on disk now."
+  "Visit the conversation in BRANCH-DIR as it is on disk now, as a session.
+That turns on `segue-mode': without it, Emacs would obey the text of a session."
+  (unless segue-mode (segue-mode 1))
   (let ((file (jf/gptel--context-file-path branch-dir)))
     (when-let ((buffer (find-buffer-visiting file)))
       (with-current-buffer buffer (segue--reread)))
-    (find-file file)))
+    (find-file file)
+    (unless jf/gptel--session-dir (segue-find-file))))
 
 (defun segue--reread ()
   "Revert this buffer if its file changed and the buffer did not."
