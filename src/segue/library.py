@@ -32,7 +32,7 @@ from segue.store import FORMAT_VERSION, WAIT_SECONDS, Durability
 from segue.user_folders import cache_folder, default_store_url
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from segue.durable.folder import Folder
     from segue.index import SearchHit
@@ -207,7 +207,7 @@ class Library(Closing):
                 raise error
             return tuple(self._search_result(hit) for hit in index.search(text, filters, limit=limit))
 
-    def find(self, text: str) -> list[Head]:
+    def find(self, text: str) -> Sequence[Head]:
         """The sessions that a text means, the last active first.
 
         They are found as `resolve` does, or else by words of their id, title or tags, or else as `search` does.
