@@ -53,7 +53,8 @@ def open(
 ) -> Library:
     """Open the store that the URL names, or the user's own. Nothing is created until the first session is.
 
-    The user's own store is the one of the `segue` command: `SEGUE_STORE`, else a journal in the user's state folder.
+    The user's own store is the one of the `segue` command: `SEGUE_STORE`, else `store` in the configuration of
+    the user, else a journal in the user's state folder.
     """
     url = default_store_url() if url is None else url
     scheme, colon, path = url.partition(":")

@@ -187,6 +187,11 @@ def changed(change: Callable[[dict[str, object]], object]) -> bytes:
         (b"[" + b"0," * 9_000_000 + b"0]", "more than 8,000,000 values"),
         (b'{"role":"user","content":"x"}\n{"role":', "line 2: it is not JSON"),
         (b'{"type":"metadata","session_id":"x","seq":1}\n', "it is damaged"),
+        (
+            b'{"type":"metadata","session_id":"x","created_at":"2026-01-05"}\n'
+            b'{"type":"turn","role":"user","content":"x","native":' + b'{"a":' * 700 + b"1" + b"}" * 701,
+            "nested too deeply",
+        ),
         (changed(lambda found: found.update(id="../../etc/passwd")), "invalid session id"),
         (changed(lambda found: found.update(version=99)), "newer version"),
         (changed(lambda found: found.update(blobs={"sha256:00": "eA=="})), "has another content"),

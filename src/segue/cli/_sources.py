@@ -127,8 +127,9 @@ def find_sources(library: Library) -> Sources:
     if is_store_named():
         default = library.store.url if not _is_store_option_given() else ""
         return Sources([StoreSource(library.store)], libraries, default=default)
-    from segue.console.settings import config_path, read_stores
+    from segue.console.settings import read_stores
     from segue.integrations.registry import integration_sources
+    from segue.user_folders import config_path
 
     for url in read_stores(config_path()):
         found = options.open_library(url)

@@ -209,11 +209,11 @@ def _permissions(
     from platformdirs import user_state_path
 
     from segue.console.paths import trust_folder
-    from segue.console.settings import config_path
     from segue.console.surface import project_root, protected_places, segue_presets
     from segue.permissions import Permissions
     from segue.tools.preset_scopes import scope_for_session
     from segue.trust import Trust
+    from segue.user_folders import config_path
 
     name = library.resolve(id)
     root = Path(project).absolute() if project is not None else project_root(Path(_here()))

@@ -35,15 +35,11 @@ class SegueConfig(Struct, frozen=True, kw_only=True):
     max_tokens: Annotated[int, Meta(ge=1, description="a number of tokens")] = 0
     """0 for the default."""
     idle_minutes: Minutes = 5
+    store: Annotated[str, Meta(description='a store, as in "journal:~/notes"')] = ""
+    """The default store; read by `segue.user_folders`."""
     openai: OpenAITable = OpenAITable()
     stores: Annotated[list[Any], Meta(description='a list of stores, as in ["cortext:~/notes"]')] = []
     mcp: Annotated[dict[str, Any], Meta(description="tables of servers, as in [mcp.notes]")] = {}
-
-
-def config_path() -> Path:
-    from platformdirs import user_config_path
-
-    return user_config_path("segue") / "config.toml"
 
 
 def read_config(path: Path, kind: type[T]) -> T:

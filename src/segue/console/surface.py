@@ -70,9 +70,10 @@ def open_agents(
     Without an `approver`, every tool call that needs approval is denied.
     """
     from segue.chat.agents.resolver import AgentResolver
-    from segue.console.settings import config_path, read_servers, read_settings
+    from segue.console.settings import read_servers, read_settings
     from segue.tools.approval import NoApprover
     from segue.tools.toolbox import Toolbox
+    from segue.user_folders import config_path
 
     toolbox = Toolbox(
         surface,
@@ -94,8 +95,8 @@ def open_agents(
 
 def segue_presets(cwd: Path) -> PresetSources:
     """The presets of the user, of Segue, and of the project that a folder is in."""
-    from segue.console.settings import config_path
     from segue.presets import preset_sources
+    from segue.user_folders import config_path
 
     return preset_sources("segue", user=config_path().parent / "agents", home=Path.home(), cwd=cwd)
 
@@ -104,13 +105,15 @@ def protected_places() -> ProtectedPaths:
     """What no scope opens to an agent: the folders of Segue, and those of the configured stores."""
     from platformdirs import user_cache_path, user_config_path, user_state_path
 
-    from segue.console.settings import config_path, read_stores
+    from segue.console.settings import read_stores
     from segue.permissions import ProtectedPaths
+    from segue.user_folders import config_path, configured_store
 
     found = ProtectedPaths(
         secret=tuple(str(path("segue")) for path in (user_state_path, user_config_path, user_cache_path))
     )
-    for url in (os.environ.get("SEGUE_STORE", ""), "gptel:~/.gptel/sessions", *read_stores(config_path())):
+    used = (os.environ.get("SEGUE_STORE", ""), configured_store(), "gptel:~/.gptel/sessions")
+    for url in (*used, *read_stores(config_path())):
         found = found.with_store(url, "", root="")
     return found
 

@@ -39,6 +39,14 @@ class InvalidConfigError(ValueError):
 
 def parse_toml(data: bytes, kind: type[T]) -> T:
     """The settings of a TOML file. Raises InvalidConfigError for the first thing that is wrong."""
+    found = load_toml(data)
+    for key, reason, hint in find_problems(found, kind):
+        raise InvalidConfigError(reason, line=line_of(data.decode(), key) or 1, hint=hint)
+    return msgspec.convert(found, kind)
+
+
+def load_toml(data: bytes) -> dict[str, object]:
+    """The values of a TOML file, whatever they are. InvalidConfigError if it is not TOML."""
     import tomllib
 
     try:
@@ -46,15 +54,12 @@ def parse_toml(data: bytes, kind: type[T]) -> T:
     except UnicodeDecodeError as error:
         raise InvalidConfigError("it is not UTF-8", line=data.count(b"\n", 0, error.start) + 1) from None
     try:
-        found = tomllib.loads(text)
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         reason, _, place = str(error).partition(" (at ")
         number = re.match(r"line (\d+)", place)
         line = int(number[1]) if number else text.count("\n") + 1
         raise InvalidConfigError(f"it is not TOML: {reason[:1].lower()}{reason[1:]}", line=line) from None
-    for key, reason, hint in find_problems(found, kind):
-        raise InvalidConfigError(reason, line=line_of(text, key) or 1, hint=hint)
-    return msgspec.convert(found, kind)
 
 
 def find_problems(values: Mapping[str, object], kind: type[Struct], prefix: str = "") -> Iterator[ConfigProblem]:

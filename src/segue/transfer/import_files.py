@@ -103,6 +103,8 @@ def import_data(data: bytes, store: Store, *, name: str, id: str = "") -> Import
         source, session_id = _in_memory(exported, check_id(id) if id else "")
     except (BadExportError, SegueError) as error:
         raise UsageError(f"{name}: {error}; nothing was imported") from None
+    except RecursionError:
+        raise UsageError(f"{name}: it is nested too deeply; nothing was imported") from None
     try:
         here = store.load(session_id)
     except NotFoundError:
@@ -124,7 +126,7 @@ def is_contained(data: bytes, store: Store, session_id: str) -> bool:
         source, _ = _in_memory(exported, "")
         there, here = source.load(session_id), store.load(session_id)
         return not _missing(source, there, store, here) if exported.is_whole else _is_within(there, here)
-    except (BadExportError, SessionDivergedError, UsageError):
+    except (BadExportError, RecursionError, SessionDivergedError, UsageError):
         return False
 
 

@@ -14,6 +14,7 @@ from segue.console.exit_codes import Exit
 from segue.console.group import Group
 from segue.dialects.gptel.setting_arguments import NONE, parse_changes
 from segue.errors import NotFoundError, SegueError, UsageError
+from segue.user_folders import config_path, configured_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -40,7 +41,7 @@ def _store(function: F) -> F:
 
 
 def _root(ctx: click.Context, param: click.Parameter, value: str | None) -> str:  # noqa: ARG001 - click's signature
-    usual = os.environ.get("SEGUE_STORE", "")
+    usual = os.environ.get("SEGUE_STORE") or configured_store()
     url = value or (usual if usual.startswith(_SCHEME) else _SCHEME + _ROOT)
     if not url.startswith(_SCHEME):
         raise UsageError(f"{url} is not a store of gptel sessions", hint=f"name a folder, as in {_SCHEME}{_ROOT}")
@@ -306,7 +307,6 @@ command = Group(
 
 
 def _sessions(root: str, editor_presets: tuple[str, ...] = ()) -> Sessions:
-    from segue.console.settings import config_path
     from segue.console.surface import here, segue_presets
     from segue.dialects.gptel.lifecycle import Sessions
 

@@ -12,6 +12,7 @@ from segue.console.columns import fit
 from segue.errors import SegueError
 from segue.formats.transcript import iso
 from segue.library import Library
+from segue.stores.isolation import isolate_sessions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +33,7 @@ _UNLIMITED = 1 << 20
 def open_store(paths: SoleurPaths) -> SoleurStore:
     from segue.dialects.soleur.store import SoleurStore
 
-    return SoleurStore(str(paths.sessions))
+    return isolate_sessions(SoleurStore(str(paths.sessions)))
 
 
 def show_list(paths: SoleurPaths, *, as_json: bool) -> None:
