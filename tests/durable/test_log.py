@@ -50,6 +50,24 @@ def test_what_was_appended_is_there(tmp_path: Path) -> None:
     assert log.size == 8
 
 
+@pytest.mark.parametrize("how", ["replaced", "moved away and replaced", "deleted"])
+def test_nothing_is_acknowledged_in_a_file_that_another_program_put_away(tmp_path: Path, how: str) -> None:
+    log = open_log(tmp_path)
+    log.append(b"one\n")
+    theirs = tmp_path / "theirs"
+    theirs.write_bytes(b"One\n")
+    if how == "moved away and replaced":
+        (tmp_path / "log").rename(tmp_path / "version")
+    if how == "deleted":
+        (tmp_path / "log").unlink()
+    else:
+        theirs.rename(tmp_path / "log")
+    with pytest.raises(ConflictError, match="changed by another program"):
+        log.append(b"two\n")
+    with pytest.raises(WriterStoppedError):
+        log.append(b"two\n")
+
+
 @pytest.mark.parametrize("call", ["write", "fdatasync"])
 def test_an_interrupted_append_never_was(tmp_path: Path, call: str) -> None:
     kernel = InterruptedKernel()

@@ -24,7 +24,9 @@ class Log:
     def __init__(self, folder: Folder, name: str, fd: int) -> None:
         self.path = folder.path_of(name)
         self.fd = fd
-        self.size = os.fstat(fd).st_size
+        found = os.fstat(fd)
+        self.size = found.st_size
+        self._inode = found.st_ino
         self._kernel: Kernel = folder.kernel
         self._stopped = ""
         self.lock = threading.Lock()
@@ -43,7 +45,13 @@ class Log:
     def append(self, data: bytes, *, sync: bool = True) -> None:
         """Write all of the data to the end of the file and sync it, or leave the file as it was and raise."""
         # One function: after a sync the caches of the processor are cold, and every call here costs microseconds.
-        if self._stopped or os.lseek(self.fd, 0, os.SEEK_END) != self.size:
+        if self._stopped:
+            self._refuse()
+        try:  # a program that syncs folders may have put another file in place of ours
+            found = os.lstat(self.path)
+        except OSError:
+            self._refuse()
+        if found.st_size != self.size or found.st_ino != self._inode:
             self._refuse()
         self._stopped = _CUT_SHORT  # until it is done: a Ctrl-C may come at any point
         written = -1
