@@ -85,3 +85,23 @@ def test_a_short_id_finds_its_session_and_is_as_short_as_that_allows() -> None:
     short = short_ids(ids)
     assert all(match_ids(part, ids) == [id] for id, part in short.items())
     assert (short[IDS[0]], short["login"], short["0b1ec7ed-1111"]) == ("k3f2", "login", "0b1ec7ed-1")
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Größe 日本", "grosse"),
+        ("Café, déjà vu", "cafe-deja-vu"),
+        ("e\u0301te\u0301", "ete"),
+        ("Łódź", "lodz"),
+        ("İstanbul", "istanbul"),
+        ("Привет, мир", "privet-mir"),
+        ("Ελλάδα", "ellada"),
+        ("カタカナ", "katakana"),
+        ("한국어", "hangugeo"),
+        ("\uff21\uff22\uff23", "abc"),
+        ("日本", ""),
+    ],
+)
+def test_a_slug_spells_other_letters_in_latin_ones(text: str, name: str) -> None:
+    assert slug(text) == name

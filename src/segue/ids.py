@@ -3,9 +3,12 @@
 The caller passes the time and the random bytes, so that the same call gives the same name.
 """
 
+# ruff: noqa: RUF001 - letters of other scripts look like Latin ones, which is why they are spelled
+
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
 from segue.errors import InvalidIdError
@@ -15,6 +18,14 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 GRAMMAR = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+_LATIN_LETTERS = (
+    "ß ss æ ae œ oe ø o å a đ d ð d þ th ħ h ı i ł l ŋ ng ŧ t ĸ k ſ s",
+    "α a β v γ g δ d ε e ζ z η i θ th ι i κ k λ l μ m ν n ξ x ο o π p ρ r σ s ς s τ t υ y φ f χ ch ψ ps ω o",
+    "ά a έ e ή i ί i ό o ύ y ώ o",
+    "а a б b в v г g д d е e ё e ж zh з z и i й i к k л l м m н n о o п p р r с s т t у u ф f х kh ц ts ч ch ш sh",
+    "щ shch ъ - ы y ь - э e ю yu я ya є ye і i ї yi ґ g ў u ђ dj ј j љ lj њ nj ћ c џ dz",
+)
+"""Letters that do not decompose into an ASCII letter and accents, each with its spelling; `-` for none."""
 T = TypeVar("T")
 
 _TYPABLE = "0123456789abcdefghjkmnpqrstvwxyz"  # no i, l, o, u: nothing to misread aloud
@@ -32,8 +43,44 @@ is_id = GRAMMAR.fullmatch
 
 
 def slug(text: str, *, limit: int = 40) -> str:
-    """The text as lower-case words joined by dashes; empty if it has no letters or digits."""
+    """The text as lower-case ASCII words joined by dashes; empty if no letter or digit of it has a Latin spelling.
+
+    Accents are dropped, and Greek, Cyrillic, Japanese kana and Korean are spelled in Latin letters. Letters of other
+    scripts are left out: an id must be typable everywhere.
+    """
+    plain = text.lower()
+    return ascii_slug(plain if plain.isascii() else _transliterate(plain), limit=limit)
+
+
+def ascii_slug(text: str, *, limit: int = 40) -> str:
+    """Like `slug`, without everything that is not ASCII: how names were made before."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:limit].rstrip("-")
+
+
+def _transliterate(text: str) -> str:
+    from unicodedata import normalize
+
+    letters = _latin_letters()
+    return "".join(letters[char] if char in letters else _spell(char) for char in normalize("NFC", text))
+
+
+def _spell(char: str) -> str:
+    """A character in ASCII: nothing for an accent, a blank where there is no spelling."""
+    from unicodedata import category, name, normalize
+
+    if char.isascii():
+        return char
+    script, _, letter = name(char, "").rpartition(" ")
+    if script.startswith(("HANGUL SYLLABLE", "HIRAGANA LETTER", "KATAKANA LETTER")):
+        return letter.lower()
+    base = "".join(part for part in normalize("NFKD", char) if part.isascii())
+    return base.lower() or ("" if category(char).startswith("M") else " ")
+
+
+@cache
+def _latin_letters() -> dict[str, str]:
+    pairs = " ".join(_LATIN_LETTERS).split()
+    return {letter: spelling.strip("-") for letter, spelling in zip(pairs[::2], pairs[1::2], strict=True)}
 
 
 def new_session_id(label: str, now: datetime, entropy: bytes) -> str:

@@ -112,9 +112,20 @@ def test_the_name_of_a_project_makes_a_safe_name_of_a_file(project: str, name: s
 
 
 def test_projects_in_other_scripts_have_files_of_their_own() -> None:
-    names = {file_name(name) for name in ("проект", "プロジェクト", "...", "\udcff")}
+    assert (file_name("проект"), file_name("プロジェクト")) == ("proekt", "puroziekuto")
+    names = {file_name(name) for name in ("項目", "目項", "...", "\udcff")}
     assert len(names) == 4
     assert all(name.startswith("project-") for name in names)
+
+
+def test_a_file_of_an_earlier_version_keeps_its_name(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path)
+    (tmp_path / "gr-e.md").write_text("# Decisions: Größe\n\n", encoding="utf-8")
+    ledger.add("Größe", [entry("Refresh early")])
+    assert "Refresh early" in (tmp_path / "gr-e.md").read_text(encoding="utf-8")
+    assert "Refresh early" in ledger.text("Größe")
+    ledger.add("Café", [entry("Refresh late")])
+    assert ledger.path_of("Café") == str(tmp_path / "cafe.md")
 
 
 def test_a_project_is_the_repository_or_else_the_folder(tmp_path: Path) -> None:

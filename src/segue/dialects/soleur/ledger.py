@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from segue.clock import utc_now
-from segue.dialects.soleur.paths import file_name
+from segue.dialects.soleur.paths import file_name, old_file_name
 from segue.durable.folder import Folder
 from segue.durable.lock import WriterLock
 from segue.durable.log import Log
+from segue.durable.snapshot import read_signature
 from segue.errors import ConflictError
 from segue.store import WAIT_SECONDS
 
@@ -56,11 +57,11 @@ class Ledger:
         self._clock = clock
 
     def path_of(self, project: str) -> str:
-        return self._folder.path_of(f"{file_name(project)}.md")
+        return self._folder.path_of(self._name(project))
 
     def add(self, project: str, entries: Sequence[LedgerEntry]) -> None:
         """Append the entries that are not in the file yet. On return, they survive power loss."""
-        name = f"{file_name(project)}.md"
+        name = self._name(project)
         self._folder.make()
         lock = WriterLock.acquire(self._locks, f"{name}.lock", timeout_seconds=WAIT_SECONDS, since=self._clock())
         if not isinstance(lock, WriterLock):
@@ -104,8 +105,14 @@ class Ledger:
             finally:
                 log.close()
 
+    def _name(self, project: str) -> str:
+        """The name of the file; one that an earlier version created keeps its name."""
+        name, old = f"{file_name(project)}.md", f"{old_file_name(project)}.md"
+        is_old = old != name and not read_signature(self._folder, name) and read_signature(self._folder, old)
+        return old if is_old else name
+
     def _read(self, project: str) -> str | None:
         try:
-            return self._folder.read(f"{file_name(project)}.md").decode("utf-8", "backslashreplace")
+            return self._folder.read(self._name(project)).decode("utf-8", "backslashreplace")
         except FileNotFoundError:
             return None

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from segue.ids import slug
+from segue.ids import ascii_slug, slug
 
 SHIPPED = Path(__file__).parent / "agents"
 """The presets that come with the command."""
@@ -45,5 +45,14 @@ def project_name(folder: Path) -> str:
 
 def file_name(project: str) -> str:
     """A name that is valid on any file system; a hash if the name of the project has no usable letters."""
+    return slug(project, limit=80) or _hashed_name(project)
+
+
+def old_file_name(project: str) -> str:
+    """The name that earlier versions used, which had no spelling for letters outside of ASCII."""
+    return ascii_slug(project, limit=80) or _hashed_name(project)
+
+
+def _hashed_name(project: str) -> str:
     digest = hashlib.sha256(project.encode("utf-8", "surrogateescape")).hexdigest()
-    return slug(project, limit=80) or f"project-{digest[:8]}"
+    return f"project-{digest[:8]}"
