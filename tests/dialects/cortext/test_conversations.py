@@ -389,7 +389,7 @@ def test_a_commit_that_fails_costs_a_note_and_nothing_else(room: Room) -> None:
     assert room.library.overview(session.id).status == "paused"
 
 
-def test_a_session_that_git_ignores_is_told_once_with_the_line_that_does(room: Room) -> None:
+def test_a_session_that_git_ignores_is_told_each_time_with_the_line_that_does(room: Room) -> None:
     room.git("init", "--quiet")
     (room.root / ".gitignore").write_text("*.bak\n.session/\n", encoding="utf-8")
     conversations = room.conversations
@@ -399,7 +399,7 @@ def test_a_session_that_git_ignores_is_told_once_with_the_line_that_does(room: R
     assert len(room.told) == 1
     assert ".session/session.json" in room.told[0]
     assert room.told[0].endswith("(.gitignore line 2: .session/)")
-    assert stopped.notes == ()
+    assert stopped.notes == tuple(room.told)
     assert room.git("ls-files").endswith("001-plan-api/plan.md")
     with room.library.open(session.id) as session:
         (note,) = room.conversations.stop(session).notes  # another command, which has only the session to commit
@@ -428,3 +428,14 @@ def test_where_only_the_session_changed_a_persons_edits_are_left_to_them(room: R
         room.conversations.stop(session)
     assert room.git("log", "-1", "--format=%s") == "[session] session update: API design"
     assert room.git("status", "--porcelain").split() == ["M", str(path.relative_to(room.root)), "??", ".workspace/"]
+
+
+def test_a_conversation_without_a_title_is_called_by_its_folder(room: Room) -> None:
+    folder = room.root / "conversations" / "2026-01-05" / "001-plan-api" / ".session"
+    folder.mkdir(parents=True)
+    (folder / "session.json").write_text('{"conversation_id": "001-plan-api", "status": "active"}', encoding="utf-8")
+    room.git("init", "--quiet")
+    with room.library.open("2026-01-05-001-plan-api") as session:
+        stopped = room.conversations.stop(session)
+    assert 'Conversation "001-plan-api" has been paused.' in stopped.message
+    assert room.git("log", "-1", "--format=%s").endswith(": 001-plan-api")

@@ -13,7 +13,7 @@ from segue.console.exit_codes import Exit
 from segue.console.surface import open_surface
 from segue.dialects.cortext.command_prompts import preset_of
 from segue.dialects.cortext.context import STARTS
-from segue.dialects.cortext.conversations import CHAT, command_of, type_of
+from segue.dialects.cortext.conversations import CHAT, command_of, title_of, type_of
 from segue.dialects.cortext.hints import HINTS
 from segue.dialects.cortext.integration import (
     confirm,
@@ -69,7 +69,7 @@ class CortextChat:
             before,
             agent=agent,
             model=model,
-            heading=format_resuming(before.title),
+            heading=format_resuming(title_of(before)),
             changes=lambda conversation: self._conversations.drift(conversation.session),
         )
         with release_on_failure(conversation.session):
@@ -134,7 +134,7 @@ def resume(
     if as_json:
         return _print_for_tool(context, context.library.resume(before.id, force=is_completed), name, model=model)
     integration = find_tool(name, context.environ)
-    output.line(format_resuming(before.title))
+    output.line(format_resuming(title_of(before)))
     _report(run_in_tool(context, context.library.resume(before.id, force=is_completed), integration, model=model))
     return Exit.DONE
 
@@ -189,7 +189,7 @@ def _conversation_json(context: WorkspaceContext, session: LiveSession, *, warni
         "id": about.id,
         "conversation_id": folder.name,
         "type": type_of(about),
-        "title": about.title,
+        "title": title_of(about),
         "status": about.status,
         "path": str(folder),
         "document": str(conversations.document_of(about)),

@@ -49,8 +49,8 @@ The user starts a conversation of the type {type} in this workspace. Its topic i
 1. If there is no topic, ask for one.
 2. Run `cortext new {type} "TOPIC" --tool {tool} --json`, with the topic quoted so that the shell expands nothing in it.
    If it fails, show its output and stop.
-3. The output is JSON. Remember its `id`, and acknowledge in one sentence that the conversation has started, with its
-   title.
+3. The output is JSON; show the user any lines before it. Remember its `id`, and acknowledge in one sentence that the
+   conversation has started, with its title.
 4. Run the conversation as `prompt` in the output describes: these are the instructions below, or their newest version.
    Write what is worth keeping into the file named in `document`, outside the part between its two markers, which
    cortext maintains itself.
@@ -97,6 +97,8 @@ The user pauses the current conversation.
    You can continue later with {resume}
 
    Summary: SUMMARY
+
+   Show the user all `notes` after it: they report what was not written or not committed.
 """
 
 

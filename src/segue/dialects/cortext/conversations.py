@@ -315,15 +315,15 @@ class Conversations:
         else:
             session.pause()
         self._contexts.discard(f"{session.id}{CONTEXT_SUFFIX}")
-        written = self._write_document(session)
+        written, title = self._write_document(session), title_of(session.overview)
         if written.changed or status == "completed":
-            committed = self._commit(session, f"[session] {_VERBS[status]}: {session.title}")
+            committed = self._commit(session, f"[session] {_VERBS[status]}: {title}")
         else:  # what the user wrote into the document meanwhile is theirs to commit
-            committed = self._commit(session, f"[session] session update: {session.title}", ".session")
+            committed = self._commit(session, f"[session] session update: {title}", ".session")
         self._stopped_at[session.id] = session.overview.seq
         return StopResult(
             id=session.id,
-            title=session.title,
+            title=title,
             summary=session.overview.summary,
             status=status,
             commit=committed,
@@ -349,13 +349,12 @@ class Conversations:
         return self._repository.commit([folder / part], message, needed=needed)
 
     def _notes(self, written: BlockResult, committed: CommitResult | None) -> tuple[str, ...]:
-        """What the user should know; what holds for every commit here is reported once."""
+        """What the user should know; that hooks are skipped is reported once, what is not committed each time."""
         notes = [written.problem]
         if committed is not None:
             skipped = f"{_HOOKS_SKIPPED}; cortext init asks whether to run them" if committed.hooks_skipped else ""
-            lasting = [note for note in (*committed.warnings, skipped) if note not in self._reported]
-            self._reported.update(lasting)
-            notes += lasting
+            notes += [*committed.warnings, "" if skipped in self._reported else skipped]
+            self._reported.add(skipped)
             if committed.status == "failed":
                 notes.append("; ".join(filter(None, [committed.message, committed.hint])))
         return tuple(note for note in notes if note)
@@ -363,6 +362,11 @@ class Conversations:
 
 def type_of(about: Overview) -> str:
     return conversation_type(about.extra, split_id(about.id)[1])
+
+
+def title_of(about: Overview) -> str:
+    """Its title; the name of its folder if it has none, as in files of other programs."""
+    return " ".join(about.title.split()) or split_id(about.id)[1]
 
 
 def command_of(about: Overview) -> str:

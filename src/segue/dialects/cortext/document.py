@@ -145,7 +145,7 @@ def render_introduction(about: Overview, *, conversation_id: str, type: str, com
     }
     decisions = "\n".join(f"- {_flat(one.content)}" for one in about.decisions)
     parts = [
-        f"# Conversation: {_flat(about.title or conversation_id)}",
+        f"# Conversation: {_flat(about.title) or conversation_id}",
         f"## Where it stopped\n\n{summary}" if summary else "",
         "## What it is\n\n" + "\n".join(f"- {name}: {_flat(fact)}" for name, fact in facts.items()),
         f"## Decisions so far\n\n{decisions}" if decisions else "",
