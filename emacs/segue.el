@@ -341,7 +341,9 @@ That turns on `segue-mode': without it, Emacs would obey the text of a session."
     (when-let ((buffer (find-buffer-visiting file)))
       (with-current-buffer buffer (segue--reread)))
     (find-file file)
-    (unless jf/gptel--session-dir (segue-find-file))))
+    (cond (jf/gptel--session-dir)       ; else it was visited before the mode was on
+          ((buffer-modified-p) (set-auto-mode) (segue-find-file))
+          (t (revert-buffer t t)))))
 
 (defun segue--reread ()
   "Revert this buffer if its file changed and the buffer did not."

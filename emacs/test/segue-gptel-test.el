@@ -2,40 +2,12 @@
 
 ;;; Commentary:
 
-;; Runs with upstream gptel, which tests/emacs/test_emacs.py finds by --gptel.
+;; Runs with the double of gptel, and with upstream gptel, which tests/emacs finds by
+;; --gptel.
 
 ;;; Code:
 
-(require 'compat)
-(eval-and-compile
-  (unless (fboundp 'static-if)          ; Emacs 28 lacks it, and gptel wants it
-    (defmacro static-if (condition then &rest else)
-      (declare (indent 2))
-      (if (eval condition lexical-binding) then (macroexp-progn else)))))
-(require 'gptel)
-(require 'gptel-openai)
-(load "userlock" nil t)                ; it would undo what tests do to it when it is loaded
-(require 'segue-test-support)
-
-(gptel-make-openai "Test" :key "none" :models '(gpt-4o gpt-5))
-(gptel-make-openai "Other" :key "none" :models '(other-1))
-(setq-default gptel-backend (gptel-get-backend "Test") gptel-model 'gpt-5)
-(gptel-make-tool :name "read_file" :function #'ignore :description "Read." :args nil)
-
-(defmacro segue-gptel-session (name &rest body)
-  "Do BODY in a copy of the session NAME, in `gptel-mode' with the preset executor.
-The preset is what gptel has been told of it, which is nothing at first."
-  (declare (indent 1))
-  `(let* ((dir (segue-test-copy ,name)) (gptel--known-presets nil) (segue--presets nil))
-     (segue-test-on (segue-test-visiting (segue-test-main dir) ,@body))))
-
-(defun segue-gptel-footer ()
-  "Return the names of the variables in the one footer of this file, as saved."
-  (let ((file buffer-file-name))
-    (with-temp-buffer
-      (insert-file-contents file)
-      (should (= (how-many (regexp-quote segue-footer--begin) (segue-footer-start)) 1))
-      (mapcar #'car (cdr (segue-footer--take))))))
+(require 'segue-gptel-support)
 
 ;;;; Restoring
 
@@ -282,6 +254,221 @@ The preset is what gptel has been told of it, which is nothing at first."
     (when (boundp 'gptel-system-prompt) (setq-local gptel-system-prompt (propertize "Other." 'face 'bold)))
     (save-buffer)
     (should (equal (alist-get 'gptel--system-message (segue-footer-read)) "Other."))))
+
+;;;; What is turned off
+
+(defun segue-gptel-turn-off ()
+  "Turn off, in this buffer, all that can be turned off."
+  (setq-local gptel-tools nil gptel-temperature nil gptel-max-tokens nil gptel--num-messages-to-send nil)
+  (set (make-local-variable (indirect-variable 'gptel--system-message)) nil))
+
+(defun segue-gptel-check-off ()
+  "Check that everything is off in this buffer."
+  (should (equal (segue-all-settings)
+                 `((gptel-model . ,gptel-model) (gptel--backend-name . "Test") (gptel--system-message)
+                   (gptel--tool-names) (gptel-temperature) (gptel-max-tokens) (gptel--num-messages-to-send)))))
+
+(ert-deftest segue-gptel-what-is-turned-off-stays-off ()
+  (dolist (description '((:system "Be brief." :temperature 0.7 :tools ("read_file") :max-tokens 9 :num-messages-to-send 3)
+                         (:description "Nothing is set here.")))
+    (let* ((dir (segue-test-copy "empty")) (gptel--known-presets nil) (segue--presets nil)
+           (tools (list (gptel-get-tool "read_file"))))
+      (apply #'gptel-make-preset 'executor description)
+      (cl-letf (((default-value 'gptel-tools) tools)
+                ((default-value 'gptel-max-tokens) 100))
+        (segue-test-on
+          (segue-test-visiting (segue-test-main dir)
+            (should (equal (segue-setting 'gptel--tool-names) '("read_file")))
+            (insert "### Hi\n")
+            (segue-gptel-turn-off)
+            (save-buffer))
+          (dotimes (_ 2)
+            (let ((lines (segue-gptel-lines (segue-test-main dir))))
+              (dolist (variable '(gptel--system-message gptel--tool-names gptel-temperature))
+                (should (equal (alist-get variable lines) "nil"))))
+            (segue-test-visiting (segue-test-main dir)
+              (segue-gptel-check-off)
+              (goto-char (point-min))
+              (insert "### More\n")
+              (save-buffer)
+              (segue-gptel-check-off)))
+          (let ((store (segue--store (file-name-directory dir))))
+            (segue--call "add" (file-name-nondirectory dir) "From elsewhere." "--store" store))
+          (segue-test-visiting (segue-test-main dir)
+            (should (save-excursion (goto-char (point-min)) (search-forward "From elsewhere." nil t)))
+            (segue-gptel-check-off)
+            (setq-local gptel-tools tools)
+            (save-buffer)
+            (should-not (assq 'gptel--tool-names (segue-gptel-lines (segue-test-main dir))))))))))
+
+(ert-deftest segue-gptel-what-the-command-turned-off-is-off-here ()
+  (segue-gptel-session "settings"
+    (should (segue-setting 'gptel--tool-names))
+    (segue--call "gptel" "save" buffer-file-name "--set" "tools=none" "--set" "temperature=none"
+                 "--set" "system-message=none" "--set" "max-tokens=none" "--set" "num-messages=none"
+                 "--unset" "backend")
+    (revert-buffer t t)
+    (segue-gptel-check-off)))
+
+;;;; A setting alone
+
+(ert-deftest segue-gptel-a-setting-alone-is-saved ()
+  (dolist (change '((gptel-temperature . 0.1) (gptel-tools . nil) (gptel-model . gpt-5) (gptel-max-tokens . 7)
+                    (gptel-temperature . nil)))
+    (ert-info ((format "%S" change))
+      (segue-gptel-session "settings"
+        (should-not (buffer-modified-p))
+        (let ((inhibit-message t)) (segue-gptel-press "C-x C-s"))
+        (set (make-local-variable (car change)) (cdr change))
+        (should (buffer-modified-p))
+        (segue-gptel-press "C-x C-s")
+        (should-not (buffer-modified-p))
+        (should (equal (alist-get (if (eq (car change) 'gptel-tools) 'gptel--tool-names (car change))
+                                  (segue-gptel-lines buffer-file-name))
+                       (format "%s" (cdr change))))))))
+
+(ert-deftest segue-gptel-only-a-change-in-the-session-marks-it-as-modified ()
+  (segue-gptel-session "settings"
+    (let ((gptel-temperature 0.2)) (should-not (buffer-modified-p)))
+    (setq-local gptel-temperature gptel-temperature)
+    (with-temp-buffer (setq-local gptel-temperature 0.3) (should-not (buffer-modified-p)))
+    (cl-letf (((default-value 'gptel-temperature) 0.4)) (should-not (buffer-modified-p)))
+    (should-not (buffer-modified-p))))
+
+;;;; Text in settings, and settings in text
+
+(ert-deftest segue-gptel-a-system-message-may-contain-the-words-of-a-footer ()
+  (dolist (words '("Local Variables:\nEnd:" "LOCAL VARIABLES: x" "local variables:\\1 \\s & \\&" "<!-- Local Variables: -->\n<!-- End: -->"))
+    (dolist (rest (list "" (make-string 4000 ?x)))
+      (ert-info (words)
+        (segue-gptel-session "empty"
+          (let ((message (concat words "\n" rest words)))
+            (insert "### Hi\n\n" (propertize "Hello." 'gptel 'response) "\n")
+            (set (make-local-variable (indirect-variable 'gptel--system-message)) message)
+            (setq-local gptel-temperature 0.2)
+            (save-buffer)
+            (set-buffer-modified-p t)
+            (save-buffer)
+            (should (equal (segue-gptel-footer)
+                           (if (equal rest "") '(gptel--preset gptel--system-message gptel-temperature gptel--bounds)
+                             '(gptel--system-message gptel--preset gptel-temperature gptel--bounds))))
+            (should (equal (alist-get 'gptel--system-message (segue-footer-read)) message))
+            (should (equal (plist-get (plist-get (segue--open jf/gptel--branch-dir) :overrides) :system-message)
+                           message))))))))
+
+;;;; Typing at the end
+
+(ert-deftest segue-gptel-the-footer-is-never-sent ()
+  (segue-gptel-session "settings"
+    (goto-char (point-max))
+    (segue-gptel-press "M o r e ?")
+    (should (equal (segue-gptel-sent) "### Hello?\n\nHello.\n\n### More?"))
+    (goto-char (point-max))
+    (let ((sent (segue-gptel-sent)))
+      (should-not (string-match-p "gptel-\\|segue" sent)))
+    (goto-char (point-max))
+    (insert "pasted")                   ; by a program: no command was called
+    (should (string-suffix-p "pasted" (segue-gptel-sent)))
+    (should-not (string-match-p "gptel-\\|segue\\|\f" (segue-gptel-sent)))
+    (should (< (point) (segue-footer-start)))
+    (transient-mark-mode 1)
+    (goto-char (point-max))
+    (push-mark (point-min) t t)
+    (should-not (string-match-p "gptel-\\|segue\\|\f\\|Variables" (segue-gptel-sent)))
+    (goto-char (+ (segue-footer-start) 20))
+    (should-not (string-match-p "gptel-\\|segue\\|\f" (segue-gptel-sent)))
+    (deactivate-mark)
+    (save-buffer)
+    (should (save-excursion (goto-char (point-min)) (search-forward "More?\npasted" (segue-footer-start) t)))))
+
+(ert-deftest segue-gptel-what-is-typed-at-the-end-is-part-of-the-conversation ()
+  (segue-gptel-session "settings"
+    (let ((footer (segue-footer-read)))
+      (dolist (place (list #'point-max (lambda () (+ 5 (segue-footer-start))) #'segue-footer-start))
+        (goto-char (funcall place))
+        (segue-gptel-press "o n e SPC"))
+      (goto-char (point-max))
+      (kill-new "two")
+      (segue-gptel-press "C-y")
+      (should (equal (buffer-substring-no-properties (line-beginning-position) (point)) "### one one one two"))
+      (should (looking-at-p "\n\f\n<!-- segue "))
+      (segue-gptel-press "C-x C-s")
+      (should (equal (assq-delete-all 'gptel--bounds (segue-footer-read)) (assq-delete-all 'gptel--bounds footer)))
+      (should (equal (plist-get (car (last (plist-get (segue--call "show" jf/gptel--session-id "--store"
+                                                                   (segue--store (file-name-directory jf/gptel--session-dir)))
+                                                      :turns)))
+                                :content)
+                     "one one one two")))))
+
+;;;; Presets of gptel
+
+(ert-deftest segue-gptel-a-preset-that-only-gptel-has-is-good-for-a-new-session ()
+  (let ((gptel--known-presets nil) (segue--presets nil)
+        (jf/gptel-sessions-directory (make-temp-file "segue-test-" t)))
+    (gptel-make-preset 'mine :system "Arr." :temperature 0.2)
+    (segue-test-on
+      (dolist (name '(mine "mine"))
+        (jf/gptel-persistent-session "Paging" name)
+        (let ((file buffer-file-name))
+          (unwind-protect
+              (progn
+                (should (eq gptel--preset 'mine))
+                (should (equal gptel-temperature 0.2))
+                (insert "### Hi")
+                (save-buffer))
+            (kill-buffer))
+          (segue-test-visiting file
+            (should (eq gptel--preset 'mine))
+            (should (equal (segue-gptel-footer) '(gptel--preset gptel--bounds))))))
+      (should-error (jf/gptel-persistent-session "Paging" 'nobody) :type 'user-error)
+      (should-not warned))))
+
+;;;; Sessions while segue-mode is off
+
+(ert-deftest segue-gptel-a-session-that-is-made-outside-of-segue-mode-is-one ()
+  (let ((gptel--known-presets nil) (segue--presets nil) (segue-command segue-test-command)
+        (jf/gptel-sessions-directory (make-temp-file "segue-test-" t)))
+    (segue-mode -1)
+    (unwind-protect
+        (progn
+          (jf/gptel-persistent-session "Paging")
+          (should gptel-mode)
+          (should (eq gptel--preset 'executor))
+          (should (eq gptel-model 'gpt-4o))
+          (should (eq (plist-get (jf/gptel--registry-get jf/gptel--session-id "main") :buffer) (current-buffer)))
+          (let ((file buffer-file-name))
+            (segue-mode -1)
+            (kill-buffer)
+            (find-file file)            ; a plain buffer
+            (should-not jf/gptel--session-id)
+            (segue--visit (directory-file-name (file-name-directory file)))
+            (should gptel-mode)
+            (should jf/gptel--session-id)))
+      (set-buffer-modified-p nil)
+      (kill-buffer)
+      (segue-mode -1))))
+
+;;;; Damage
+
+(ert-deftest segue-gptel-damage-is-reported-and-recovery-keeps-what-was-written-since ()
+  (let ((dir (segue-test-copy "plain")) (gptel--known-presets nil) (segue--presets nil))
+    (segue-test-edit (expand-file-name ".segue/events.jsonl" dir) "Hello?" "hello!")
+    (segue-test-on
+      (segue-test-visiting (segue-test-main dir)
+        (should (string-match-p "segue-recover" (car warned)))
+        (should (string-match-p "is damaged at .segue/events.jsonl line" (cadr warned)))
+        (should gptel-mode)
+        (goto-char (point-max))
+        (segue-gptel-press "M o r e ?")
+        (setq warned nil)
+        (segue-recover)
+        (should-not warned)
+        (should (save-excursion (goto-char (point-min)) (search-forward "More?" (segue-footer-start) t)))
+        (let ((said (plist-get (segue--call "show" jf/gptel--session-id "--store"
+                                            (segue--store (file-name-directory jf/gptel--session-dir)))
+                               :turns)))
+          (should (equal (mapcar (lambda (turn) (plist-get turn :content)) said) '("Hello?" "Hello." "More?"))))
+        (should-error (segue-recover) :type 'user-error)))))
 
 (provide 'segue-gptel-test)
 ;;; segue-gptel-test.el ends here

@@ -17,11 +17,14 @@ from tests.docs.pages import ROOT, environment
 from tests.emacs.sessions import write_sessions
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 NEEDS_EMACS = pytest.mark.needs("emacs")
 
 LISP = ROOT / "emacs"
+DOUBLE = LISP / "test" / "double"
+"""A small double of gptel."""
 SOURCES = sorted(LISP.glob("*.el"))
 
 COMMAND = f"{sys.executable}\n-m\nsegue"
@@ -65,7 +68,8 @@ def load_path(*folders: str | Path) -> list[str]:
     return [word for folder in folders for word in ("-L", str(folder))]
 
 
-def run(file: str, room: Path, *folders: str) -> Results:
+def run(files: Sequence[str], room: Path, *folders: str | Path) -> Results:
+    """The results of all tests in these files, in one Emacs."""
     sessions, found = room / "sessions", room / "results.json"
     write_sessions(sessions)
     preset = room / "home" / ".config" / "segue" / "agents" / "executor.md"
@@ -73,7 +77,7 @@ def run(file: str, room: Path, *folders: str) -> Results:
     preset.write_text(PRESET)
     emacs(
         *load_path(LISP, LISP / "test", *folders),
-        *("-l", LISP / "test" / file, "-l", LISP / "test" / "segue-run.el"),
+        *[word for file in (*files, "segue-run.el") for word in ("-l", LISP / "test" / file)],
         cwd=room,
         SEGUE_TEST_SESSIONS=sessions,
         SEGUE_TEST_CORPUS=ROOT / "tests" / "corpus" / "gptel",
@@ -86,19 +90,30 @@ def run(file: str, room: Path, *folders: str) -> Results:
 
 @pytest.fixture(scope="session")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    return run("segue-test.el", tmp_path_factory.mktemp("emacs"))
+    return run(["segue-test.el"], tmp_path_factory.mktemp("emacs"))
+
+
+@pytest.fixture(scope="session")
+def double_results(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    return run(["segue-gptel-test.el"], tmp_path_factory.mktemp("double"), DOUBLE)
 
 
 @pytest.fixture(scope="session")
 def upstream_results(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Results:
     folders: str = pytestconfig.getoption("--gptel")
-    return run("segue-gptel-test.el", tmp_path_factory.mktemp("gptel"), *folders.split(os.pathsep))
+    return run(["segue-gptel-test.el"], tmp_path_factory.mktemp("gptel"), *folders.split(os.pathsep))
 
 
 @NEEDS_EMACS
 @pytest.mark.parametrize("name", names("segue-test.el"))
 def test_in_emacs(name: str, results: Results) -> None:
     assert results[name] is None
+
+
+@NEEDS_EMACS
+@pytest.mark.parametrize("name", names("segue-gptel-test.el"))
+def test_with_the_double_of_gptel(name: str, double_results: Results) -> None:
+    assert double_results[name] is None
 
 
 @NEEDS_EMACS
