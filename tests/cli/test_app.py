@@ -113,18 +113,46 @@ def test_the_reference_page_says_what_the_help_says(cli: Segue) -> None:
 
 def test_a_listing_at_a_terminal_is_a_table_with_relative_times(cli: Segue, session: str) -> None:
     header, row = cli.at_terminal("list", NO_COLOR="1").end().text.splitlines()
-    assert header.split() == ["ID", "AGENT", "TITLE", "TURNS", "CREATED", "ACTIVE", "STATUS"]
-    assert row.startswith(session)
+    assert header.split() == ["TITLE", "TURNS", "ACTIVE", "AGENT", "ID"]
+    assert row.startswith("Login bug ")
+    assert row.endswith(session)
     assert re.search(r"  (now|\d+s ago)  ", row)
-    assert header.index("TITLE") == row.index("Login bug")
+    assert header.index("ID") == row.index(session)
 
 
-def test_on_a_narrow_terminal_the_id_stays_whole_and_no_line_breaks(cli: Segue) -> None:
-    cli.library.create(agent="agent", title="日本語のとても長いタイトル" * 5, id="i" * 30).close()
-    terminal = cli.at_terminal("list", NO_COLOR="1")
-    lines = terminal.end().text.splitlines()
-    assert lines[1].startswith("i" * 30 + " ")
-    assert "…" in lines[1]
+WIDE = {"日本語": 6, "Größe": 5, "e\u0301tude": 5, "👩👩👧 ❤ 👍": 11, "हिन्दी": 5, "한국어": 6, "Two lines of it": 15}
+"""Titles as they are shown, and the columns that they take on a terminal."""
+EMOJIS = "👩\u200d👩\u200d👧 ❤\ufe0f 👍\U0001f3fd"
+
+
+def test_in_80_columns_no_line_breaks_and_the_columns_are_kept_in_any_script(cli: Segue) -> None:
+    cut = ("日本語のとても長いタイトル" * 5, "x" * 200)
+    for number, title in enumerate([*cut, EMOJIS, "Two\nlines\tof it", *list(WIDE)[:3], *list(WIDE)[4:6]]):
+        with cli.library.create(agent="planner", title=title, id=f"{number}-session-of-a-long-name") as live:
+            live.set_overrides({"cwd": "/work/some-project"})
+    header, *rows = cli.at_terminal("list", NO_COLOR="1", COLUMNS="80").end().text.splitlines()
+    assert header.split() == ["TITLE", "ACTIVE", "AGENT", "PROJECT", "ID"]
+    found = {row.partition("  ")[0]: row.index("planner") for row in rows}
+    assert {title: at - len(title) + WIDE[title] for title, at in found.items() if title in WIDE} == dict.fromkeys(
+        WIDE, header.index("AGENT")
+    )
+    assert sum("…" in title for title in found) == 2
+    assert all(re.fullmatch(r"planner  some-project  \d-sessio", row[row.index("planner") :]) for row in rows)
+
+
+def test_a_long_list_goes_to_the_pager_the_newest_first_and_json_does_not(cli: Segue) -> None:
+    for number in range(3):
+        cli.library.create(id=f"session-{number}", title=f"Talk {number}").close()
+    shown = cli.at_terminal("list", PAGER="sed s/^/paged:/", NO_COLOR="1").end().text
+    assert [line[:12] for line in shown.splitlines()] == [
+        "paged:TITLE ",
+        "paged:Talk 2",
+        "paged:Talk 1",
+        "paged:Talk 0",
+    ]
+    assert "paged:" not in cli.at_terminal("list", "--json", PAGER="sed s/^/paged:/").end().text
+    assert "paged:" not in cli.at_terminal("list", PAGER="sed s/^/paged:/", TERM="dumb").end().text
+    assert "paged:" not in cli.run("list", PAGER="sed s/^/paged:/").text
 
 
 def test_the_pager_gets_the_transcript(cli: Segue, session: str) -> None:

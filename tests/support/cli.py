@@ -145,7 +145,7 @@ class Segue:
             stdin=keyboard,
             stdout=keyboard,
             stderr=keyboard,
-            env=self.environment(COLUMNS="120", **env),
+            env=self.environment(**{"COLUMNS": "120", **env}),
             cwd=self.home,
         )
         os.close(keyboard)

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from segue.cli._sources import open_index
+from segue.console import output
+from segue.ids import short_ids
 
 if TYPE_CHECKING:
     from segue.cli._sources import Sources
     from segue.index import Filters, IndexEntry
+
+
+class Listing(NamedTuple):
+    entries: list[IndexEntry]
+    short_ids: dict[str, str]
+    """By id, the part of it that is enough to name a session; empty where no user reads it."""
+
+
+def list_with_short_ids(sources: Sources, filters: Filters, *, limit: int | None = None) -> Listing:
+    with open_index(sources, with_text=False) as index:
+        entries = index.entries(filters, limit=limit)
+        return Listing(entries, short_ids(index.ids(filters.sources)) if output.stdout_is_tty() else {})
 
 
 def list_entries(sources: Sources, filters: Filters, *, limit: int | None = None) -> list[IndexEntry]:

@@ -11,7 +11,7 @@ from segue.formats.terminal import one_line
 from segue.formats.transcript import part_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from segue.console.output import Line, Span
@@ -20,25 +20,57 @@ if TYPE_CHECKING:
 
 _STATUS_STYLES = {"active": "green", "paused": "", "completed": "dim", "interrupted": "yellow", "damaged": "red"}
 _ROLE_STYLES = {"user": "green", "assistant": "cyan", "system": "yellow", "tool": "blue"}
-COLUMNS = ("ID", "AGENT", "TITLE", "TURNS", "CREATED", "ACTIVE", "STATUS")
-_TITLE, _OPTIONAL = 2, (4, 1)
+_COLUMNS = ("TITLE", "TURNS", "ACTIVE", "STATUS", "AGENT", "PROJECT", "ALSO IN", "ID")
+_TITLE, _EXTRA, _OPTIONAL = 0, (1,), (4, 6, 5)
+_LONGEST_AGENT, _LONGEST_PROJECT, _LONGEST_PLACES = 10, 12, 14
+"""So that the title is readable in 80 columns."""
 
 
-def print_sessions(entries: Sequence[IndexEntry], *, with_sources: bool = False) -> None:
+def print_sessions(entries: Sequence[IndexEntry], short_ids: Mapping[str, str], *, with_sources: bool = False) -> None:
+    """On a terminal a table that fits its width, in the pager if it is long; elsewhere tabs between all fields."""
     when = time_formatter()
-    columns: tuple[str, ...] = COLUMNS
-    rows = [_row(entry, when) for entry in entries]
-    if with_sources:
-        columns += ("SOURCE",)
-        rows = [[*row, format_source(entry)] for row, entry in zip(rows, entries, strict=True)]
-    output.table(columns, rows, stretch=_TITLE, optional=_OPTIONAL)
+    if not output.stdout_is_tty():
+        output.tabbed([*_fields(entry, when), *((entry.source,) if with_sources else ())] for entry in entries)
+        return
+    from segue.console.columns import fit
+
+    rows = [_row(entry, short_ids.get(entry.id, entry.id), when) for entry in entries]
+    output.page(fit(_COLUMNS, rows, stretch=_TITLE, optional=_OPTIONAL, extra=_EXTRA, width=output.terminal_width()))
+
+
+def format_copies(entry: IndexEntry) -> str:
+    """The other places of a conversation, by the names of AI tools and the URLs of stores; empty if there are none."""
+    from segue.integrations.registry import INTEGRATIONS
+
+    names = [INTEGRATIONS[name].title if name in INTEGRATIONS else name for name in _places(entry)]
+    return f"also in {', '.join(names)}" if names else ""
+
+
+def _places(entry: IndexEntry) -> list[str]:
+    """The commands of AI tools and the URLs of stores, each once."""
+    from segue.integrations.registry import MODULES
+
+    schemes = {copy.source: copy.source.partition(":")[0] for copy in entry.copies}
+    return list(dict.fromkeys(name if name in MODULES else _short_source(url) for url, name in schemes.items()))
+
+
+def format_project(entry: IndexEntry) -> str:
+    """A short name of the project or folder of a session; empty if it is not known."""
+    if entry.project and not entry.project.startswith(("/", "git:")):
+        return entry.project.rpartition("/")[2]
+    folder = entry.folder or entry.project
+    if folder.startswith("/"):
+        return "~" if folder == str(Path.home()) else folder.rpartition("/")[2]
+    return ""
 
 
 def format_source(entry: IndexEntry) -> str:
     """The source of a session, on a terminal with ~ for the home folder."""
-    if not output.stdout_is_tty():
-        return entry.source
-    return entry.source.replace(str(Path.home()), "~")
+    return _short_source(entry.source) if output.stdout_is_tty() else entry.source
+
+
+def _short_source(source: str) -> str:
+    return source.replace(str(Path.home()), "~")
 
 
 def render_head(about: Overview, branch: str, turns: int) -> Iterator[Line]:
@@ -78,15 +110,31 @@ def render_turns(turns: Iterable[Turn], *, first: int | None, branch: str = "") 
             yield (("dim", part),)
 
 
-def _row(head: IndexEntry, when: Callable[[datetime], str]) -> list[Span]:
-    status = "damaged" if head.damage else head.status
-    style = _STATUS_STYLES[status]
+def _row(entry: IndexEntry, short_id: str, when: Callable[[datetime], str]) -> list[Span]:
+    from segue.console.columns import shorten, without_joiners
+
+    status = "damaged" if entry.damage else entry.status
+    style, shown = _STATUS_STYLES[status], "" if status == "paused" else status
     return [
-        head.id,
-        head.agent,
-        head.title,
-        "" if head.turn_count is None else str(head.turn_count),
-        when(head.created_at),
-        when(head.updated_at),
-        (style, status) if style else status,
+        without_joiners(" ".join(entry.title.split())) or ("dim", "(no title)"),
+        "" if entry.turn_count is None else str(entry.turn_count),
+        when(entry.updated_at),
+        (style, shown) if style else shown,
+        shorten(entry.agent, _LONGEST_AGENT),
+        shorten(format_project(entry), _LONGEST_PROJECT),
+        shorten(", ".join(_places(entry)), _LONGEST_PLACES),
+        short_id,
+    ]
+
+
+def _fields(entry: IndexEntry, when: Callable[[datetime], str]) -> list[str]:
+    """All fields, for other programs."""
+    return [
+        entry.id,
+        entry.agent,
+        entry.title,
+        "" if entry.turn_count is None else str(entry.turn_count),
+        when(entry.created_at),
+        when(entry.updated_at),
+        "damaged" if entry.damage else entry.status,
     ]

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from segue.cli._sources import find_sources, open_index, parse_filters
+from segue.cli._entries import list_with_short_ids
+from segue.cli._sources import find_sources, parse_filters
 from segue.cli.picker import can_pick, pick
 from segue.console import output
 from segue.console.exit_codes import Exit
 from segue.console.options import open_library
 
 if TYPE_CHECKING:
+    from segue.cli._entries import Listing
     from segue.cli._sources import Sources
-    from segue.index import IndexEntry
 
 _NEWEST = 5
 
@@ -23,12 +24,11 @@ def welcome() -> int:
         sources = find_sources(library)
         if can_pick() and _has_indexed_sessions(sources):
             return pick(sources, parse_filters(sources, {}))
-        with open_index(sources, with_text=False) as index:
-            entries = index.entries(parse_filters(sources, {}), limit=_NEWEST)
-        if entries and can_pick():
+        listing = list_with_short_ids(sources, parse_filters(sources, {}), limit=_NEWEST)
+        if listing.entries and can_pick():
             return pick(sources, parse_filters(sources, {}))
-        _greet(entries, library.store.url)
-        if entries or not can_pick() or not output.confirm("Start a conversation now?", yes=False):
+        _greet(listing, library.store.url)
+        if listing.entries or not can_pick() or not output.confirm("Start a conversation now?", yes=False):
             return Exit.DONE
     from segue.cli.app import invoke
 
@@ -44,13 +44,13 @@ def _has_indexed_sessions(sources: Sources) -> bool:
         return bool(index.entries(parse_filters(sources, {}), limit=1))
 
 
-def _greet(entries: list[IndexEntry], store: str) -> None:
+def _greet(listing: Listing, store: str) -> None:
     from segue.cli._rendering import print_sessions
 
     output.line(("bold", "Segue"), " saves your conversations with AI agents, even when a process is killed.")
     output.line()
-    if entries:
-        print_sessions(entries)
+    if listing.entries:
+        print_sessions(listing.entries, listing.short_ids)
         output.line()
         output.line("  segue resume --last   resume the last conversation")
         output.line("  segue chat            start another conversation")

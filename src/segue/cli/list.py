@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from segue.cli._entries import list_entries
+from segue.cli._entries import list_with_short_ids
 from segue.cli._sources import entry_json, filter_options, find_sources, parse_filters
 from segue.console import options, output
 
@@ -28,9 +28,11 @@ if TYPE_CHECKING:
 def command(*, library: Library, limit: int | None, pick: bool, as_json: bool, **given: str | None) -> int | None:
     """List sessions, most recently active first.
 
-    On a terminal the output is a table; elsewhere one line per session, with tabs between id, agent, title, turns,
-    created, last activity and status, and the source if there are several. Without --store the sources are the default
-    store, the stores in your configuration and the AI tools of this machine.
+    A conversation is listed once, with the AI tools that also have it. On a terminal the output is a table, in your
+    pager if it is long, with the shortest part of each id that is enough to name the session. Elsewhere it is one line
+    per session, with tabs between id, agent, title, turns, created, last activity and status, and the source if there
+    are several. Without --store the sources are the default store, the stores in your configuration and the AI tools of
+    this machine.
     """
     sources = find_sources(library)
     filters = parse_filters(sources, given)
@@ -38,7 +40,7 @@ def command(*, library: Library, limit: int | None, pick: bool, as_json: bool, *
         from segue.cli.picker import pick as open_picker
 
         return open_picker(sources, filters)
-    entries = list_entries(sources, filters, limit=limit)
+    entries, short_ids = list_with_short_ids(sources, filters, limit=limit)
     if as_json:
         output.data([entry_json(entry) for entry in entries])
         return None
@@ -50,7 +52,7 @@ def command(*, library: Library, limit: int | None, pick: bool, as_json: bool, *
         return None
     from segue.cli._rendering import print_sessions
 
-    print_sessions(entries, with_sources=len(sources.sources) > 1)
+    print_sessions(entries, short_ids, with_sources=len(sources.sources) > 1)
     for entry in entries:
         if entry.damage:
             more = "; for details: segue verify {}".format(shlex.join(sources.arguments("verify", entry)[1:]))

@@ -170,7 +170,7 @@ def conversation(history: Path | None = None) -> Terminal:
 
 def page(content: Iterable[Line]) -> None:
     """Print lines through the pager on a terminal, directly elsewhere."""
-    if not stdout_is_tty():
+    if not stdout_is_tty() or not has_cursor_control():
         lines(content)
         return
     from segue.console.pager import send, shows_colour
@@ -180,10 +180,15 @@ def page(content: Iterable[Line]) -> None:
         _write_all(rendered)
 
 
+def tabbed(rows: Iterable[Sequence[Span]]) -> None:
+    """Print rows with tabs between their cells, for other programs."""
+    lines(("\t".join(one_line(_text(cell)) for cell in row),) for row in rows)
+
+
 def table(titles: Sequence[str], rows: Sequence[Sequence[Span]], *, stretch: int, optional: Sequence[int] = ()) -> None:
     """Print a table: on a terminal `stretch` takes the spare width and `optional` columns go first, elsewhere tabs."""
     if not stdout_is_tty():
-        lines(["\t".join(one_line(_text(cell)) for cell in row)] for row in rows)  # type: ignore[misc]  # a list will do
+        tabbed(rows)
         return
     from segue.console.columns import fit
 

@@ -18,6 +18,8 @@ from segue.index.source import IndexedText
 from segue.index.statements import query
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from segue.index.conversations import Conversation
     from segue.index.entry import IndexEntry
     from segue.links import Links
@@ -57,6 +59,10 @@ class Answers:
         together = [entry for row in rows if is_within(entry := entry_of(row, shown[row["number"]]), filters)]
         together.sort(key=lambda entry: entry.updated_at, reverse=True)
         return list(islice(merge(together, alone, key=lambda entry: entry.updated_at, reverse=True), limit))
+
+    def ids(self, sources: Sequence[str]) -> set[str]:
+        statement = query("ids_of")
+        return {row[0] for source in sources for row in self._connection.execute(statement, (source,))}
 
     def hits(self, words: str, filters: Filters, limit: int) -> list[SearchHit]:
         conversations = self._conversations(filters)

@@ -133,6 +133,10 @@ class Index(Closing):
         wanted, most = filters or Filters(), LARGEST if limit is None else min(limit, LARGEST)
         return self._answer(lambda answers: answers.entries(wanted, most))
 
+    def ids(self, sources: Sequence[str]) -> set[str]:
+        """The ids of all sessions of these sources, also those that are not entries of their own."""
+        return self._answer(lambda answers: answers.ids(sources))
+
     def search(
         self, text: str, filters: Filters | None = None, *, limit: int | None = 20, unfinished: bool = False
     ) -> list[SearchHit]:

@@ -54,6 +54,9 @@ UNION
 SELECT number, source, id, launch, tool, created_at, updated_at FROM sessions
 WHERE launch <> '' AND launch IN (SELECT value FROM json_each(:ids));
 
+-- ids_of: all ids of a source
+SELECT id FROM sessions WHERE source = ?;
+
 -- by_number: one session
 SELECT s.* FROM sessions AS s WHERE s.number = :number;
 
