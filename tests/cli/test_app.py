@@ -129,7 +129,7 @@ def test_in_80_columns_no_line_breaks_and_the_columns_are_kept_in_any_script(cli
     cut = ("日本語のとても長いタイトル" * 5, "x" * 200)
     for number, title in enumerate([*cut, EMOJIS, "Two\nlines\tof it", *list(WIDE)[:3], *list(WIDE)[4:6]]):
         with cli.library.create(agent="planner", title=title, id=f"{number}-session-of-a-long-name") as live:
-            live.set_overrides({"cwd": "/work/some-project"})
+            live.set_overrides({"cwd": "/srv/some-project"})
     header, *rows = cli.at_terminal("list", NO_COLOR="1", COLUMNS="80").end().text.splitlines()
     assert header.split() == ["TITLE", "ACTIVE", "AGENT", "PROJECT", "ID"]
     found = {row.partition("  ")[0]: row.index("planner") for row in rows}

@@ -50,10 +50,13 @@ def test_a_search_tells_where_it_found_what(cli: Segue, session: str) -> None:
     (line,) = cli.ok("search", "token").splitlines()
     fields = line.split("\t")
     assert fields[:5] == [session, "assistant", "main", "1", "Login bug"]
-    assert fields[6:] == [cli.store, "The token expires."]
+    assert fields[6:] == [cli.store, "The token expires.", "2"]
 
 
-@pytest.mark.parametrize("words", [("token", "expires"), ('"token expires"',), ("tok*",), ("TOKEN",), ("login bug",)])
+@pytest.mark.parametrize(
+    "words",
+    [("token", "expires"), ('"token expires"',), ("tok*",), ("tok",), ("token exp",), ("TOKEN",), ("login bug",)],
+)
 def test_words_phrases_and_beginnings_are_found(cli: Segue, session: str, words: tuple[str, ...]) -> None:
     assert cli.ok("search", *words).startswith(f"{session}\t")
 
@@ -69,6 +72,45 @@ def test_json_has_the_session_and_the_place(cli: Segue, session: str) -> None:
 @pytest.mark.usefixtures("session")
 def test_what_was_found_is_marked_on_a_terminal(cli: Segue) -> None:
     assert "\x1b[33mtoken\x1b[0m" in cli.at_terminal("search", "token").end().text
+
+
+def commands(cli: Segue, word: str) -> list[str]:
+    shown = cli.at_terminal("search", word, NO_COLOR="1").end().text
+    return [line.strip() for line in shown.splitlines() if line.startswith("  segue ")]
+
+
+def test_a_turn_is_named_by_the_command_that_forks_there(cli: Segue, session: str) -> None:
+    assert "assistant, turn 2: The token expires." in cli.at_terminal("search", "token", NO_COLOR="1").end().text
+    (command,) = commands(cli, "token")
+    assert command == f"segue fork {session} --at 2"
+    cli.ok(*command.split()[1:], "--name", "other")
+    cli.ok("add", session, "a zebra")
+    cli.ok("switch", session, "main")
+    assert commands(cli, "token") == [command]
+    assert commands(cli, "zebra") == [f"segue switch {session} other && segue fork {session} --at 3"]
+    cli.ok("switch", session, "other")
+    assert commands(cli, "token") == [command]  # the active branch shares the turn
+    assert commands(cli, "zebra") == [f"segue fork {session} --at 3"]
+    (found,) = json.loads(cli.ok("search", "zebra", "--json"))
+    assert (found["found"]["turn"], found["found"]["branch"]) == (3, "other")
+
+
+def test_the_turns_are_numbered_the_same_however_the_session_was_read(cli: Segue, session: str) -> None:
+    cli.ok("search", "token")
+    with cli.library.open(session) as live:
+        live.add("assistant", "", parts=[{"type": "tool_call", "id": "1", "name": "grep", "arguments": {}}])
+    cli.ok("add", session, "a zebra")
+    assert cli.ok("search", "zebra").strip().split("\t")[-1] == "4"
+    catalog(cli).unlink()
+    assert cli.ok("search", "zebra").strip().split("\t")[-1] == "4"
+
+
+def test_a_search_tells_how_many_more_there_are(cli: Segue) -> None:
+    for number in range(4):
+        cli.library.create(id=f"s{number}", title="zebra").close()
+    result = cli.call("search", "zebra", "--limit", "3")
+    assert (len(result.text.splitlines()), result.complaint) == (3, "segue: 1 more match; show all with --limit 4\n")
+    assert cli.call("search", "zebra", "--limit", "4").complaint == ""
 
 
 def test_a_branch_can_be_asked_for(cli: Segue, session: str) -> None:

@@ -1,17 +1,21 @@
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 import click
 
 from segue.cli._sources import entry_json, filter_options, find_sources, open_index, parse_filters
 from segue.console import options, output
+from segue.errors import SegueError
+from segue.ids import short_ids
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
+    from segue.cli._sources import Sources
     from segue.console.output import Line
-    from segue.index import SearchHit
+    from segue.index import IndexEntry, SearchHit
     from segue.library import Library
 
 
@@ -36,9 +40,10 @@ def command(
     """Search the text of sessions; the best match comes first.
 
     Titles, summaries, turns, decisions and learnings are searched. All words must occur in the same turn, title or
-    note. Quote a phrase to match it exactly; word* matches a prefix. On a terminal the matches are highlighted;
-    elsewhere each session is one line, with tabs between id, kind of match, branch, number of matches, title, last
-    activity, store and text.
+    note; the last one may be the beginning of a word. Quote a phrase to match it exactly; word* matches a prefix. On a
+    terminal the matches are highlighted, with the command that forks a session at the turn. Elsewhere each session is
+    one line, with tabs between id, kind of match, branch, number of matches, title, last activity, store, text and
+    number of the turn.
     """
     sources = find_sources(library)
     filters, text = parse_filters(sources, given), " ".join(words)
@@ -47,18 +52,22 @@ def command(
 
         return open_picker(sources, filters, text)
     with open_index(sources, with_text=True) as index:
-        hits = index.search(text, filters, limit=limit)
+        hits = index.search(text, filters, limit=limit, unfinished=True)
+        total = index.count(text, filters, unfinished=True) if len(hits) == limit else len(hits)
+        found = short_ids(index.ids(sources.names)) if output.stdout_is_tty() and not as_json else {}
     if as_json:
         output.data([_plain(hit) for hit in hits])
     elif hits:
-        output.lines(_lines(hits, with_sources=len(sources.sources) > 1))
+        output.page(_lines(hits, sources, found))
     else:
         output.warn(f"no match for {text!r}; try fewer words, or word* for a prefix")
+    if total > len(hits):
+        output.warn(f"{total - len(hits):,} more match; show all with --limit {total}")
     return None
 
 
-def _lines(hits: list[SearchHit], *, with_sources: bool) -> Iterator[Line]:
-    from segue.cli._rendering import format_source
+def _lines(hits: list[SearchHit], sources: Sources, short: Mapping[str, str]) -> Iterator[Line]:
+    from segue.cli._rendering import format_copies, format_project, format_source
     from segue.console.durations import time_formatter
     from segue.formats.terminal import one_line
 
@@ -69,23 +78,71 @@ def _lines(hits: list[SearchHit], *, with_sources: bool) -> Iterator[Line]:
             snippet = "".join(text for text, _ in hit.snippet)
             fields = (
                 *(entry.id, hit.role or hit.kind, hit.branch, str(hit.matches), entry.title),
-                *(when(entry.updated_at), entry.source, snippet),
+                *(when(entry.updated_at), entry.source, snippet, str(hit.turn or "")),
             )
             yield ("\t".join(map(one_line, fields)),)
         return
+    has_stores = len(sources.libraries) > 1
     for at, hit in enumerate(hits):
         entry = hit.entry
+        id = short.get(entry.id, entry.id)
         more = f"{hit.matches} matches" if hit.matches > 1 else ""
-        facts = [when(entry.updated_at), entry.agent, more, format_source(entry) if with_sources else ""]
+        place = format_source(entry) if has_stores and entry.source in sources.libraries else ""
+        facts = [when(entry.updated_at), entry.agent, format_project(entry), more, format_copies(entry), place]
         if at:
             yield ()
-        yield (("bold", one_line(entry.id)), f"  {one_line(entry.title)}")
+        yield (("bold", _flatten(entry.title) or "(no title)"), ("dim", f"  {one_line(id)}"))
         yield (("dim", one_line(f"  {' · '.join(fact for fact in facts if fact)}")),)
-        where = hit.role or hit.kind
-        if hit.branch and hit.branch != entry.branch:
-            where += f" on {hit.branch}"
         marked = (("yellow", _flatten(text)) if is_match else _flatten(text) for text, is_match in hit.snippet)
-        yield (("dim", f"  {one_line(where)}: "), *marked)
+        yield (("dim", f"  {one_line(_format_place(hit))}: "), *marked)
+        if command := _next_command(sources, hit, id):
+            yield (("dim", f"  {one_line(command)}"),)
+
+
+def _format_place(hit: SearchHit) -> str:
+    """The role and number of a turn, or the kind of another text."""
+    place = f"{hit.role}, turn {hit.turn}" if hit.turn else hit.role or hit.kind
+    if hit.branch and hit.branch != hit.entry.branch:
+        place += f" on {hit.branch}"
+    return f"{place}, in {hit.copy.tool}" if hit.copy is not None else place
+
+
+def _next_command(sources: Sources, hit: SearchHit, id: str) -> str:
+    """The command that forks the session at the turn, or imports the turn first; empty if the match is not a turn."""
+    if not hit.turn:
+        return ""
+    entry = hit.entry
+    if hit.copy is not None:
+        return shlex.join(["segue", *_call(sources, "resume", entry, id), "--from", hit.copy.tool])
+    fork = ["segue", *_call(sources, "fork", entry, id), "--at", str(hit.turn)]
+    if _is_on_active_branch(sources, hit):
+        return shlex.join(fork)
+    switch = ["segue", *_call(sources, "switch", entry, id), hit.branch]
+    return f"{shlex.join(switch)} && {shlex.join(fork)}"
+
+
+def _call(sources: Sources, verb: str, entry: IndexEntry, id: str) -> list[str]:
+    name, _, *store = sources.arguments(verb, entry)
+    return [name, id, *store]
+
+
+def _is_on_active_branch(sources: Sources, hit: SearchHit) -> bool:
+    """Whether the active branch has the turn, as its own or as one that it shares with the branches above it."""
+    entry = hit.entry
+    if hit.branch == entry.branch or entry.source not in sources.libraries:
+        return True
+    try:
+        overview = sources.libraries[entry.source].overview(entry.id)
+    except SegueError:
+        return True
+    branch = overview.get_branch(overview.branch)
+    for _ in overview.branches:
+        if branch.name == hit.branch:
+            return True
+        if hit.turn > branch.at or branch.parent not in overview.branches:
+            return False
+        branch = overview.branches[branch.parent]
+    return False
 
 
 def _flatten(text: str) -> str:
@@ -102,6 +159,8 @@ def _plain(hit: SearchHit) -> dict[str, object]:
             "role": hit.role,
             "branch": hit.branch,
             "seq": hit.seq,
+            "turn": hit.turn or None,
+            "in": hit.copy.source if hit.copy is not None else hit.entry.source,
             "text": "".join(text for text, _ in hit.snippet),
             "marked": [text for text, is_match in hit.snippet if is_match],
         },

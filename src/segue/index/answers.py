@@ -5,6 +5,7 @@ With links, the sessions of one conversation are one answer.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from heapq import merge
 from itertools import islice
@@ -29,6 +30,8 @@ BEGIN, END = "\x02", "\x03"
 """The marks of a match in a snippet."""
 _IS_ALONE = "s.number NOT IN (SELECT value FROM json_each(:grouped))"
 _IS_SHOWN = "s.number IN (SELECT value FROM json_each(:shown))"
+_SHOWN_FOR = """CASE WHEN p.session IN (SELECT value FROM json_each(:grouped))
+    THEN (SELECT value FROM json_each(:shown_for) WHERE key = CAST(p.session AS TEXT)) ELSE p.session END"""
 
 
 class Answers:
@@ -48,9 +51,10 @@ class Answers:
         conversations = self._conversations(filters)
         in_tool = conversations.in_tool(filters.tool) if filters.tool is not None else ()
         condition, values = conditions(filters)
-        statement = query("listed").format(filters=f"{condition} AND {_IS_ALONE}")
-        values |= {"limit": limit, "grouped": as_json(conversations.shown_for)}
-        alone = [entry_of(row) for row in self._ask(statement, values)]
+        values["limit"] = limit
+        if shown_for := conversations.shown_for:
+            condition, values["grouped"] = f"{condition} AND {_IS_ALONE}", as_json(shown_for)
+        alone = [entry_of(row) for row in self._ask(query("listed").format(filters=condition), values)]
         if not (shown := conversations.shown):
             return alone
         condition, values = conditions(replace(filters, since=None, until=None), in_tool=in_tool)
@@ -81,8 +85,11 @@ class Answers:
     ) -> tuple[str, dict[str, object]]:
         in_tool = conversations.in_tool(filters.tool) if filters.tool is not None else ()
         condition, values = conditions(filters, in_tool=in_tool, for_search=True)
-        groups = {"words": words, "shown_for": as_json(conversations.shown_for.items())}
-        return query(name).format(filters=condition), values | groups
+        values["words"] = words
+        if not (shown_for := conversations.shown_for):
+            return query(name).format(filters=condition, shown="p.session"), values
+        values |= {"grouped": as_json(shown_for), "shown_for": json.dumps(shown_for)}
+        return query(name).format(filters=condition, shown=_SHOWN_FOR), values
 
     def _hit(self, words: str, found: sqlite3.Row, conversation: Conversation | None) -> SearchHit:
         values = {"words": words, "piece": found["piece"], "begin": BEGIN, "end": END}
@@ -94,7 +101,7 @@ class Answers:
             kind=row["kind"],
             seq=row["seq"],
             turn=row["turn"],
-            branch=row["branch"],
+            branch=row["found_on"],
             role=row["role"],
             snippet=_spans(row["snippet"]),
             matches=found["matches"],

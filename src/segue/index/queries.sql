@@ -61,44 +61,44 @@ SELECT id FROM sessions WHERE source = ?;
 SELECT s.* FROM sessions AS s WHERE s.number = :number;
 
 -- matches: the best piece of each conversation that matches, the best conversation first; its own text before a copy's
-WITH shown (session, number) AS MATERIALIZED (
-    SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(:shown_for)
-),
-scored AS MATERIALIZED ( -- for bm25 knows no groups
+WITH scored AS MATERIALIZED ( -- for bm25 knows no groups
     SELECT
         s.number AS session,
         p.number AS piece,
         p.session = s.number AS is_own,
+        p.kind = 'title' AS is_title,
         bm25(words) * CASE p.kind WHEN 'title' THEN 4.0 WHEN 'turn' THEN 1.0 ELSE 2.0 END
             * CASE p.session WHEN s.number THEN 1.0 ELSE 0.9 END AS score
     FROM words
     JOIN pieces AS p ON p.number = words.rowid
-    LEFT JOIN shown ON shown.session = p.session
-    JOIN sessions AS s ON s.number = coalesce(shown.number, p.session)
+    JOIN sessions AS s ON s.number = {shown}
     WHERE words MATCH :words AND (p.session = s.number OR p.kind = 'turn') AND {filters}
+),
+found AS MATERIALIZED (
+    SELECT session, piece, is_title, min(score) AS score, coalesce(nullif(sum(is_own), 0), count(*)) AS matches
+    FROM scored
+    GROUP BY session
+    ORDER BY score, session DESC
+    LIMIT :limit
 )
-SELECT session, piece, min(score) AS score, coalesce(nullif(sum(is_own), 0), count(*)) AS matches
-FROM scored
-GROUP BY session
-ORDER BY score, session DESC
-LIMIT :limit;
+SELECT session, matches, coalesce(CASE WHEN is_title AND matches > 1 THEN (
+    SELECT t.piece FROM scored AS t WHERE t.session = found.session AND NOT t.is_title ORDER BY t.score LIMIT 1
+) END, piece) AS piece -- a title is shown anyway
+FROM found
+ORDER BY score, session DESC;
 
 -- count_matches: how many conversations match
-WITH shown (session, number) AS MATERIALIZED (
-    SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(:shown_for)
-),
-matching AS (
+WITH matching AS (
     SELECT DISTINCT s.number
     FROM words
     JOIN pieces AS p ON p.number = words.rowid
-    LEFT JOIN shown ON shown.session = p.session
-    JOIN sessions AS s ON s.number = coalesce(shown.number, p.session)
+    JOIN sessions AS s ON s.number = {shown}
     WHERE words MATCH :words AND (p.session = s.number OR p.kind = 'turn') AND {filters}
 )
 SELECT count(*) FROM matching;
 
 -- shown: what is shown of a match
-SELECT p.kind, p.seq, p.turn, p.branch, p.role, snippet(words, 0, :begin, :end, '…', 24) AS snippet, s.*
+SELECT p.kind, p.seq, p.turn, p.branch AS found_on, p.role, snippet(words, 0, :begin, :end, '…', 24) AS snippet, s.*
 FROM words
 JOIN pieces AS p ON p.number = words.rowid
 JOIN sessions AS s ON s.number = p.session
