@@ -11,7 +11,6 @@ SegueError
 │   └── AmbiguousIdError
 ├── ConflictError              read again and retry
 │   ├── SessionExistsError
-│   ├── SessionDivergedError
 │   └── SessionLockedError
 ├── DamagedError               stop and repair
 ├── StorageError               check the machine
@@ -161,15 +160,6 @@ class SessionExistsError(ConflictError):
 
     def __init__(self, session_id: str) -> None:
         super().__init__(f"session {session_id} exists already", hint="choose another id, or resume it")
-        self.session_id = session_id
-
-
-class SessionDivergedError(ConflictError):
-    """A session and a copy of it were both continued, or they are two sessions with the same id."""
-
-    def __init__(self, session_id: str, *, is_other: bool = False) -> None:
-        how = "is another session" if is_other else "was continued differently"
-        super().__init__(f"session {session_id} in the store {how}", hint="import this one under another id")
         self.session_id = session_id
 
 

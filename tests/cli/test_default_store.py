@@ -22,14 +22,13 @@ def machine(cli: Segue) -> Segue:
 
 
 def test_the_configuration_names_the_store_and_a_call_can_name_another(machine: Segue) -> None:
-    none = {"SEGUE_STORE": ""}
-    machine.ok("new", "--id", "mine", **none)
+    machine.ok("new", "--id", "mine", SEGUE_STORE="")
     machine.ok("new", "--id", "named", SEGUE_STORE=f"journal:{machine.home}/named")
     machine.ok("new", "--id", "given", "--store", "journal:given", SEGUE_STORE=f"journal:{machine.home}/named")
     assert (machine.home / "notes/mine.jsonl").exists()
     assert (machine.home / "named/named.jsonl").exists()
     assert (machine.home / "given/given.jsonl").exists()
-    assert machine.ok("list", **none).startswith("mine\t")
+    assert machine.ok("list", SEGUE_STORE="").startswith("mine\t")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ import segue
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
-HOW_TO = sorted((ROOT / "docs" / "how-to").glob("*.md"))
+HOW_TO_INDEX = ROOT / "docs" / "how-to" / "README.md"
+HOW_TO = sorted(page for page in HOW_TO_INDEX.parent.glob("*.md") if page != HOW_TO_INDEX)
 GUIDES = [README, ROOT / "docs" / "library.md", *HOW_TO]
 """The pages whose examples are run."""
 PAGES = [README, *sorted((ROOT / "docs").rglob("*.md"))]

@@ -26,10 +26,14 @@ import pytest
 
 from segue.console.exit_codes import MEANINGS
 from tests.docs.pages import HOW_TO, README, ROOT, Command, commands, environment, missing_lines, name_of
+from tests.support.integration_homes import CORPUS
+from tests.support.loopback.model import Model
 
 PROGRAMS = ("emacs", "jq")
 """What commands on the pages use, and not every machine has."""
 STAND_INS = Path(__file__).parent / "stand_ins"
+LOCAL_MODEL = "http://localhost:8080"
+"""Where pages have a model; a model on loopback takes its place."""
 SAFE_SECONDS = 60
 """A command that waits for something that never comes is a failure, not a hang."""
 
@@ -133,8 +137,10 @@ def run_page(page: Path, root: Path) -> None:
         machine.callback(shell.end)
         stand_in = STAND_INS / f"{page.stem}.sh"
         if stand_in.exists():
-            assert shell.run(f". '{stand_in}'") == (0, "")
-        for command in commands(page):
+            assert shell.run(f"CORPUS='{CORPUS}'; . '{stand_in}'") == (0, "")
+        model = machine.enter_context(Model()) if LOCAL_MODEL in page.read_text(encoding="utf-8") else None
+        for shown in commands(page):
+            command = shown._replace(text=shown.text.replace(LOCAL_MODEL, model.url)) if model else shown
             if command.in_background:
                 machine.callback(shell.start(command).end)
                 continue

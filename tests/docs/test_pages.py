@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from segue.cli.app import VERBS
-from tests.docs.pages import HOW_TO, PAGES, README, ROOT, links, name_of
+from tests.docs.pages import HOW_TO, HOW_TO_INDEX, PAGES, README, ROOT, links, name_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -119,6 +119,10 @@ def test_the_tenets_fit_on_a_screen() -> None:
 def test_there_is_a_page_for_what_people_do_every_day() -> None:
     wanted = {"clean", "export", "follow", "fork", "list", "record", "script", "show", "verify-and-recover"}
     assert wanted <= {page.stem for page in HOW_TO}
+
+
+def test_the_index_names_every_how_to_page() -> None:
+    assert {page.name for page in HOW_TO} <= set(links(HOW_TO_INDEX))
 
 
 def test_the_layer_picture_shows_every_room_and_marks_those_that_are_planned() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,15 +12,33 @@ from segue.console import exit_codes, output
 from segue.console.error_messages import SEGUE_HINTS
 from segue.errors import NotFoundError, UsageError
 from segue.integrations.registry import with_history
-from segue.transfer.import_files import LIMIT_BYTES, UnimportedFile, import_data, import_file, import_folder
+from segue.transfer.import_files import (
+    LIMIT_BYTES,
+    SessionDivergedError,
+    UnimportedFile,
+    import_data,
+    import_file,
+    import_folder,
+)
 
 if TYPE_CHECKING:
     from segue.library import Library
     from segue.transfer.import_files import ImportedFile
 
 
+_DIVERGED = "--id NAME imports it as a session of its own"
+
+
 def import_path(library: Library, path: str, *, id: str, as_json: bool) -> int:
     """Import a file, a folder or standard input, and print one line per session."""
+    try:
+        return _import(library, path, id=id, as_json=as_json)
+    except SessionDivergedError as error:
+        error.hint = _DIVERGED
+        raise
+
+
+def _import(library: Library, path: str, *, id: str, as_json: bool) -> int:
     if path == "-":
         if sys.stdin is None:
             raise UsageError("standard input is closed")
@@ -47,6 +66,8 @@ def _import_folder(library: Library, folder: str, *, as_json: bool) -> int:
             _show(found, as_json=as_json)
         elif found.is_session:
             output.progress("")
+            if isinstance(found.error, SessionDivergedError):
+                found.error.hint = f"segue import {shlex.quote(found.file)} {_DIVERGED}"
             output.warn(SEGUE_HINTS.describe(found.error))
             code = exit_codes.exit_code_of(found.error)
         else:

@@ -14,7 +14,6 @@ from segue.errors import (
     DamagedError,
     MissingExtraError,
     NotInTrashError,
-    SessionDivergedError,
     SessionExistsError,
     SessionNotFoundError,
     TransitionError,
@@ -41,8 +40,6 @@ class ErrorHints(Struct, frozen=True, kw_only=True):
                 return self.damaged.format(id=error.session_id, resume=self.resume.format(id=error.session_id))
             case SessionExistsError() if self.resume:
                 return f"choose another id, or resume it with {self.resume.format(id=error.session_id)}"
-            case SessionDivergedError() if self.resume:
-                return "--id NAME imports it as a session of its own"
             case SessionNotFoundError() if self.list and not error.near:
                 return f"{self.list} shows all"
             case NotInTrashError() if self.trash:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from segue.durable.kernel import storage_error
 from segue.durable.small_file import UnusableFileError, read_small_file
-from segue.errors import NotFoundError, SegueError, SessionDivergedError, UsageError
+from segue.errors import ConflictError, NotFoundError, SegueError, UsageError
 from segue.formats.exported import BadExportError, ExportedSession, read_export
 from segue.ids import check_id, is_id
 from segue.model import (
@@ -60,6 +60,14 @@ _SETTINGS = (
     | BranchSwitched
 )
 """Events of which the last one counts."""
+
+
+class SessionDivergedError(ConflictError):
+    """A session and a copy of it were both continued, or they are two sessions with the same id."""
+
+    def __init__(self, session_id: str, *, is_other: bool = False) -> None:
+        how = "is another session" if is_other else "was continued differently"
+        super().__init__(f"session {session_id} in the store {how}", hint="import this one under another id")
 
 
 class ImportedFile(Struct, frozen=True, kw_only=True):
