@@ -30,6 +30,12 @@ def place(args: tuple[str, ...], session: str) -> list[str]:
     return [verb, *rest, session] if "--" not in rest else [verb, session, *rest[1:]]
 
 
+def test_a_missing_argument_is_named_with_its_choices_on_one_line(cli: Segue) -> None:
+    told = cli.refuses(2, "completion")
+    assert "\\" not in told
+    assert "choose from: bash, zsh, fish" in told.lower()
+
+
 @pytest.mark.usefixtures("session")
 @pytest.mark.parametrize(("verb", "id"), ODD_IDS)
 def test_an_id_outside_the_grammar_is_refused(cli: Segue, verb: str, id: str) -> None:

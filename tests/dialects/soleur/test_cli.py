@@ -5,7 +5,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from segue.dialects.soleur.paths import SoleurPaths
+from segue.dialects.soleur.sessions import open_store, show_list
+from segue.dialects.soleur.store import SoleurStore
+from segue.library import Library
+
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.support.machine import Machine
 
 FAMILY = "👩\u200d👩\u200d👧\u200d👦"
@@ -165,6 +172,17 @@ def test_a_preview_is_cut_between_characters_as_people_see_them(machine: Machine
     assert preview.endswith("…")
     assert preview.removesuffix("…").replace(FAMILY, "") == ""
     assert preview.count(FAMILY) > 3
+
+
+def test_the_list_parses_no_conversation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = SoleurPaths(tmp_path)
+    with Library(open_store(paths)) as library, library.create() as live:
+        live.add("user", "The last message")
+    monkeypatch.setattr(SoleurStore, "_parse", None)  # what reads a whole file
+    show_list(paths, as_json=False)
+    assert "The last message" in capsys.readouterr().out
 
 
 def test_nothing_in_the_list_reaches_the_terminal(machine: Machine) -> None:
