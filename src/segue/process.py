@@ -262,15 +262,24 @@ def run_in_terminal(
 
     Its input is `stdin`, piece by piece, else the terminal. It stays in the process group of the terminal, so Ctrl-C
     reaches it and us: there it may stop an answer, and here it does nothing, so that what follows the program is done.
-    Raises OSError if it cannot be started.
+    For the same reason SIGTERM, and the end of the terminal, end the program and not us. Raises OSError if it cannot be
+    started.
     """
     from subprocess import PIPE, Popen
 
-    # A handler and not SIG_IGN, which the program would inherit.
+    running: list[Popen[bytes]] = []
+
+    def pass_on(number: int, _frame: FrameType | None) -> None:
+        for one in running:
+            one.send_signal(number)
+
+    # Handlers and not SIG_IGN, which the program would inherit.
     with (
         _handling([signal.SIGINT], lambda _number, _frame: None),
+        _handling(_unhandled(), pass_on),
         Popen(argv, cwd=cwd, env=dict(environ), stdin=None if stdin is None else PIPE) as process,
     ):
+        running.append(process)
         if process.stdin is not None and stdin is not None:
             with suppress(BrokenPipeError):  # a program need not read its input
                 for data in stdin:
@@ -294,9 +303,13 @@ def exit_on_signal() -> Iterator[None]:
     def end(number: int, _frame: FrameType | None) -> NoReturn:
         raise SystemExit(_BY_SIGNAL + number)
 
-    ours = [n for n in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(n) is signal.SIG_DFL]  # nohup ignores one
-    with _handling(ours, end):
+    with _handling(_unhandled(), end):
         yield
+
+
+def _unhandled() -> list[signal.Signals]:
+    """The signals to end that would end us at once; nohup ignores one of them."""
+    return [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) is signal.SIG_DFL]
 
 
 @contextmanager

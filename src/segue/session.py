@@ -28,7 +28,7 @@ from segue.model import (
     check_transition,
     own_turn_ranges,
 )
-from segue.store import Receipt
+from segue.store import WAIT_SECONDS, Receipt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -235,6 +235,21 @@ class LiveSession:
         """Release the lock without recording a status."""
         self._open = False
         self._writer.close()
+
+    def reopen(self, *, timeout_seconds: float = WAIT_SECONDS) -> None:
+        """Take the lock again after `release` or `close`, and read what has happened since.
+
+        Raises SessionLockedError if another process has it, and NotFoundError if the session is gone.
+        """
+        if not self._open:
+            self._writer = self._store.open(self.id, timeout_seconds=timeout_seconds)
+            self._was_interrupted = self._writer.overview.status == "active"
+            self._open = True
+
+    @property
+    def is_open(self) -> bool:
+        """Whether this is the writer: until `close` or `release`, and again after `reopen`."""
+        return self._open
 
     def __enter__(self) -> Self:
         return self

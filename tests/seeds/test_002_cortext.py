@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from segue.dialects.cortext.workspace import read_config
 from tests.support.workspace import Office
 
 QUESTION = "Which conversation would you like to continue? (number or search)"
@@ -84,15 +85,16 @@ def test_stop_command_feedback(office: Office) -> None:
 def test_list_resumable_conversations_resume_command(office: Office) -> None:
     discuss(office)
     discuss(office, "Auth Token Expiry Issue", "debug", "Found the race.")
+    office.run('cortext stop 001 --summary "Leaning toward GraphQL."')  # created first, active last
     told = office.run("cortext new plan now --agent offline", "/workspace.resume", "", "/exit").text
     expected = (
         "Here are your resumable conversations:\n\n"
-        "1. [debug] Auth Token Expiry Issue\n"
+        f"1. [brainstorm] {API}\n"
         "   Last active: just now | Status: paused\n"
-        "   Summary: Found the race.\n\n"
-        f"2. [brainstorm] {API}\n"
+        "   Summary: Leaning toward GraphQL.\n\n"
+        "2. [debug] Auth Token Expiry Issue\n"
         "   Last active: just now | Status: paused\n"
-        "   Summary: Leaning toward REST.\n"
+        "   Summary: Found the race.\n"
     )
     assert expected in told
 
@@ -200,11 +202,12 @@ def test_resume_by_search(office: Office) -> None:
 def test_list_resumable_conversations_cli_resume_support(office: Office) -> None:
     discuss(office)
     discuss(office, "Auth Token Expiry Issue", "debug")
-    titles, last, first = office.run("cortext resume --list").text.splitlines()
+    office.run("cortext resume 001 --agent offline", "And GraphQL?", "/exit")  # created first, active last
+    titles, last, other = office.run("cortext resume --list").text.splitlines()
     assert titles.split() == ["id", "type", "title", "status", "last", "active"]
-    assert last.split()[:2] == ["002-debug-auth-token-expiry-issue", "debug"]
-    assert first.split()[:5] == ["001-brainstorm-api-design-discussion", "brainstorm", *API.split()]
-    for row in (last, first):
+    assert last.split()[:5] == ["001-brainstorm-api-design-discussion", "brainstorm", *API.split()]
+    assert other.split()[:2] == ["002-debug-auth-token-expiry-issue", "debug"]
+    for row in (last, other):
         id, *_, status, moment = row.split()
         assert office.folder(id).is_dir()
         assert status == "paused"
@@ -229,13 +232,26 @@ def test_status_transitions(office: Office) -> None:
 
 def test_auto_pause_on_inactivity(office: Office) -> None:
     config = office.project / ".workspace" / "config.toml"
-    assert "idle_minutes = 5\n" in config.read_text(encoding="utf-8")
-    config.write_text("idle_minutes = 0.001\n", encoding="utf-8")
-    with office.at_terminal("cortext new brainstorm topic --agent offline") as person:
+    assert read_config(config).idle_seconds == 5 * 60
+    config.write_text("commit = true\n", encoding="utf-8")
+    assert read_config(config).idle_seconds == 5 * 60
+    config.write_text("idle_minutes = 0.01\n", encoding="utf-8")
+    with office.at_terminal(f"cortext new brainstorm topic --agent {office.agent('REST is simpler.')}") as person:
+        person.enter("REST or GraphQL?")
+        person.wait_for("REST is simpler.")
         person.wait_for("the session is saved and paused")
+        person.wait_for("Summary: You asked: REST or GraphQL? Answer: REST is simpler.")
+        person.wait_for("committed ")
         assert office.session()["status"] == "paused"
+        assert office.log[-1] == "[session] Pause: topic"
+        elsewhere = office.agent("Elsewhere.")
+        office.run(f"cortext resume 001 --agent {elsewhere}", "And here?", "/exit")  # it is not locked
+        person.enter("Back again.")
+        person.wait_for("continued elsewhere, where 2 turns were added")
+        person.wait_for("the session is saved and paused")
         person.enter("/exit")
         assert person.end() == 0
+    assert office.said()[::2] == ["REST or GraphQL?", "And here?", "Back again."]
 
 
 def test_completed_conversations(office: Office) -> None:

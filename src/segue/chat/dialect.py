@@ -27,6 +27,12 @@ class Dialect(Struct, frozen=True, kw_only=True):
     """The status that /exit, Ctrl-D and the end of input record."""
     settle: Callable[[Conversation, Status], None] = lambda _conversation, _status: None
     """Called before leaving, with the conversation, which is still open, and its new status."""
+    save: Callable[[Conversation], str] | None = None
+    """Saves and pauses a conversation without a user: when idle, on SIGTERM, when the terminal closes.
+
+    It must not ask a model or take long. Returns the message for the user. Without it, an idle session is only paused,
+    and one that is ended by a signal reads as interrupted.
+    """
     idle_seconds: float = 300
     """After this time without a key at the prompt, the session is paused; 0 for never."""
     keeps_blank: bool = False

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from segue import process
 from segue.chat.agent import AgentError
+from segue.chat.auto_pause import rest, save_at_exit, wake
 from segue.chat.commands import Called, Leave, TypedLine, UnknownCommand, table_of
 from segue.chat.commands.attachments import attach, changes, check
 from segue.chat.commands.completion import suggestions
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from segue.trust import Marks
 
 _INTERRUPTED = 130
+_LEAVING = ("/exit", "/quit")
 _FILE = "file"
 """The trust mark that allows an attached file to be read again."""
 
@@ -96,6 +98,9 @@ class Chat:
         self.terminal.complete_with(self._suggest)
         try:
             code = self._talk()
+        except SystemExit:  # by a signal
+            save_at_exit(self.conversation, self.dialect, self.terminal)
+            raise
         except BaseException:
             self.session.release()
             raise
@@ -247,10 +252,12 @@ class Chat:
         """Read one line and handle it. The one place where the chat waits for the user."""
         prompt = self._text(self.dialect.prompt)
         line = self.terminal.read_line(prompt, status=self._status(), idle=self._idle(), session=self.session.id)
+        if line is not None and not line.strip():
+            return None
+        if not self.session.is_open and not self._wake() and line is not None:
+            return Leave("paused") if line.strip() in _LEAVING else None
         if line is None:
             return Leave(self.dialect.exit_status)
-        if not line.strip():
-            return None
         match self.table.parse(line):
             case TypedLine(text):
                 self._try(lambda: self._answer(lambda: self.conversation.ask(text)))
@@ -266,15 +273,22 @@ class Chat:
     def _idle(self) -> Idle | None:
         """None if the session is never paused, or already is."""
         seconds = self.dialect.idle_seconds
-        return Idle(seconds=seconds, act=self._rest) if seconds > 0 and self.session.status == "active" else None
+        act = partial(rest, self.conversation, self.dialect)
+        return Idle(seconds=seconds, act=act) if seconds > 0 and self.session.status == "active" else None
 
-    def _rest(self) -> str:
+    def _wake(self) -> bool:
+        """Become the writer again after a pause, with what was said elsewhere meanwhile; whether that was possible."""
         try:
-            self.conversation.save()
-            self.session.pause()
+            added = wake(self.session)
+            if added is not None:
+                left, named = self.conversation, self.conversation.named
+                self.conversation = self.agents.attach(self.session, named.get("agent", ""), named.get("model", ""))
+                self.conversation.autorecord = left.autorecord
+                self.terminal.note(f"the session was continued elsewhere, where {added:,} turns were added")
         except SegueError as error:
-            return f"idle, but the pause cannot be recorded: {error}"
-        return "idle: the session is saved and paused; your next message resumes it"
+            self._fail(f"nothing was sent: {error}", self.dialect.hint_for(error))
+            return False
+        return True
 
     def _try(self, call: Callable[[], Leave | None]) -> Leave | None:
         try:
@@ -330,7 +344,7 @@ class Chat:
         farewell = self._text(self.dialect.farewell)
         self._try(self.conversation.save)
         self._settle(status)
-        if status == "completed":
+        if status == "completed" and self.session.is_open:
             self.session.complete()
         is_saved = _close(self.conversation, self.library)
         self.terminal.note(farewell if is_saved else "Empty session discarded.")

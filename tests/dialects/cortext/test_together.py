@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -119,3 +121,49 @@ def test_a_workspace_on_a_read_only_disk_can_be_listed_and_searched(tmp_path: Pa
         assert office.run("cortext resume --list api").text == listed
         told = office.run("cortext stop", code=6 if is_mounted else 0)
         assert not is_mounted or "read-only" in told.complaint
+
+
+# ── The end of a terminal, and of the machine ────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_chat_that_must_end_leaves_a_summary_and_a_commit(office: Office, number: signal.Signals) -> None:
+    command = f'cortext new brainstorm "API design" --agent {office.agent("REST is simpler.")}'
+    with office.at_terminal(command) as person:
+        person.enter(QUESTION)
+        person.wait_for("REST is simpler.")
+        person.wait_for("brainstorm>")
+        if number is signal.SIGHUP:
+            person.hang_up()
+        else:
+            os.kill(person.process.pid, number)
+            person.wait_for("the session is saved and paused")
+            person.wait_for(f"Summary: You asked: {QUESTION} Answer: REST is simpler.")
+            person.wait_for("committed ")
+            assert person.end() == 128 + number
+    found = office.session()
+    assert (found["status"], found["context_summary"]) == (
+        "paused",
+        f"You asked: {QUESTION} Answer: REST is simpler.",
+    )
+    assert office.log[-1] == "[session] Pause: API design"
+    assert QUESTION in office.document().read_text(encoding="utf-8")
+    assert office.git("status", "--porcelain", "conversations") == ""
+
+
+def test_a_conversation_in_an_ai_tool_that_must_end_is_saved_too(office: Office) -> None:
+    office.install_tool("answering")
+    linger = "trap 'kill $!; exit 0' TERM\n/bin/sleep 600 &\necho ready\nwait"
+    office._program("claude", f'answering "$@"\n{linger}')
+    with office.live('cortext new brainstorm "API design" --tool claude') as talk:
+        assert talk.process.stdin is not None
+        assert talk.process.stdout is not None
+        talk.process.stdin.write(QUESTION)
+        talk.process.stdin.close()
+        talk.process.stdin = None
+        assert "ready\n" in iter(talk.process.stdout.readline, "")
+        talk.process.send_signal(signal.SIGTERM)
+        assert talk.end() == 0
+    assert office.said()[0].endswith(QUESTION)
+    assert office.session()["status"] == "paused"
+    assert office.log[-1] == "[session] Pause: API design"

@@ -24,7 +24,12 @@ from segue.dialects.cortext.integration import (
     surrounding_session,
 )
 from segue.dialects.cortext.selection import find_current
-from segue.dialects.cortext.slash_commands import format_resuming, stop_and_report, workspace_commands
+from segue.dialects.cortext.slash_commands import (
+    format_resuming,
+    stop_and_report,
+    stop_unattended,
+    workspace_commands,
+)
 from segue.dialects.cortext.workspace import BUILT_IN
 from segue.dialects.resuming import check_resumable, release_on_failure, resume_conversation
 from segue.errors import NotFoundError, UsageError
@@ -84,7 +89,8 @@ class CortextChat:
             hint_for=HINTS.hint_for,
             farewell="resume with: {resume}",
             settle=partial(stop_and_report, self._conversations, self.terminal),
-            idle_seconds=self._context.workspace.config.idle_minutes * 60,
+            save=partial(stop_unattended, self._conversations),
+            idle_seconds=self._context.workspace.config.idle_seconds,
             autorecord=True,
             extra=workspace_commands(lambda: self._conversations),
         )

@@ -52,6 +52,8 @@ CHAT = "segue"
 _NUMBERS_LOCK = ".numbers.lock"
 """It has a dot in front, so that it is never the lock of a session."""
 _SUMMARIZED_TURNS = 12
+_HURRY_SECONDS = 3.0
+"""For git, when the process must end soon: a machine that shuts down kills it some seconds later."""
 _HOOKS_SKIPPED = "the hooks of this repository were not run, since it was neither made nor trusted here"
 _VERBS: dict[str, str] = {"paused": "Pause", "completed": "Complete"}
 
@@ -211,9 +213,12 @@ class Conversations:
             session.put_blob(normalize_prompt(preset.system_prompt).encode("utf-8", "surrogatepass"))
             session.use_preset(preset.name, hash=preset.hash)
 
-    def stop(self, session: LiveSession, *, summary: str = "") -> StopResult:
-        """Pause a conversation, and bring its document and the repository up to date. Repeating it changes nothing."""
-        return self._stop(session, "paused", summary)
+    def stop(self, session: LiveSession, *, summary: str = "", is_hurried: bool = False) -> StopResult:
+        """Pause a conversation, and bring its document and the repository up to date. Repeating it changes nothing.
+
+        With `is_hurried`, since the process must end soon, git gets a few seconds instead of a minute.
+        """
+        return self._stop(session, "paused", summary, is_hurried=is_hurried)
 
     def complete(self, session: LiveSession, *, summary: str = "") -> StopResult:
         """Mark a conversation as completed, and bring its document and the repository up to date."""
@@ -301,7 +306,7 @@ class Conversations:
         finally:
             lock.release()
 
-    def _stop(self, session: LiveSession, status: Status, summary: str) -> StopResult:
+    def _stop(self, session: LiveSession, status: Status, summary: str, *, is_hurried: bool = False) -> StopResult:
         is_interrupted = session.status == "interrupted"  # by a tool that held no lock, or by a crash
         check_transition(session.id, "active" if is_interrupted else session.status, status)
         given, has_summary = summary.strip(), self.has_current_summary(session)
@@ -317,9 +322,10 @@ class Conversations:
         self._contexts.discard(f"{session.id}{CONTEXT_SUFFIX}")
         written, title = self._write_document(session), title_of(session.overview)
         if written.changed or status == "completed":
-            committed = self._commit(session, f"[session] {_VERBS[status]}: {title}")
+            committed = self._commit(session, f"[session] {_VERBS[status]}: {title}", is_hurried=is_hurried)
         else:  # what the user wrote into the document meanwhile is theirs to commit
-            committed = self._commit(session, f"[session] session update: {title}", ".session")
+            message = f"[session] session update: {title}"
+            committed = self._commit(session, message, ".session", is_hurried=is_hurried)
         self._stopped_at[session.id] = session.overview.seq
         return StopResult(
             id=session.id,
@@ -340,13 +346,18 @@ class Conversations:
         except SegueError as error:
             return BlockResult(problem=f"{path.name} was left unchanged: {error}")
 
-    def _commit(self, session: LiveSession, message: str, part: str = "") -> CommitResult | None:
-        if self._repository is None:
+    def _commit(
+        self, session: LiveSession, message: str, part: str = "", *, is_hurried: bool = False
+    ) -> CommitResult | None:
+        repository = self._repository
+        if repository is None:
             return None
+        if is_hurried:
+            repository = replace(repository, timeout_seconds=_HURRY_SECONDS, wait_seconds=_HURRY_SECONDS)
         folder = self.folder_of(session.id)
         files = [folder / ".session" / name for name in ("session.json", "messages.jsonl")]
         needed = [*files, self.document_of(session.overview)]
-        return self._repository.commit([folder / part], message, needed=needed)
+        return repository.commit([folder / part], message, needed=needed)
 
     def _notes(self, written: BlockResult, committed: CommitResult | None) -> tuple[str, ...]:
         """What the user should know; that hooks are skipped is reported once, what is not committed each time."""

@@ -111,6 +111,15 @@ def stop_and_report(
         terminal.note(note)
 
 
+def stop_unattended(conversations: Conversations, conversation: Conversation) -> str:
+    """Stop a conversation without a user: with a summary of its last turns, and a commit that does not take long."""
+    result = conversations.stop(conversation.session, is_hurried=True)
+    lines = [f"Summary: {' '.join(result.summary.split())}" if result.summary else "", *result.notes]
+    if result.commit is not None and result.commit.status == "committed":
+        lines.append(result.commit.message)
+    return "\n".join(filter(None, lines))
+
+
 class _WorkspaceCommands:
     """The commands, with the conversations that they share; these are found when first needed."""
 
@@ -248,6 +257,7 @@ class _WorkspaceCommands:
                 chat.dialect,
                 resume=chat.dialect.resume if is_same_store else HINTS.resume,
                 settle=partial(stop_and_report, conversations, chat.terminal),
+                save=partial(stop_unattended, conversations),
             ),
             recap=recap,
         )

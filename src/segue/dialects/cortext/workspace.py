@@ -42,6 +42,10 @@ class WorkspaceConfig(Struct, frozen=True, kw_only=True):
         float, Meta(ge=0, le=_LONGEST_MINUTES, description="a number of minutes, at most a week")
     ] = 5
 
+    @property
+    def idle_seconds(self) -> float:
+        return self.idle_minutes * 60
+
 
 class Workspace(Struct, frozen=True):
     """A folder with conversations."""
