@@ -12,6 +12,8 @@ class Scenario(NamedTuple):
     """The command that a person types, or the call."""
     under: str = ""
     """The requirement it belongs to, where two scenarios of a specification have the same title."""
+    also: str = ""
+    """Another test that shows it, with a real tool that is not installed everywhere."""
 
     @property
     def shown(self) -> str:
@@ -77,6 +79,7 @@ AURORA = Seed(
         Scenario("Read During Active Session", "`aur spawn --list-sessions` during a conversation"),
     ),
 )
+IN_CLAUDE = "tests/dialects/cortext/test_real_tools.py::test_slash_commands_in_claude_resume_and_stop_the_conversation"
 CORTEXT = Seed(
     "002",
     "Cortext",
@@ -85,12 +88,14 @@ CORTEXT = Seed(
         Scenario("Session state saved when conversation ends", "`/exit`, `/complete`, `cortext stop`"),
         Scenario("Session includes agent configuration", "`agent_config` in `.session/session.json`"),
         Scenario("Message history format", "`.session/messages.jsonl`"),
-        Scenario("Explicit stop command", "`/workspace.stop-conversation`"),
-        Scenario("Stop command feedback", "`/workspace.stop-conversation`, `cortext stop --summary TEXT`"),
-        Scenario("List resumable conversations", "`/workspace.resume`", "Resume Command"),
-        Scenario("Resume by selection", "`/workspace.resume`, answered with a number or words"),
-        Scenario("Command loading on resume", "`cortext resume ID`"),
-        Scenario("Context injection on resume", "`cortext resume ID`"),
+        Scenario("Explicit stop command", "`/workspace.stop-conversation`", also=IN_CLAUDE),
+        Scenario(
+            "Stop command feedback", "`/workspace.stop-conversation`, `cortext stop --summary TEXT`", also=IN_CLAUDE
+        ),
+        Scenario("List resumable conversations", "`/workspace.resume`", "Resume Command", also=IN_CLAUDE),
+        Scenario("Resume by selection", "`/workspace.resume`, answered with a number or words", also=IN_CLAUDE),
+        Scenario("Command loading on resume", "`/workspace.resume`, `cortext resume ID`", also=IN_CLAUDE),
+        Scenario("Context injection on resume", "`/workspace.resume`, `cortext resume ID`", also=IN_CLAUDE),
         Scenario("Command prompt changes since original conversation", "`cortext resume ID`"),
         Scenario("No resumable conversations", "`/workspace.resume`, `cortext resume`"),
         Scenario("Resume by conversation ID", "`cortext resume 001-brainstorm-topic`"),
@@ -157,6 +162,9 @@ SEEDS = (RALPH, AURORA, CORTEXT, GPTEL, SOLEUR)
 
 def section(seed: Seed) -> str:
     """What the page says of a seed."""
-    rows = [f"| {one.shown} | {one.how} | `{seed.file}::{one.test}` |" for one in seed.scenarios]
+    rows = [
+        f"| {one.shown} | {one.how} | `{seed.file}::{one.test}`{f', `{one.also}`' if one.also else ''} |"
+        for one in seed.scenarios
+    ]
     head = [f"## {seed.tool}: {seed.about}", "", "| scenario | command or API | test |", "|---|---|---|"]
     return "\n".join([*head, *rows]) + "\n"

@@ -17,14 +17,16 @@ def tool(seed: Seed) -> str:
     return seed.tool
 
 
-def names_of_tests(seed: Seed) -> list[str]:
-    tree = ast.parse((ROOT / seed.file).read_bytes())
+def names_of_tests(file: str) -> list[str]:
+    tree = ast.parse((ROOT / file).read_bytes())
     return [node.name for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")]
 
 
 @pytest.mark.parametrize("seed", SEEDS, ids=tool)
 def test_every_scenario_has_a_test_of_its_name_and_there_is_no_other(seed: Seed) -> None:
-    assert names_of_tests(seed) == [scenario.test for scenario in seed.scenarios]
+    assert names_of_tests(seed.file) == [scenario.test for scenario in seed.scenarios]
+    for file, _, test in [scenario.also.partition("::") for scenario in seed.scenarios if scenario.also]:
+        assert test in names_of_tests(file)
 
 
 @pytest.mark.parametrize("seed", SEEDS, ids=tool)

@@ -71,7 +71,7 @@ def test_a_type_begins_a_conversation_with_its_prompt(tool: str) -> None:
 @pytest.mark.parametrize("tool", TOOLS)
 def test_resume_lists_chooses_warns_and_goes_on(tool: str) -> None:
     prompt = prompt_in(tool, text_of(tool, "resume", PLAN, DEBUG))
-    assert "`cortext resume --list --json`" in prompt
+    assert "`cortext resume --list --limit 20 --json`" in prompt
     assert f'`cortext resume "ID OR WORDS" --tool {tool} --json`' in prompt
     assert "Which conversation would you like to continue? (number or search)" in prompt
     assert '[Resuming "TITLE"]' in prompt

@@ -72,6 +72,7 @@ def test_all_turns_are_there_in_order_and_once_each(
 # ── Slash commands ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 TALK = "REST or GraphQL?"
+API = "*-api-design"
 
 
 def obey(said: list[Said]) -> str | Use | None:
@@ -81,7 +82,10 @@ def obey(said: list[Said]) -> str | Use | None:
     results = [one.text for one in said[after:] if one.role == "result"]
     if "starts a conversation of the type brainstorm" in words:
         steps: list[str | Use] = [shell('cortext new brainstorm "API design" --tool claude --json'), "It has started."]
-    elif "resumes an earlier conversation" in words:
+    elif "<wanted></wanted>" in words:
+        titles = [f"{at}. {one['title']}" for at, one in enumerate(json.loads(results[0]), 1)] if results else []
+        steps = [shell("cortext resume --list --limit 20 --json"), "\n".join(titles)]
+    elif "resumes an earlier conversation" in words or words == "1":
         path = str(json.loads(results[0])["context_file"]) if results else ""
         steps = [shell('cortext resume "API" --tool claude --json'), Use("Read", {"file_path": path}), "Welcome back."]
     elif "pauses the current conversation" in words:
@@ -111,7 +115,7 @@ class Claude:
         """Its answer, in a new session or in that of the last words."""
         resumed = () if is_new else ("--resume", self._session)
         done = subprocess.run(
-            [self._program, *resumed, "--print", "--output-format=json", "--", words],
+            [self._program, *resumed, "--print", "--output-format=json", "--allowedTools=Bash(cortext:*)", "--", words],
             cwd=self.office.project,
             env=self.office.environment(),
             stdin=subprocess.DEVNULL,
@@ -124,7 +128,7 @@ class Claude:
         return str(told["result"])
 
 
-def test_slash_commands_in_claude_resume_the_conversation_and_nothing_else(
+def test_slash_commands_in_claude_resume_and_stop_the_conversation(
     tmp_path: Path, model: Model, request: pytest.FixtureRequest
 ) -> None:
     claude = Claude(tmp_path, request.config.getoption("--real-tools"), model)
@@ -133,21 +137,27 @@ def test_slash_commands_in_claude_resume_the_conversation_and_nothing_else(
     assert claude.say("/workspace.stop-conversation").startswith("Session saved.")
     said = ["It has started.", TALK, f"You said: {TALK}"]
     outputs, files = [], []
+    claude.office.run('cortext new plan "The release" --json')
     for number in range(3):
-        assert claude.say("/workspace.resume API", is_new=True) == "Welcome back."
-        output, file = [one.text for one in model.asked[-1].said if one.role == "result"]
+        if number == 1:
+            assert claude.say("/workspace.resume", is_new=True).splitlines() == ["1. API design", "2. The release"]
+        resumed = claude.say("1") if number == 1 else claude.say("/workspace.resume API", is_new=True)
+        assert resumed == "Welcome back."
+        output, file = [one.text for one in model.asked[-1].said if one.role == "result"][-2:]
         outputs.append(output)
         files.append(file)
         claude.say(f"Round {number}?")
         claude.say("/workspace.stop-conversation")
         said += ["Welcome back.", f"Round {number}?", f"You said: Round {number}?"]
     office = claude.office
-    assert office.said() == said
+    assert office.said(API) == said
     assert len({len(output) for output in outputs}) == 1
+    assert office.session(API)["context_summary"] == "We talked."
+    assert "You help somebody think" in outputs[-1]  # the instructions of the command
     assert TALK not in outputs[-1]
     assert files[-1].index("We talked.") < files[-1].index(TALK) < files[-1].index("Round 1?")
     assert files[-1].count(f"You said: {TALK}") == 1
-    document = office.document().read_text(encoding="utf-8")
+    document = office.document(API).read_text(encoding="utf-8")
     assert "context_file" not in document
     assert "tool_call" not in document
     assert [line for line in document.splitlines() if line in said] == said

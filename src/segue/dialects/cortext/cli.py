@@ -43,6 +43,7 @@ _agent = click.option("--agent", metavar="NAME", default="", help="Agent of the 
 _model = click.option("--model", metavar="NAME", default="", help="Model to use instead of the agent's default.")
 _type = click.option("--type", metavar="TYPE", default="", help="Show only conversations of this type.")
 _status = click.option("--status", type=_STATUSES, default=None, help="Show only conversations with this status.")
+_limit = click.option("--limit", metavar="N", type=click.IntRange(min=1), help="Show at most N conversations.")
 _no_commit = click.option("--no-commit", is_flag=True, help="Commit nothing to git.")
 _json = click.option("--json", "as_json", is_flag=True, help="Print JSON, also for errors; start no chat.")
 
@@ -139,6 +140,7 @@ def complete(*, words: tuple[str, ...], summary: str, no_commit: bool, as_json: 
 @click.option("--list", "only_list", is_flag=True, help="List the conversations instead of resuming one.")
 @_type
 @_status
+@_limit
 @_tool("Resume in this tool: segue (the built-in chat), claude, codex, gemini, opencode.")
 @_agent
 @_model
@@ -151,6 +153,7 @@ def resume(
     only_list: bool,
     type: str,
     status: str | None,
+    limit: int | None,
     tool: str,
     agent: str,
     model: str,
@@ -169,7 +172,7 @@ def resume(
     wanted, filters = " ".join(words), {"type": type, "status": status or ""}
     with WorkspaceContext(commit=not no_commit) as context:
         if only_list:
-            return show_conversations(context.conversations, wanted, **filters, as_json=as_json)
+            return show_conversations(context.conversations, wanted, **filters, limit=limit, as_json=as_json)
         if as_json:
             found = find_matches(context.conversations, wanted, **filters)
             if len(found) > 1:
@@ -187,13 +190,14 @@ def resume(
 @click.argument("words", metavar="[WORDS]", nargs=-1)
 @_type
 @_status
+@_limit
 @_json
-def list_(*, words: tuple[str, ...], type: str, status: str | None, as_json: bool) -> int:
+def list_(*, words: tuple[str, ...], type: str, status: str | None, limit: int | None, as_json: bool) -> int:
     """List the conversations of the workspace, newest first."""
     from segue.dialects.cortext.context import WorkspaceContext
     from segue.dialects.cortext.selection import show_conversations
 
     with WorkspaceContext(commit=False) as context:
         return show_conversations(
-            context.conversations, " ".join(words), type=type, status=status or "", as_json=as_json
+            context.conversations, " ".join(words), type=type, status=status or "", limit=limit, as_json=as_json
         )

@@ -66,10 +66,10 @@ summary; if it is empty, the user wants to choose:
 
 <wanted>{arguments}</wanted>
 
-1. If it is empty, run `cortext resume --list --json`. Show the conversations as a numbered list, in this order: type,
-   title, when it was last active, status and summary of each. Then ask:
+1. If it is empty, run `cortext resume --list --limit 20 --json`. Show the conversations as a numbered list, in this
+   order: type, title, when it was last active, status and summary of each. Then ask:
    "Which conversation would you like to continue? (number or search)"
-   If there is none, tell the user, and suggest {begin}.
+   Words find older ones too. If there is none, tell the user, and suggest {begin}.
 2. Run `cortext resume "ID OR WORDS" --tool {tool} --json`, with the words quoted so that the shell expands nothing in
    them. If several match, show them as a numbered list and ask. If the conversation was completed, tell the user and
    ask; only if the user wants to resume it anyway, run it again with `--yes`.

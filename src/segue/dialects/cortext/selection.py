@@ -32,12 +32,15 @@ _MOST_STOPPED = 50
 """Stopped conversations that may be the one of this AI tool session: a conversation can be stopped twice."""
 
 
-def show_conversations(conversations: Conversations, words: str, *, type: str, status: str, as_json: bool) -> int:
+def show_conversations(
+    conversations: Conversations, words: str, *, type: str, status: str, limit: int | None, as_json: bool
+) -> int:
     """Print the conversations that match, as a table or as JSON."""
     if words:
         entries = conversations.find(words, type=type, status=status)
     else:
         entries = conversations.entries(type=type, status=status)
+    entries = entries[:limit]
     if as_json:
         output.data([entry_json(entry) for entry in entries])
     elif entries:
