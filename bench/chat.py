@@ -22,6 +22,7 @@ from bench.workload import build_session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from contextlib import AbstractContextManager
 
     from openai.types.chat import ChatCompletionMessageParam
 
@@ -158,6 +159,12 @@ class _Typist:
         for number, _ in enumerate(pieces):
             if not number:
                 self.times.append(time.perf_counter_ns() - self._began)
+
+    def diff(self, text: str) -> None:
+        raise NotImplementedError(text)
+
+    def busy(self, what: str) -> AbstractContextManager[None]:
+        raise NotImplementedError(what)
 
     def ask(self, question: str, *, default: bool, safe: bool = False) -> bool:
         raise AssertionError(f"{question} {default} {safe}")

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from contextlib import AbstractContextManager
 
     from segue.trust import Trust
 
@@ -61,6 +62,12 @@ class Terminal(Protocol):
 
     def note(self, text: str) -> None:
         """Print information next to the output."""
+
+    def diff(self, text: str) -> None:
+        """Print a unified diff next to the output."""
+
+    def busy(self, what: str) -> AbstractContextManager[None]:
+        """Show what is being done, and for how long, until the block ends; nothing where no user watches."""
 
     def error(self, message: str, hint: str = "") -> None:
         """Print what went wrong, and what to do next."""

@@ -1,4 +1,4 @@
-"""Questions about what an agent may do: answered by a whole word, by somebody who has seen the question."""
+"""Questions about what an agent may do: answered by a key that means the same everywhere, once it has been seen."""
 
 from __future__ import annotations
 
@@ -23,8 +23,11 @@ if TYPE_CHECKING:
 
 OPENAI = HOUSES[1]
 CALL = ToolCall(id="1", name="write_file", arguments={"path": "x", "content": "y"})
-WORDS = ("once", "add", "always", "no", "yes")
-NEARLY = ["a", "o", "y", "al", "addd", "and also look at the tests", "yes please", "onc e", "ONCE", " add "]
+WORDS = ("once", "add", "always", "no", "yes", "scope")
+MEANINGS = {"y": "once", "yes": "once", "once": "once", "a": "always", "always": "always"} | dict.fromkeys(
+    ("s", "scope", "add"), "add"
+)
+NEARLY = ["a", "o", "y", "s", "al", "addd", "and also look at the tests", "yes please", "onc e", "ONCE", " add ", "Y"]
 TYPED = st.one_of(
     st.sampled_from(NEARLY),
     st.sampled_from([form for word in WORDS for form in (word, word[:-1], f"{word}!", word.upper(), f" {word}\t")]),
@@ -40,6 +43,7 @@ class Answers:
     def __init__(self, *lines: str) -> None:
         self._lines = list(lines)
         self.asked = 0
+        self.shown: list[str] = []
 
     def answer(self, question: str) -> str | None:
         del question
@@ -47,31 +51,41 @@ class Answers:
         return self._lines.pop(0) if self._lines else None
 
     def note(self, text: str) -> None:
-        del text
+        self.shown.append(text)
+
+    def diff(self, text: str) -> None:
+        self.shown.append(text)
 
 
-def meant(line: str, *words: str) -> str:
-    word = line.strip().casefold()
-    return word if word in words else "no"
+def meant(line: str, *meanings: str) -> str:
+    found = MEANINGS.get(line.strip().casefold(), "no")
+    return found if found in meanings else "no"
 
 
 @given(TYPED)
-def test_only_a_whole_word_allows_anything(line: str) -> None:
-    assert TerminalApprover(Answers(line)).widen(CALL, "why", can_add=True) == (
-        {"once": "once", "add": "add"}.get(meant(line, "once", "add"), "deny")
-    )
-    assert TerminalApprover(Answers(line)).widen(CALL, "why", can_add=False) == (
-        {"once": "once"}.get(meant(line, "once"), "deny")
-    )
+def test_a_key_means_the_same_in_every_question_and_nothing_else_allows_anything(line: str) -> None:
+    widened = {"once": "once", "add": "add", "no": "deny"}
+    assert TerminalApprover(Answers(line)).widen(CALL, "why", can_add=True) == widened[meant(line, "once", "add")]
+    assert TerminalApprover(Answers(line)).widen(CALL, "why", can_add=False) == widened[meant(line, "once")]
     assert TerminalApprover(Answers(line)).confirm(CALL, "") == meant(line, "once", "always")
-    assert TerminalApprover(Answers(line)).grant("the preset", "scope") == (meant(line, "yes") == "yes")
+    assert TerminalApprover(Answers(line)).grant("the preset", "scope") == (meant(line, "once") == "once")
 
 
 def test_enter_is_a_no_and_what_is_no_answer_is_asked_about_three_times() -> None:
-    entered, puzzled, corrected = Answers("", "once"), Answers("a", "b", "c", "once"), Answers("what?", "once")
+    entered, puzzled, corrected = Answers("", "y"), Answers("s", "b", "c", "y"), Answers("what?", "y")
     assert (TerminalApprover(entered).confirm(CALL, ""), entered.asked) == ("no", 1)
     assert (TerminalApprover(puzzled).confirm(CALL, ""), puzzled.asked) == ("no", 3)
     assert (TerminalApprover(corrected).confirm(CALL, ""), corrected.asked) == ("once", 2)
+
+
+def test_a_change_is_shown_as_a_diff_and_its_text_not_twice() -> None:
+    terminal = Answers("y")
+    approver = TerminalApprover(terminal)
+    assert approver.confirm(CALL, "Careful.", preview="+y") == "once"
+    assert terminal.shown == ["write_file\n  path: x", "+y", "Careful."]
+    assert approver.shown is CALL
+    quiet = TerminalApprover(Answers(), yes=True)
+    assert (quiet.confirm(CALL, ""), quiet.shown) == ("once", None)
 
 
 def test_a_command_is_shown_whole() -> None:
@@ -113,7 +127,7 @@ def late(reply: Reply) -> tuple[Reply, threading.Event]:
     return Reply(body=cast("tuple[bytes, ...]", body), headers=reply.headers), body.go
 
 
-@pytest.mark.parametrize("typed", ["add\r", "once\ronce\r", "a", "\x1b[200~add\r\x1b[201~\r"])
+@pytest.mark.parametrize("typed", ["s\r", "y\ry\r", "a", "\x1b[200~add\r\x1b[201~\r"])
 def test_what_was_typed_ahead_does_not_answer_and_waits_for_the_prompt(cli: Segue, typed: str) -> None:
     reply, go = late(OPENAI.calls(("read_file", {"path": "/etc/hostname"}), words="I look."))
     replies = [reply, OPENAI.answers("The end."), *[OPENAI.answers(f"Answer {number}.") for number in range(3)]]
@@ -129,7 +143,7 @@ def test_what_was_typed_ahead_does_not_answer_and_waits_for_the_prompt(cli: Segu
             approver.type(typed)
             go.set()
             approver.wait_for("Allow it anyway?")
-            approver.type("no\r")
+            approver.type("n\r")
             approver.wait_for("refused: ")
             approver.wait_for("The end.")
             approver.wait_for("executor>")
@@ -162,7 +176,7 @@ def test_what_was_typed_ahead_does_not_answer_ask(cli: Segue) -> None:
         environ["OPENAI_BASE_URL"] = f"{server.url}/v1"
         with ChatProcess(cli, "ask", "--agent", "mine", "Why?", **environ) as approver:
             approver.wait_for("I look.")
-            approver.type("add\nonce\n")
+            approver.type("s\ny\n")
             go.set()
             approver.wait_for("Allow it anyway?")
             approver.type("\n")

@@ -125,7 +125,7 @@ def test_what_drawing_raises_is_not_swallowed() -> None:
     def broken(_: str) -> None:
         raise OSError(5, "the terminal is gone")
 
-    drawing = Drawing(broken, columns=40, rows=10, waiting="")
+    drawing = Drawing(broken, columns=40, rows=10, waiting="waiting for somebody")
     with pytest.raises(OSError, match="gone"):
         drawing.finish()
 

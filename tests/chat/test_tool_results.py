@@ -10,6 +10,7 @@ import pytest
 import segue
 from segue.chat.context.tokens import Estimate
 from segue.chat.conversation import Conversation
+from segue.chat.tool_loop import run_tool_loop
 from segue.errors import DiskFullError
 from segue.library import Library
 from segue.stores.journal import JournalStore
@@ -34,7 +35,7 @@ def converse(project: ToolProject, partner: ScriptedAgent) -> Conversation:
 def finish(conversation: Conversation, *, again: bool = False) -> str:
     shown: list[str] = []
     pieces = conversation.retry() if again else conversation.ask("Go.")
-    conversation.run_tool_loop(pieces, show=shown.extend, notify=lambda _: None)
+    run_tool_loop(conversation, pieces, show=shown.extend, notify=lambda _: None)
     return "".join(shown)
 
 

@@ -11,6 +11,7 @@ from segue.chat.agent import AgentError
 from segue.chat.context.tokens import Estimate
 from segue.chat.context.window import NO_RESULT
 from segue.chat.conversation import TOOL_ROUNDS, Conversation
+from segue.chat.tool_loop import run_tool_loop
 from segue.errors import UsageError
 from segue.tools import ToolCall
 from segue.tools.call import INTERRUPTED, NOT_STARTED, RESULT_UNKNOWN
@@ -58,7 +59,7 @@ def answer(conversation: Conversation, text: str = "Why?") -> tuple[str, list[st
     """What was shown, and what was told."""
     shown: list[str] = []
     told: list[str] = []
-    conversation.run_tool_loop(conversation.ask(text), show=shown.extend, notify=told.append)
+    run_tool_loop(conversation, conversation.ask(text), show=shown.extend, notify=told.append)
     return "".join(shown), told
 
 

@@ -26,6 +26,10 @@ OPENAI = HOUSES[1]
 DIRECT = {"NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
 READ: tuple[str, dict[str, object]] = ("read_file", {"path": "notes.md"})
 WRITE: tuple[str, dict[str, object]] = ("write_file", {"path": "out.md", "content": "written"})
+EDIT: tuple[str, dict[str, object]] = (
+    "edit_file",
+    {"path": "notes.md", "old": "token", "new": "\x1b]0;owned\x07key"},
+)
 OUTSIDE: tuple[str, dict[str, object]] = ("read_file", {"path": "/etc/hostname"})
 KILLING = "{sandbox: false, paths: {write: ['**']}, shell_commands: {allow: ['echo *', 'kill *']}}"
 """In a sandbox a command cannot kill us."""
@@ -85,6 +89,7 @@ def test_the_shipped_preset_has_tools_with_every_provider(cli: Segue, house: Pro
     result, server = chat(cli, house.calls(READ, OUTSIDE, words="I look."), house.answers("It expires."), house=house)
     assert (result.code, result.text) == (0, "I look.\n\nIt expires.\n")
     assert "read_file(path=notes.md)\n  done: The token expires.\n" in result.complaint
+    assert "running" not in result.complaint
     refusal = "refused: out of scope: no pattern allows reading it"
     assert results(cli) == ["The token expires.", refusal]
     assert refusal in str(server.asked[1].body)
@@ -201,24 +206,34 @@ def test_a_server_that_is_configured_wrongly_is_told_with_its_file(cli: Segue) -
 
 
 def test_a_person_confirms_denies_and_allows_once(cli: Segue) -> None:
-    replies = [OPENAI.calls(WRITE, OUTSIDE, OUTSIDE), OPENAI.answers("The end.")]
+    replies = [OPENAI.calls(WRITE, EDIT, OUTSIDE, OUTSIDE), OPENAI.answers("The end.")]
     with Server(replies) as server, seat(cli, server) as approver:
         approver.wait_for("executor>")
         approver.enter("Go.")
-        approver.wait_for("content: written")
-        approver.wait_for("Run it? (once, always (write_file, in this conversation), no)")
-        approver.enter("once")
+        approver.wait_for("write_file\n  path: out.md\n--- /dev/null\n+++ out.md\n@@ -0,0 +1,1 @@\n+written\n")
+        approver.wait_for("Run it? [y]es, [a]lways (write_file, in this conversation), [N]o")
+        assert approver.seen.count("write_file") == 2  # once, and in the question
+        approver.enter("y")
         approver.wait_for("done: out.md was written: 7 bytes")
+        approver.wait_for(
+            "edit_file\n  path: notes.md\n--- notes.md\n+++ notes.md\n@@ -1,1 +1,1 @@\n-The token expires."
+        )
+        approver.wait_for("Run it? [y]es, [a]lways (edit_file, in this conversation), [N]o")
+        assert "\x1b[31m-The token expires." in approver.raw
+        assert "\x1b[32m+The \\x1b]0;owned\\x07key expires." in approver.raw
+        approver.enter("n")
+        approver.wait_for("refused: the user did not confirm it")
         approver.wait_for("no pattern allows reading it")
-        approver.wait_for("Allow it anyway? (once, add (to the scope), no)")
-        approver.enter("once")
+        approver.wait_for("Allow it anyway? [y]es, [s]cope (add it to the scope), [N]o")
+        approver.enter("y")
         approver.wait_for("done: ")
         approver.wait_for("Allow it anyway?")
         approver.enter("")
         approver.wait_for("refused: ")
         approver.wait_for("The end.")
     hostname = Path("/etc/hostname").read_text(encoding="utf-8")
-    assert results(cli)[1:] == [hostname, "refused: out of scope: no pattern allows reading it"]
+    assert results(cli)[2:] == [hostname, "refused: out of scope: no pattern allows reading it"]
+    assert (cli.home / "notes.md").read_text(encoding="utf-8") == "The token expires."
 
 
 def test_what_a_person_adds_to_the_scope_holds_from_then_on(cli: Segue) -> None:
@@ -226,8 +241,8 @@ def test_what_a_person_adds_to_the_scope_holds_from_then_on(cli: Segue) -> None:
     with Server(replies) as server, seat(cli, server) as approver:
         approver.wait_for("executor>")
         approver.enter("Go.")
-        approver.wait_for("add (to the scope), no)")
-        approver.enter("add")
+        approver.wait_for("(add it to the scope), [N]o")
+        approver.enter("s")
         approver.wait_for("The end.")
     scope = cli.library.overview("talk").scope
     assert scope is not None
@@ -245,8 +260,8 @@ def test_a_person_is_asked_once_about_the_scope_that_a_project_brings(cli: Segue
             approver.enter("Go.")
             approver.wait_for("the preset docs comes with this project and asks for this scope:")
             approver.wait_for('- "*.md"')
-            approver.wait_for("Give this scope to the session? (yes, no)")
-            approver.enter("yes")
+            approver.wait_for("Give this scope to the session? [y]es, [N]o")
+            approver.enter("y")
             approver.wait_for("The end.")
             approver.wait_for("docs>")
             approver.type("\x04")
@@ -266,6 +281,7 @@ def test_ctrl_c_stops_the_tool_and_the_conversation_goes_on(cli: Segue) -> None:
         approver.wait_for("mine>")
         approver.enter("Go.")
         (cli.home / "ready").read_text()
+        approver.wait_for("running run_shell 1s")
         approver.type("\x03")
         approver.wait_for(STOPPED)
         approver.wait_for("mine>")
@@ -286,7 +302,7 @@ def test_killed_between_intent_and_effect_the_call_is_unknown_and_not_made(cli: 
     with Server([OPENAI.calls(WRITE, words="I write.")]) as server, seat(cli, server) as approver:
         approver.wait_for("executor>")
         approver.enter("Go.")
-        approver.wait_for("Run it? (once, always")
+        approver.wait_for("Run it? [y]es, [a]lways")
         approver.process.send_signal(signal.SIGKILL)
         approver.process.wait(SAFE_SECONDS)
     assert [(turn.role, turn.content) for turn in turns(cli)] == [("user", "Go."), ("assistant", "I write.")]

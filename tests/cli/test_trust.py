@@ -68,10 +68,19 @@ def test_what_one_sets_oneself_needs_no_question(cli: Segue) -> None:
     other = program(cli.home, "other", "#!/bin/sh\necho other\n")
     cli.run("resume", "talk", stdin=script(f"/agent {other}", "hello"))
     assert cli.run("ask", "--session", "talk", "Well?").text == "other\n"
-    (cli.home / "scope.yml").write_text("paths: {read: ['notes.md']}\n", encoding="utf-8")
-    cli.ok("scope", "set", "talk", "scope.yml")
-    cli.ok("scope", "allow", "talk", "--read", "more.md")
-    assert cli.run("scope", "check", "talk", "--read", "more.md").code == 0
+
+
+def test_each_agent_that_one_agreed_to_in_a_session_stays_agreed_to(cli: Segue) -> None:
+    """As where a session is shared by two machines, each of which lets another agent answer."""
+    agents = {name: program(cli.home, name, f"#!/bin/sh\necho {name}\n") for name in ("mine", "other")}
+    cli.run("new", "--id", "talk")
+    for name, is_known in (("mine", False), ("other", False), ("mine", True), ("other", True)):
+        with cli.library.open("talk") as live:
+            live.set_overrides({"agent": agents[name]})
+        if not is_known:
+            assert cli.run("ask", "--session", "talk", "Well?").code == 2
+            assert cli.run("trust", "talk", "--yes").code == 0
+        assert cli.run("ask", "--session", "talk", "Well?").text == f"{name}\n"
 
 
 def test_a_hook_denies_what_only_a_strangers_scope_allows(cli: Segue, evil: str) -> None:

@@ -35,12 +35,16 @@ class ScriptedApprover:
     grants: bool = False
     asked: list[str] = field(default_factory=list)
     meanwhile: Callable[[], object] = lambda: None
+    previews: list[str] = field(default_factory=list)
+    shown: ToolCall | None = None
 
-    def widen(self, call: ToolCall, why: str, *, can_add: bool) -> Literal["deny", "once", "add"]:
+    def widen(self, call: ToolCall, why: str, *, can_add: bool, preview: str = "") -> Literal["deny", "once", "add"]:
+        self.previews.append(preview)
         self.asked.append(f"widen {call.name}: {why}{' (can add)' if can_add else ''}")
         return self.widens
 
-    def confirm(self, call: ToolCall, warning: str) -> Literal["no", "once", "always"]:
+    def confirm(self, call: ToolCall, warning: str, *, preview: str = "") -> Literal["no", "once", "always"]:
+        self.previews.append(preview)
         self.asked.append(f"confirm {call.name}{f': {warning}' if warning else ''}")
         self.meanwhile()
         return self.confirms

@@ -53,7 +53,10 @@ def test_a_scope_that_makes_no_sense_allows_nothing(project: ToolProject) -> Non
 def test_a_tool_that_there_is_not_is_told_with_those_that_there_are(project: ToolProject) -> None:
     result = project.do("fly")
     assert result.status == "failed"
-    assert result.content == "there is no tool fly, only read_file, write_file, list_dir, search_files, run_shell"
+    assert (
+        result.content
+        == "there is no tool fly, only read_file, write_file, edit_file, list_dir, search_files, run_shell"
+    )
 
 
 def test_a_tool_that_breaks_is_told_and_does_not_end_the_conversation(project: ToolProject) -> None:

@@ -9,7 +9,7 @@ was cut off is recorded as unknown, and never repeated on its own.
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -28,13 +28,13 @@ from segue.tools.recorded_calls import (
     calls_of,
     find_unanswered,
     format_call,
-    format_result,
     recordable,
     result_to_part,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterable, Iterator
+    from contextlib import AbstractContextManager
 
     from segue.chat.agent import Agent, Piece
     from segue.chat.context.tokens import Counter
@@ -180,32 +180,17 @@ class Conversation:
         self._record_preset()
         return self._stream(request, self._place)
 
-    def run_tool_loop(
-        self,
-        pieces: Generator[str, None, None],
-        *,
-        show: Callable[[Iterable[str]], None],
-        notify: Callable[[str], None],
-    ) -> None:
-        """Show an answer as it streams, perform the tool calls in it, and continue until it calls no more tools."""
-        while True:
-            with closing(pieces):
-                show(pieces)
-            if not self.calls:
-                return
-            for call in self.calls:
-                notify(format_call(call))
-                notify(f"  {format_result(self.perform(call))}")
-            pieces = self.continue_answer()
-
-    def perform(self, call: ToolCall) -> ToolResult:
+    def perform(
+        self, call: ToolCall, *, running: Callable[[], AbstractContextManager[None]] = nullcontext
+    ) -> ToolResult:
         """Run a tool call of the last answer, if the scope and the user allow it, and record its result.
 
-        An interrupt (KeyboardInterrupt, SystemExit) also cancels the calls after it; all of that is recorded.
+        It runs within the block `running`. An interrupt (KeyboardInterrupt, SystemExit) also cancels the calls after
+        it; all of that is recorded.
         """
         try:
             taken = self._executor.prepare(call) if self._executor is not None else refused("there are no tools here")
-            result = taken if isinstance(taken, ToolResult) else self._invoke(taken)
+            result = taken if isinstance(taken, ToolResult) else self._invoke(taken, running)
         except (KeyboardInterrupt, SystemExit):
             self._record_result(call, INTERRUPTED)
             for other in self.calls:
@@ -213,6 +198,10 @@ class Conversation:
             raise
         self._record_result(call, result)
         return result
+
+    def was_shown(self, call: ToolCall) -> bool:
+        """Whether the user has seen this call in a question."""
+        return self._executor is not None and self._executor.was_shown(call)
 
     def continue_answer(self) -> Generator[str, None, None]:
         """The rest of an answer after its tool calls, whose results are recorded and sent to the agent."""
@@ -361,10 +350,13 @@ class Conversation:
         )
         self.save()
 
-    def _invoke(self, invocation: Callable[[], ToolResult]) -> ToolResult:
+    def _invoke(
+        self, invocation: Callable[[], ToolResult], running: Callable[[], AbstractContextManager[None]]
+    ) -> ToolResult:
         self._is_working = True
         try:
-            return invocation()
+            with running():
+                return invocation()
         finally:
             self._is_working = False
 

@@ -15,6 +15,7 @@ from segue.chat.commands.attachments import attach, changes, check
 from segue.chat.commands.completion import suggestions
 from segue.chat.commands.session import preview
 from segue.chat.context.system_prompt import ATTACHMENTS_PERCENT
+from segue.chat.tool_loop import run_tool_loop
 from segue.clock import utc_now
 from segue.errors import SegueError
 from segue.surface import Idle
@@ -304,7 +305,13 @@ class Chat:
         while True:
             try:
                 with process.interruptible(lambda: self.conversation.is_streaming):
-                    self.conversation.run_tool_loop(ask(), show=self._show, notify=self.terminal.note)
+                    run_tool_loop(
+                        self.conversation,
+                        ask(),
+                        show=self._show,
+                        notify=self.terminal.note,
+                        busy=self.terminal.busy,
+                    )
             except KeyboardInterrupt:
                 self._report_stop()
                 if not self.terminal.is_interactive:

@@ -132,9 +132,10 @@ class _AnswerTerminal(ScriptTerminal):
 def _take(conversation: Conversation, question: str, terminal: Terminal) -> None:
     """The whole answer; after Ctrl-C, the part that had arrived is recorded."""
     from segue import process
+    from segue.chat.tool_loop import run_tool_loop
 
     with process.exit_on_signal(), process.interruptible(lambda: conversation.is_streaming):
-        conversation.run_tool_loop(conversation.ask(question), show=terminal.show, notify=output.warn)
+        run_tool_loop(conversation, conversation.ask(question), show=terminal.show, notify=output.warn)
 
 
 def _facts(conversation: Conversation) -> dict[str, object]:

@@ -15,15 +15,23 @@ if TYPE_CHECKING:
 
 _ATTEMPTS = 3
 """How often a question is repeated after an invalid answer; then the answer is no."""
+_KEYS = {"y": "once", "a": "always", "s": "add", "n": "no"}
+"""What each key means, in every question."""
+_WORDS = {"yes": "once", "once": "once", "always": "always", "scope": "add", "add": "add", "no": "no"}
+"""The same in words."""
 
 
 class Approver(Protocol):
     """Answers questions about tool calls. Everything about a call that matters for the decision is shown."""
 
-    def widen(self, call: ToolCall, why: str, *, can_add: bool) -> Literal["deny", "once", "add"]:
-        """Decide about a call that the scope does not allow."""
+    @property
+    def shown(self) -> ToolCall | None:
+        """The last call that a question has shown to the user."""
 
-    def confirm(self, call: ToolCall, warning: str) -> Literal["no", "once", "always"]:
+    def widen(self, call: ToolCall, why: str, *, can_add: bool, preview: str = "") -> Literal["deny", "once", "add"]:
+        """Decide about a call that the scope does not allow; `preview` is a diff of the file that it changes."""
+
+    def confirm(self, call: ToolCall, warning: str, *, preview: str = "") -> Literal["no", "once", "always"]:
         """Confirm a call that the scope allows. `always` covers this tool for the rest of the conversation."""
 
     def grant(self, why: str, scope: str) -> bool:
@@ -39,6 +47,8 @@ class QuestionTerminal(Protocol):
     def answer(self, question: str) -> str | None: ...
 
     def note(self, text: str) -> None: ...
+
+    def diff(self, text: str) -> None: ...
 
 
 def trust_prompt(terminal: Terminal) -> Callable[[str], bool]:
@@ -56,10 +66,12 @@ def trust_prompt(terminal: Terminal) -> Callable[[str], bool]:
 class NoApprover:
     """Declines everything, where no user can be asked."""
 
-    def widen(self, call: ToolCall, why: str, *, can_add: bool) -> Literal["deny", "once", "add"]:  # noqa: ARG002 - by contract
+    shown = None
+
+    def widen(self, call: ToolCall, why: str, *, can_add: bool, preview: str = "") -> Literal["deny", "once", "add"]:  # noqa: ARG002 - by contract
         return "deny"
 
-    def confirm(self, call: ToolCall, warning: str) -> Literal["no", "once", "always"]:  # noqa: ARG002 - as above
+    def confirm(self, call: ToolCall, warning: str, *, preview: str = "") -> Literal["no", "once", "always"]:  # noqa: ARG002 - as above
         return "no"
 
     def grant(self, why: str, scope: str) -> bool:  # noqa: ARG002 - as above
@@ -72,46 +84,46 @@ class TerminalApprover:
     def __init__(self, terminal: QuestionTerminal, *, yes: bool = False) -> None:
         self._terminal = terminal
         self._yes = yes
+        self.shown: ToolCall | None = None
 
-    def widen(self, call: ToolCall, why: str, *, can_add: bool) -> Literal["deny", "once", "add"]:
-        answers = ("once", "add", "no") if can_add else ("once", "no")
-        answer = self._ask(
-            f"{format_call_details(call)}\n{why}", f"Allow it anyway? {_choices(answers, call)}", answers
-        )
+    def widen(self, call: ToolCall, why: str, *, can_add: bool, preview: str = "") -> Literal["deny", "once", "add"]:
+        question = f"Allow it anyway? [y]es{', [s]cope (add it to the scope)' if can_add else ''}, [N]o"
+        answer = self._ask_about(call, preview, why, question, ("once", "add", "no") if can_add else ("once", "no"))
         return "once" if answer == "once" else "add" if answer == "add" else "deny"
 
-    def confirm(self, call: ToolCall, warning: str) -> Literal["no", "once", "always"]:
+    def confirm(self, call: ToolCall, warning: str, *, preview: str = "") -> Literal["no", "once", "always"]:
         if self._yes:
             return "once"
-        answers = ("once", "always", "no")
-        details = "\n".join(filter(None, (format_call_details(call), warning)))
-        answer = self._ask(details, f"Run it? {_choices(answers, call)}", answers)
+        question = f"Run it? [y]es, [a]lways ({call.name}, in this conversation), [N]o"
+        answer = self._ask_about(call, preview, warning, question, ("once", "always", "no"))
         return "once" if answer == "once" else "always" if answer == "always" else "no"
 
     def grant(self, why: str, scope: str) -> bool:
-        return self._ask(f"{why}:\n{scope}", "Give this scope to the session? (yes, no)", ("yes", "no")) == "yes"
+        if not self._terminal.is_interactive:
+            return False
+        self._terminal.note(f"{why}:\n{scope}")
+        return self._ask("Give this scope to the session? [y]es, [N]o", ("once", "no")) == "once"
 
-    def _ask(self, details: str, question: str, answers: tuple[str, ...]) -> str:
-        """Return one of the answers, typed in full. Enter, and no answer, count as the last one, which is no."""
+    def _ask_about(self, call: ToolCall, preview: str, why: str, question: str, answers: tuple[str, ...]) -> str:
         if not self._terminal.is_interactive:
             return answers[-1]
-        self._terminal.note(details)
+        self._terminal.note(format_call_details(call, only=("path",) if preview else None))
+        if preview:
+            self._terminal.diff(preview)
+        if why:
+            self._terminal.note(why)
+        self.shown = call
+        return self._ask(question, answers)
+
+    def _ask(self, question: str, answers: tuple[str, ...]) -> str:
+        """Return one of the answers. Enter, and no answer, count as the last one, which is no."""
+        keys = [key for key, meaning in _KEYS.items() if meaning in answers]
         for _ in range(_ATTEMPTS):
-            answer = (self._terminal.answer(question) or "").strip().casefold()
-            if answer in answers:
-                return answer
-            if not answer:
+            typed = (self._terminal.answer(question) or "").strip().casefold()
+            if not typed:
                 break
-            self._terminal.note(f"Please type {', '.join(answers[:-1])} or {answers[-1]}.")
+            meaning = _KEYS.get(typed) or _WORDS.get(typed)
+            if meaning in answers:
+                return meaning
+            self._terminal.note(f"Please type {', '.join(keys[:-1])} or {keys[-1]}.")
         return answers[-1]
-
-
-def _choices(answers: tuple[str, ...], call: ToolCall) -> str:
-    """Each word means the same in every question."""
-    meanings = {
-        "once": "once",
-        "add": "add (to the scope)",
-        "always": f"always ({call.name}, in this conversation)",
-        "no": "no",
-    }
-    return f"({', '.join(meanings[answer] for answer in answers)})"

@@ -11,7 +11,7 @@ from segue.permissions.confinement import Confinement
 from segue.permissions.scope import write_scope
 from segue.sandbox.policy import find_support
 from segue.tools.call import ToolFailedError, ToolResult, refused
-from segue.tools.files import ListDir, ReadFile, WriteFile
+from segue.tools.files import EditFile, ListDir, ReadFile, WriteFile
 from segue.tools.scope_suggestions import suggest_patterns
 from segue.tools.search import SearchFiles
 from segue.tools.shell import RunShell, is_git
@@ -31,6 +31,7 @@ BUILT_IN_TOOLS = {
     for name, kind in (
         ("read_file", ReadFile),
         ("write_file", WriteFile),
+        ("edit_file", EditFile),
         ("list_dir", ListDir),
         ("search_files", SearchFiles),
         ("run_shell", RunShell),
@@ -135,7 +136,8 @@ class ToolExecutor:
             if verdict.allowed and (is_confirmed or verdict.is_once):
                 return partial(self._run, invocation, verdict)
             if verdict.allowed:
-                answer = self._approver.confirm(call, self._warning(request))
+                preview = self._preview(invocation, verdict)
+                answer = self._approver.confirm(call, self._warning(request), preview=preview)
                 if answer == "no":
                     return refused("the user did not confirm it")
                 if answer == "always":
@@ -146,7 +148,8 @@ class ToolExecutor:
                 return refused(verdict.why)
             patterns = () if request is None else self._suggest_patterns(request)
             why = "\n".join(filter(None, (verdict.why, self._warning(request))))
-            match self._approver.widen(call, why, can_add=bool(patterns)):
+            preview = self._preview(invocation, verdict)
+            match self._approver.widen(call, why, can_add=bool(patterns), preview=preview):
                 case "deny":
                     return refused(verdict.why)
                 case "once":
@@ -157,6 +160,24 @@ class ToolExecutor:
                     for action, pattern in patterns:
                         self._permissions.add(action, pattern)
                     is_confirmed = True
+
+    def was_shown(self, call: ToolCall) -> bool:
+        """Whether the user has seen this call in a question."""
+        return self._approver.shown is call
+
+    def _preview(self, invocation: Invocation, verdict: CallVerdict) -> str:
+        """The change of a file as a diff for the user; empty if the call changes no file by itself.
+
+        Raises ToolFailedError if it cannot succeed, but only where the model may know what the file contains.
+        """
+        if not isinstance(invocation, WriteFile | EditFile) or not verdict.path:
+            return ""
+        try:
+            return invocation.preview(verdict.path)
+        except (ToolFailedError, SegueError) as error:
+            if verdict.allowed and all(one.check("read", verdict.path).allowed for one in self._permissions.guards()):
+                raise ToolFailedError(str(error)) from None
+            return f"@@ {error} @@"
 
     def _judge(self, call: ToolCall, request: PermissionRequest | None) -> CallVerdict:
         if request is not None:

@@ -6,14 +6,13 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta, Struct
 
-from segue.durable.descent import HeldFolder, descend
+from segue.durable.descent import descend
 from segue.tools.call import ToolFailedError
+from segue.tools.file_diff import diff_file, read_current, render_diff
+from segue.tools.text_file import read_text_file, split_path
 from segue.tools.tool import PermissionRequest, ToolContext
 
-READ_BYTES = 8 << 20
-"""Larger files are not read: hardly any text is this long."""
 _ENTRIES = 1000
-_NOT_TEXT = "it is not a UTF-8 text file"
 
 PathText = Annotated[str, Meta(min_length=1, description="absolute, or relative to the working folder")]
 
@@ -60,16 +59,57 @@ class WriteFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def request(self) -> PermissionRequest:
         return PermissionRequest("write", self.path)
 
+    def preview(self, path: str) -> str:
+        return diff_file(path, self.path, self.content)
+
     def run(self, context: ToolContext, path: str) -> str:
         del context
-        try:
-            data = self.content.encode()
-        except UnicodeEncodeError:
-            raise ToolFailedError("the content contains unpaired surrogates, which UTF-8 cannot encode") from None
+        data = _encode(self.content)
         folder, name = split_path(path)
         with descend(folder, make=True) as held:
             existed = held.write(name, data)
         return f"{self.path} was {'replaced' if existed else 'written'}: {len(data):,} bytes"
+
+
+class EditFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Replace a text in a file. It must occur exactly once, so include enough of the lines around it."""
+
+    path: PathText
+    old: Annotated[str, Meta(min_length=1, description="the text to replace, exactly as it is in the file")]
+    new: Annotated[str, Meta(description="the text to put in its place; empty to delete it")]
+
+    may_change: ClassVar[bool] = True
+
+    @property
+    def request(self) -> PermissionRequest:
+        return PermissionRequest("write", self.path)
+
+    def preview(self, path: str) -> str:
+        """Raises ToolFailedError if the text cannot be replaced: then there is nothing to decide."""
+        before, after = self._edit(path)
+        return render_diff(before, after, self.path)
+
+    def run(self, context: ToolContext, path: str) -> str:
+        if not context.may_read(path):  # the result tells what the file contains
+            raise ToolFailedError("the scope allows writing this file, but not reading it; use write_file")
+        _, after = self._edit(path)
+        folder, name = split_path(path)
+        with descend(folder) as held:
+            held.write(name, _encode(after))
+        return f"{self.path} was edited: {len(self.old):,} characters replaced by {len(self.new):,}"
+
+    def _edit(self, path: str) -> tuple[str, str]:
+        """The text of the file before and after."""
+        before = read_current(path)
+        if before is None:
+            raise ToolFailedError(f"{self.path} does not exist; write_file creates it")
+        if self.old == self.new:
+            raise ToolFailedError("old and new are the same")
+        found = before.count(self.old)
+        if found != 1 or before.find(self.old) != before.rfind(self.old):  # texts may overlap
+            times = "does not occur" if not found else f"occurs {max(found, 2)} times"
+            raise ToolFailedError(f"old {times} in {self.path}, and must occur exactly once; nothing was changed")
+        return before, before.replace(self.old, self.new)
 
 
 class ListDir(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -96,21 +136,8 @@ class ListDir(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return "\n".join(lines) or "[the folder is empty]"
 
 
-def split_path(path: str) -> tuple[str, str]:
-    """The folder of a resolved path, and the name in it."""
-    folder, _, name = path.rpartition("/")
-    if not name:
-        raise ToolFailedError("it is a folder")
-    return folder, name
-
-
-def read_text_file(held: HeldFolder, name: str) -> str:
-    data, size = held.read(name, size_bytes=READ_BYTES)
-    if size > READ_BYTES:
-        raise ToolFailedError(f"it is too large: {size:,} bytes")
-    if b"\0" in data:
-        raise ToolFailedError(_NOT_TEXT)
+def _encode(text: str) -> bytes:
     try:
-        return data.decode()
-    except UnicodeDecodeError:
-        raise ToolFailedError(_NOT_TEXT) from None
+        return text.encode()
+    except UnicodeEncodeError:
+        raise ToolFailedError("the content contains unpaired surrogates, which UTF-8 cannot encode") from None

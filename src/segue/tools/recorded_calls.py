@@ -12,7 +12,7 @@ from segue.model import Turn, check_event
 from segue.tools.call import ToolCall
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from segue.model import JsonObject
     from segue.session import LiveSession
@@ -90,11 +90,15 @@ def format_call_part(part: JsonObject) -> str:
     return format_call(ToolCall(id="", name=str(part.get("name")), arguments=arguments))
 
 
-def format_call_details(call: ToolCall) -> str:
-    """A call for the user to judge: commands in full; a long value is cut, with a note of how much is missing."""
+def format_call_details(call: ToolCall, *, only: Collection[str] | None = None) -> str:
+    """A call for the user to judge: commands in full; a long value is cut, with a note of how much is missing.
+
+    With `only`, these arguments alone: the others are shown in another way.
+    """
     lines = [
         f"  {name}: {value if name == _NEVER_CUT and isinstance(value, str) else _cut(value, _VALUE_CHARACTERS)}"
         for name, value in call.arguments.items()
+        if only is None or name in only
     ]
     return "\n".join([call.name, *lines])
 

@@ -13,7 +13,8 @@ from msgspec import Meta, Struct
 from segue.durable.descent import descend
 from segue.errors import StorageError
 from segue.tools.call import ToolFailedError
-from segue.tools.files import PathText, read_text_file, split_path
+from segue.tools.files import PathText
+from segue.tools.text_file import read_text_file, split_path
 from segue.tools.tool import PermissionRequest, ToolContext
 
 if TYPE_CHECKING:

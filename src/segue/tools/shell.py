@@ -13,7 +13,7 @@ from segue.errors import StorageError
 from segue.permissions.shell_parser import UnsupportedShellError, parse_shell
 from segue.sandbox.policy import find_support, prepare_command
 from segue.tools.call import ToolFailedError
-from segue.tools.files import split_path
+from segue.tools.text_file import split_path
 from segue.tools.tool import PermissionRequest, ToolContext, clip
 
 if TYPE_CHECKING:

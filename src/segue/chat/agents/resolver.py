@@ -368,7 +368,7 @@ def _model_spec(preset: Preset | None) -> str:
 def _agent_request(spec: AgentSpec, *, any_model: bool = False) -> TrustRequest:
     """The request to be answered by this agent; with `any_model`, by this agent with whichever model."""
     part, content = (REACH, str(spec.reach)) if any_model else (AGENT, str(spec))
-    return TrustRequest(part=part, content=content, text=spec.description)
+    return TrustRequest(part=part, content=content, text=spec.description, where=content)  # one mark per agent
 
 
 def _override(about: Overview, name: str) -> str:

@@ -132,6 +132,7 @@ def _line(segments: Iterable[Segment]) -> str:
 
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_TIME_COLUMNS = len(" 9999m 59s")
 _TICK_SECONDS = 0.1
 _REST = 3
 """Drawing takes a quarter of the time at most, however large the current block is."""
@@ -166,12 +167,18 @@ class Canvas:
 
 
 class Drawing:
-    """An answer being drawn, from the first tick of the spinner until it is finished."""
+    """An answer being drawn, from the first tick of the spinner until it is finished.
 
-    def __init__(self, write: Callable[[str], None], *, columns: int, rows: int, waiting: str) -> None:
+    With `shows_time`, the time since the start is next to the spinner.
+    """
+
+    def __init__(
+        self, write: Callable[[str], None], *, columns: int, rows: int, waiting: str, shows_time: bool = False
+    ) -> None:
         self._canvas = Canvas(write, rows)
         self._columns = columns
-        self._waiting = one_line(waiting)[: max(0, columns - 3)]
+        self._waiting = one_line(waiting)[: max(0, columns - (_TIME_COLUMNS if shows_time else 0) - 3)]
+        self._started = time.monotonic() if shows_time else None
         self._pieces: deque[str] = deque()
         self._has_news, self._is_over = Event(), Event()
         self._error: Exception | None = None
@@ -215,7 +222,7 @@ class Drawing:
             if page is not None:
                 self._draw_page(page, printable(text.replace("\r\n", "\n")))
             elif self._waiting and not is_over:
-                self._canvas.update([f"{_SPINNER[tick % len(_SPINNER)]} {self._waiting}"])
+                self._canvas.update([f"{_SPINNER[tick % len(_SPINNER)]} {self._waiting}{self._elapsed()}"])
                 tick += 1
             if is_over:
                 self._canvas.keep(page.last() if page is not None else [])
@@ -223,6 +230,11 @@ class Drawing:
             self._is_over.wait((time.monotonic() - began) * _REST)
             self._has_news.wait(_TICK_SECONDS)
             self._has_news.clear()
+
+    def _elapsed(self) -> str:
+        """The time since the start, once it is a second."""
+        minutes, seconds = divmod(int(time.monotonic() - self._started) if self._started is not None else 0, 60)
+        return f" {minutes}m {seconds}s" if minutes else f" {seconds}s" if seconds else ""
 
     def _draw_page(self, page: MarkdownPage, text: str) -> None:
         if text:

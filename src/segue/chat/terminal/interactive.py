@@ -16,10 +16,13 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import TextIO
 
+    from segue.chat.terminal.drawing import Drawing
     from segue.chat.terminal.prompt import Prompt, Typeahead
     from segue.surface import Idle, Suggestion
 
 _BOLD_RED, _DIM, _OFF = "\x1b[1;31m", "\x1b[2m", "\x1b[0m"
+_DIFF = {"+": "\x1b[32m", "-": "\x1b[31m", "@": "\x1b[36m"}
+"""The colours of a diff, by how a line begins."""
 _INPUT, _LOCAL = 0, 3  # where termios keeps these flags
 _CLEAR = "\x1b[2J\x1b[H"
 
@@ -79,6 +82,22 @@ class InteractiveTerminal:
         lines = (self._wrapped(line) for line in printable(text).split("\n"))
         self._write(self._styled(_DIM, "\n".join(lines)) + "\n")
 
+    def diff(self, text: str) -> None:
+        lines = printable(text).split("\n")
+        self._write("".join(f"{self._styled(_DIFF.get(line[:1], _DIM), line)}\n" for line in lines))
+
+    @contextmanager
+    def busy(self, what: str) -> Iterator[None]:
+        if self._is_plain:
+            yield
+            return
+        with self._no_echo():
+            drawing = self._new_drawing(what, shows_time=True)
+            try:
+                yield
+            finally:
+                drawing.finish()
+
     def error(self, message: str, hint: str = "") -> None:
         self._write(self._styled(_BOLD_RED, one_line(message)) + "\n")
         if hint:
@@ -95,15 +114,20 @@ class InteractiveTerminal:
         return self._complete(line)
 
     def _draw(self, pieces: Iterable[str], waiting: str) -> None:
-        from segue.chat.terminal.drawing import Drawing
-
-        size = os.get_terminal_size(self._stdout.fileno())
-        drawing = Drawing(self._write, columns=size.columns or 80, rows=size.lines or 24, waiting=waiting)
+        drawing = self._new_drawing(waiting)
         try:
             for piece in pieces:
                 drawing.add(piece)
         finally:
             drawing.finish()
+
+    def _new_drawing(self, waiting: str, *, shows_time: bool = False) -> Drawing:
+        from segue.chat.terminal.drawing import Drawing
+
+        size = os.get_terminal_size(self._stdout.fileno())
+        return Drawing(
+            self._write, columns=size.columns or 80, rows=size.lines or 24, waiting=waiting, shows_time=shows_time
+        )
 
     def _show_plain(self, pieces: Iterable[str]) -> None:
         held, is_at_end = "", True

@@ -6,12 +6,14 @@ questions and errors go to standard error. What was read is not repeated.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from segue.formats.terminal import one_line, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from contextlib import AbstractContextManager
     from typing import BinaryIO, TextIO
 
     from segue.surface import Idle, Suggestion
@@ -83,6 +85,13 @@ class ScriptTerminal:
 
     def note(self, text: str) -> None:
         self._beside(f"{printable(text)}\n")
+
+    def diff(self, text: str) -> None:
+        self.note(text)
+
+    def busy(self, what: str) -> AbstractContextManager[None]:
+        del what
+        return nullcontext()
 
     def error(self, message: str, hint: str = "") -> None:
         self._beside(f"{self._name}: {one_line(message)}{f'; {one_line(hint)}' if hint else ''}\n")
