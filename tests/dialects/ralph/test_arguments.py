@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from segue.dialects.ralph.arguments import RUN, VERBS, ParsedArguments, find_help, parse_arguments
+from segue.dialects.ralph.arguments import COMMANDS, ParsedArguments, find_help, parse_arguments
 from segue.errors import UsageError
 
 
@@ -53,7 +53,7 @@ def test_help_names_every_command_and_every_option() -> None:
     overview = find_help(["--help"])
     assert overview is not None
     assert overview == find_help(["agent", "-h"])
-    for called, verb in {"run": RUN, **{f"agent {name}": verb for name, verb in VERBS.items()}}.items():
+    for called, verb in COMMANDS.items():
         assert f"ralphtool {called} " in overview
         shown = find_help([*called.split(), "--help"])
         assert shown is not None

@@ -1,8 +1,9 @@
 """Ralph's dialect: the command `ralphtool`, with which orchestrators and agents work through a change story by story.
 
 Read `cli` and `arguments` (the commands), then `agent_commands`, `session_commands` and `json_output` (for programs),
-`run`, `run_display` and `board` (for users), `step_context` and `lifecycle` (what they share). `runner/` runs agents
-over the stories, `openspec/` reads the plan. A command of an agent is a short process, so it imports little.
+`run`, `run_display`, `board` and `completion` (for users), `step_context` and `lifecycle` (what they share). `runner/`
+runs agents over the stories, `openspec/` reads the plan. A command of an agent is a short process, so it imports
+little.
 """
 
 from __future__ import annotations

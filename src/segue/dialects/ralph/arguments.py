@@ -70,6 +70,17 @@ RUN = CommandSpec(
 )
 
 
+COMPLETION = CommandSpec("print the completion script for bash, zsh or fish", ("SHELL",), {})
+
+COMMANDS = {"run": RUN, **{f"agent {name}": spec for name, spec in VERBS.items()}, "completion": COMPLETION}
+"""All commands, by what follows `ralphtool`."""
+
+
+def takes_value(spec: CommandSpec, option: str) -> bool:
+    """Whether the next argument is the value of this option."""
+    return option in spec.options and not spec.options[option][:1].islower()
+
+
 class ParsedArguments(NamedTuple):
     verb: str
     positional: tuple[str, ...]
@@ -91,7 +102,7 @@ def parse_arguments(args: list[str]) -> ParsedArguments:
             positional.append(argument)
         elif option not in spec.options:
             raise UsageError(f"there is no option {option}", hint=hint)
-        elif spec.options[option][:1].islower():
+        elif not takes_value(spec, option):
             options[option] = ""
         elif has_value or (value := next(remaining, "")):
             options[option] = value
@@ -114,15 +125,14 @@ def find_help(args: list[str]) -> str | None:
         called, spec, _ = _find_command(args[:-1])
     except UsageError:
         return _overview()
-    width = max(map(len, spec.options))
+    width = max(map(len, spec.options), default=0)
     lines = [f"  {option:{width}}  {meaning}" for option, meaning in spec.options.items()]
     return "\n".join([" ".join(["usage: ralphtool", called, *spec.positional, "…"]), "", spec.summary, "", *lines, ""])
 
 
 def _overview() -> str:
-    width = max(map(len, VERBS)) + len("agent ")
-    commands = {"run": RUN, **{f"agent {name}": spec for name, spec in VERBS.items()}}
-    lines = [f"  ralphtool {called:{width}}  {spec.summary}" for called, spec in commands.items()]
+    width = max(map(len, COMMANDS))
+    lines = [f"  ralphtool {called:{width}}  {spec.summary}" for called, spec in COMMANDS.items()]
     text = [
         "Work through a change story by story.",
         "",
@@ -137,12 +147,9 @@ def _overview() -> str:
 
 def _find_command(args: list[str]) -> tuple[str, CommandSpec, list[str]]:
     """The name of the command, its specification, and the arguments after it."""
-    if args[:1] == ["run"]:
-        return "run", RUN, args[1:]
-    if args[:1] == ["agent"]:
-        for size in (3, 2):
-            if (name := " ".join(args[1:size])) in VERBS:
-                return f"agent {name}", VERBS[name], args[size:]
+    for size in (3, 2, 1):
+        if (name := " ".join(args[:size])) in COMMANDS:
+            return name, COMMANDS[name], args[size:]
     raise UsageError(
         f"there is no command 'ralphtool {' '.join(args[:3])}'", hint="ralphtool --help lists all commands"
     )

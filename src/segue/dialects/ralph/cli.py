@@ -43,6 +43,10 @@ def _perform_for_user(args: list[str]) -> int:
             from segue.dialects.ralph.board import show
 
             return show()
+        if args[0] == "completion":
+            from segue.dialects.ralph.completion import run as complete
+
+            return complete(args[1:])
         arguments = parse_arguments(args)
         from segue.dialects.ralph.run import run
 
