@@ -170,7 +170,11 @@ def test_what_was_typed_ahead_does_not_delete(cli: Segue) -> None:
 
 def test_what_was_typed_ahead_does_not_answer_ask(cli: Segue) -> None:
     preset(cli.home / ".config" / "segue" / "agents", "mine", "Go.", parents="[executor]", model="openai/x")
-    reply, go = late(OPENAI.calls(("read_file", {"path": "/etc/hostname"}), words="I look."))
+    calls: list[tuple[str, dict[str, object]]] = [
+        ("read_file", {"path": "/etc/hostname"}),
+        ("write_file", {"path": "x.md", "content": "new\x1b[2J\n"}),
+    ]
+    reply, go = late(OPENAI.calls(*calls, words="I look."))
     environ = {"OPENAI_API_KEY": "k", "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
     with Server([reply, OPENAI.answers("The end.")]) as server:
         environ["OPENAI_BASE_URL"] = f"{server.url}/v1"
@@ -180,7 +184,11 @@ def test_what_was_typed_ahead_does_not_answer_ask(cli: Segue) -> None:
             go.set()
             approver.wait_for("Allow it anyway?")
             approver.type("\n")
+            approver.wait_for("Run it?")
+            assert "\x1b[32m+new\\x1b[2J\x1b[0m" in approver.raw
+            approver.type("\n")
             approver.wait_for("The end.")
             assert approver.end() == 0
+    assert not (cli.home / "x.md").exists()
     (head,) = cli.library.list()
     assert cli.library.overview(head.id).scope is None

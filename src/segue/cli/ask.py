@@ -121,6 +121,9 @@ class _AnswerTerminal(ScriptTerminal):
     def note(self, text: str) -> None:
         output.write_stderr(text)
 
+    def diff(self, text: str) -> None:
+        output.diff(text)
+
     def answer(self, question: str) -> str | None:
         return output.prompt_after_flush(f"{question} ")
 

@@ -22,6 +22,7 @@ Span = str | tuple[str, str]
 Line = tuple[Span, ...]
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
+_DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 _NARROW = 80
 _CLEAR_LINE = "\r\x1b[K"
 
@@ -113,6 +114,12 @@ def error_data(value: object) -> None:
 def write_stderr(content: str) -> None:
     """Write several lines to stderr."""
     _write_to_stderr(_ended(printable(content)))
+
+
+def diff(content: str) -> None:
+    """Write a unified diff to stderr, in colours on a terminal."""
+    lines: list[Line] = [((_DIFF_STYLES.get(line[:1], "dim"), line),) for line in content.split("\n")]
+    _write_to_stderr(_render(lines, colour=_has_colour(sys.stderr)))
 
 
 def progress(message: str) -> None:
