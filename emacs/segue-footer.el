@@ -205,9 +205,13 @@ The text must not look like the beginning of a list."
   "Whether the file had a footer then.
 If not, a text that looks like a footer was typed by the user.")
 
+(defvar-local segue--is-unsaved nil
+  "Whether the preset is not in the file yet, so that saving is not for nothing.")
+
 (defun segue-remember-settings ()
   "Remember the settings: what differs later was changed by the user."
   (setq segue--has-footer (and (segue-footer-start) t)
+        segue--is-unsaved nil
         segue--remembered (cons gptel--preset (segue-all-settings))))
 
 (defun segue-footer-save ()
@@ -305,6 +309,8 @@ WRITTEN is what gptel saves, which decides if the preset cannot be applied."
 
 (defun segue--before-command ()
   "Leave the footer before something is typed there; for `pre-command-hook'."
+  (when (and segue--is-unsaved (eq this-command 'save-buffer))
+    (set-buffer-modified-p t))
   (when (and segue--has-footer (memq this-command segue--typing-commands) (not (use-region-p)))
     (condition-case problem
         (segue-footer-leave)

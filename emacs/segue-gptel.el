@@ -121,7 +121,7 @@ Buffers that are not sessions are not affected."
 OPERATION is as for `add-variable-watcher'.  Otherwise saving would do nothing."
   (when (and (bufferp where)
              (buffer-live-p where)
-             (memq operation '(set makunbound))
+             (eq operation 'set)
              (buffer-local-value 'segue--remembered where)
              (not (equal value (buffer-local-value variable where))))
     (with-current-buffer where
@@ -138,7 +138,8 @@ PROMPT and ARGUMENTS are those of `gptel-request'."
 MAKE-BUFFER is `gptel--create-prompt-buffer', which gets ARGUMENTS."
   (let ((lines (and segue--remembered (segue-footer--lines)))
         (first (if (use-region-p) (region-beginning) (point-min)))
-        (prompt (apply make-buffer arguments)))
+        (prompt (apply make-buffer arguments))
+        (inhibit-read-only t))          ; the footer may be protected
     (with-current-buffer prompt
       (pcase-dolist (`(,start . ,end) (reverse lines))
         (let ((start (max (point-min) (- start first -1))) (end (min (point-max) (- end first -1))))

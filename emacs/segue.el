@@ -201,7 +201,8 @@ If it fails, warn, and return the id and the preset in the metadata."
   (let* ((saved (segue-footer-read))
          (name (plist-get answer :preset))
          (preset (or (alist-get 'gptel--preset saved) (and name (intern name))))
-         (has-gptel (segue--load-gptel)))
+         (has-gptel (segue--load-gptel))
+         (usual (and has-gptel (segue-all-settings))))
     (setq segue--remembered nil)
     (segue-set 'gptel--preset preset)
     (segue-set 'gptel--bounds (segue-footer-fitting (segue--bounds answer saved)))
@@ -212,7 +213,11 @@ If it fails, warn, and return the id and the preset in the metadata."
     (when has-gptel (segue--start-gptel))
     ;; After gptel, which lets the preset win over some of these.
     (segue--set-all (lambda (row) (assq (car row) saved)))
-    (when has-gptel (segue-remember-settings))))
+    (when has-gptel
+      (segue-remember-settings)
+      (unless (alist-get 'gptel--preset saved)
+        (setq segue--is-unsaved (or preset (equal (plist-get answer :state) "legacy")))
+        (unless preset (setcdr segue--remembered usual))))))
 
 (defun segue--setting-in (answer key)
   "Return a pair of KEY and its value in ANSWER, or nil if it is not set there.

@@ -19,7 +19,8 @@
 
 (gptel-make-openai "Test" :key "none" :models '(gpt-4o gpt-5))
 (gptel-make-openai "Other" :key "none" :models '(other-1))
-(setq-default gptel-backend (gptel-get-backend "Test") gptel-model 'gpt-5)
+(setq-default gptel-backend (gptel-get-backend "Test") gptel-model 'gpt-5
+              gptel-system-prompt "Be of help." gptel-directives '((default . "Be of help.")))
 (gptel-make-tool :name "read_file" :function #'ignore :description "Read." :args nil)
 
 (defmacro segue-gptel-session (name &rest body)

@@ -275,7 +275,7 @@
            (tools (list (gptel-get-tool "read_file"))))
       (apply #'gptel-make-preset 'executor description)
       (cl-letf (((default-value 'gptel-tools) tools)
-                ((default-value 'gptel-max-tokens) 100))
+                ((default-value 'gptel-max-tokens) 100) ((default-value 'gptel-temperature) 1.0))
         (segue-test-on
           (segue-test-visiting (segue-test-main dir)
             (should (equal (segue-setting 'gptel--tool-names) '("read_file")))

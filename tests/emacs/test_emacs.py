@@ -25,6 +25,8 @@ NEEDS_EMACS = pytest.mark.needs("emacs")
 LISP = ROOT / "emacs"
 DOUBLE = LISP / "test" / "double"
 """A small double of gptel."""
+WITH_GPTEL = ("segue-gptel-test.el", "segue-seed-test.el")
+"""What runs with the double and with gptel itself; the second with the double in tests/seeds."""
 SOURCES = sorted(LISP.glob("*.el"))
 
 COMMAND = f"{sys.executable}\n-m\nsegue"
@@ -68,8 +70,9 @@ def load_path(*folders: str | Path) -> list[str]:
     return [word for folder in folders for word in ("-L", str(folder))]
 
 
-def run(files: Sequence[str], room: Path, *folders: str | Path) -> Results:
-    """The results of all tests in these files, in one Emacs."""
+def run(file: str | Sequence[str], room: Path, *folders: str | Path) -> Results:
+    """The results of all tests in a file, or in several, in one Emacs."""
+    files = [file] if isinstance(file, str) else file
     sessions, found = room / "sessions", room / "results.json"
     write_sessions(sessions)
     preset = room / "home" / ".config" / "segue" / "agents" / "executor.md"
@@ -90,18 +93,18 @@ def run(files: Sequence[str], room: Path, *folders: str | Path) -> Results:
 
 @pytest.fixture(scope="session")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    return run(["segue-test.el"], tmp_path_factory.mktemp("emacs"))
+    return run("segue-test.el", tmp_path_factory.mktemp("emacs"))
 
 
 @pytest.fixture(scope="session")
 def double_results(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    return run(["segue-gptel-test.el"], tmp_path_factory.mktemp("double"), DOUBLE)
+    return run("segue-gptel-test.el", tmp_path_factory.mktemp("double"), DOUBLE)
 
 
 @pytest.fixture(scope="session")
 def upstream_results(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Results:
     folders: str = pytestconfig.getoption("--gptel")
-    return run(["segue-gptel-test.el"], tmp_path_factory.mktemp("gptel"), *folders.split(os.pathsep))
+    return run(WITH_GPTEL, tmp_path_factory.mktemp("gptel"), *folders.split(os.pathsep))
 
 
 @NEEDS_EMACS
@@ -118,9 +121,34 @@ def test_with_the_double_of_gptel(name: str, double_results: Results) -> None:
 
 @NEEDS_EMACS
 @pytest.mark.upstream_gptel
-@pytest.mark.parametrize("name", names("segue-gptel-test.el"))
+@pytest.mark.parametrize("name", [name for file in WITH_GPTEL for name in names(file)])
 def test_with_upstream_gptel(name: str, upstream_results: Results) -> None:
     assert upstream_results[name] is None
+
+
+def probe(room: Path, *folders: str | Path) -> list[str]:
+    """What gptel, or its double, does in each case."""
+    room.mkdir()
+    seen = room / "seen"
+    (room / "sessions").mkdir()
+    emacs(
+        *load_path(LISP, LISP / "test", *folders),
+        *("-l", "segue-probe", "-f", "segue-probe-run"),
+        cwd=room,
+        SEGUE_TEST_SESSIONS=room / "sessions",
+        SEGUE_TEST_RESULTS=seen,
+        TMPDIR=room,
+    )
+    return seen.read_text().split("\n")
+
+
+@NEEDS_EMACS
+@pytest.mark.upstream_gptel
+def test_the_double_does_what_gptel_does(tmp_path: Path, pytestconfig: pytest.Config) -> None:
+    folders = pytestconfig.getoption("--gptel").split(os.pathsep)
+    theirs = probe(tmp_path / "gptel", *folders)
+    assert len(theirs) > 150
+    assert probe(tmp_path / "double", DOUBLE) == theirs
 
 
 GO_ON = """(progn %s (find-file "%s") %s

@@ -1,4 +1,7 @@
-"""Every scenario of the specification of gptel's session trees, with the command that Emacs calls and its files."""
+"""Every scenario of the specification of gptel's session trees: in a real Emacs, and with the command that it calls.
+
+What is done in Emacs is in emacs/test/segue-seed-test.el, one test per scenario, all in one Emacs.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,7 @@ from segue.dialects.gptel.lifecycle import Sessions
 from segue.formats.yaml import load_yaml
 from segue.permissions.scope import read_scope
 from segue.presets import SHIPPED, load_presets
+from tests.emacs.test_emacs import LISP, NEEDS_EMACS
 from tests.support.gptel import LEGACY, SAID, Keeper, footer, say
 
 ABOUT = 'session_id: {id}\ncreated: "2026-01-02T03:04:05Z"\nupdated: "2026-01-02T03:04:05Z"\n'
@@ -37,7 +41,9 @@ def fields(path: Path) -> dict[str, object]:
     return found
 
 
-def test_valid_session_directory_structure(keeper: Keeper) -> None:
+@NEEDS_EMACS
+def test_valid_session_directory_structure(keeper: Keeper, why_emacs_failed: str | None) -> None:
+    assert why_emacs_failed is None
     path = keeper.new()
     keeper.ok("gptel", "branch", str(path), "other")
     session = path.parents[2]
@@ -47,7 +53,9 @@ def test_valid_session_directory_structure(keeper: Keeper) -> None:
     assert all((branch / "session.md").is_file() for branch in branches)
 
 
-def test_current_branch_symlink(keeper: Keeper) -> None:
+@NEEDS_EMACS
+def test_current_branch_symlink(keeper: Keeper, why_emacs_failed: str | None) -> None:
+    assert why_emacs_failed is None
     path = keeper.new()
     current = path.parents[2] / "current"
     assert os.readlink(current) == "branches/main"
@@ -56,7 +64,9 @@ def test_current_branch_symlink(keeper: Keeper) -> None:
     assert str(current.resolve()) == made["branch_dir"]
 
 
-def test_metadata_yml_required_fields(keeper: Keeper) -> None:
+@NEEDS_EMACS
+def test_metadata_yml_required_fields(keeper: Keeper, why_emacs_failed: str | None) -> None:
+    assert why_emacs_failed is None
     path = keeper.new()
     about = fields(path.with_name("metadata.yml"))
     assert about.keys() >= {"session_id", "created", "updated", "preset"}
@@ -65,7 +75,9 @@ def test_metadata_yml_required_fields(keeper: Keeper) -> None:
         assert datetime.fromisoformat(str(about[name])).utcoffset() == timedelta(0)
 
 
-def test_backward_compatibility_with_scope_plan_yml(keeper: Keeper) -> None:
+@NEEDS_EMACS
+def test_backward_compatibility_with_scope_plan_yml(keeper: Keeper, why_emacs_failed: str | None) -> None:
+    assert why_emacs_failed is None
     plan = ABOUT.format(id="old-1") + "preset: executor\npaths: {read: ['/notes/**']}\n"
     path = keeper.foreign("old-1", session__md="", scope_plan__yml=plan)
     opened = keeper.gptel("open", path)
@@ -78,14 +90,18 @@ def test_backward_compatibility_with_scope_plan_yml(keeper: Keeper) -> None:
     assert path.with_name("scope-plan.yml").read_text() == plan
 
 
-def test_backward_compatibility_with_agent_type(keeper: Keeper) -> None:
+@NEEDS_EMACS
+def test_backward_compatibility_with_agent_type(keeper: Keeper, why_emacs_failed: str | None) -> None:
+    assert why_emacs_failed is None
     path = keeper.foreign("old-1", session__md="", metadata__yml=ABOUT.format(id="old-1") + "agent_type: executor\n")
     opened = keeper.gptel("open", path)
     assert opened["preset"] == "executor"
     assert "agent_type" in str(opened["warnings"])
 
 
-def test_standalone_session_creation(keeper: Keeper) -> None:
+@NEEDS_EMACS
+def test_standalone_session_creation(keeper: Keeper, why_emacs_failed: str | None) -> None:
+    assert why_emacs_failed is None
     made = keeper.gptel("new", "API Integration")
     path = Path(str(made["branch_dir"]))
     assert re.fullmatch(r"api-integration-\d{14}", str(made["session_id"]))
@@ -102,7 +118,9 @@ def test_standalone_session_creation(keeper: Keeper) -> None:
     assert keeper.ok("gptel", "new", "API Integration").strip().endswith("/branches/main/session.md")
 
 
-def test_activities_integrated_session_creation(keeper: Keeper) -> None:
+@NEEDS_EMACS
+def test_activities_integrated_session_creation(keeper: Keeper, why_emacs_failed: str | None) -> None:
+    assert why_emacs_failed is None
     activity = keeper.home / "emacs-activities" / "planning-2026-11-15"
     made = keeper.gptel("new", "Planning", "--activity", activity)
     assert made["session_dir"] == str(activity / "session")
@@ -117,7 +135,9 @@ def test_activities_integrated_session_creation(keeper: Keeper) -> None:
     assert branch["warnings"] == []
 
 
-def test_reopening_existing_session_has_local_variables(keeper: Keeper) -> None:
+@NEEDS_EMACS
+def test_reopening_existing_session_has_local_variables(keeper: Keeper, why_emacs_failed: str | None) -> None:
+    assert why_emacs_failed is None
     path = keeper.new()
     say(path, "gptel--preset: executor", "gptel-temperature: 0.8")
     before = path.read_bytes()
@@ -136,7 +156,9 @@ def test_reopening_existing_session_has_local_variables(keeper: Keeper) -> None:
     assert path.read_bytes() == before
 
 
-def test_opening_newly_created_session_no_local_variables(keeper: Keeper) -> None:
+@NEEDS_EMACS
+def test_opening_newly_created_session_no_local_variables(keeper: Keeper, why_emacs_failed: str | None) -> None:
+    assert why_emacs_failed is None
     path = keeper.new()
     opened = keeper.gptel("open", path)
     assert (opened["state"], opened["preset"], opened["overrides"]) == ("new", "executor", {})
@@ -146,7 +168,9 @@ def test_opening_newly_created_session_no_local_variables(keeper: Keeper) -> Non
     assert keeper.gptel("open", path)["state"] == "existing"
 
 
-def test_opening_legacy_session_with_preset_md(keeper: Keeper) -> None:
+@NEEDS_EMACS
+def test_opening_legacy_session_with_preset_md(keeper: Keeper, why_emacs_failed: str | None) -> None:
+    assert why_emacs_failed is None
     legacy = LEGACY.format(name="executor")
     about = ABOUT.format(id="old-1") + "preset: executor\n"
     path = keeper.foreign("old-1", session__md=SAID, metadata__yml=about, preset__md=legacy)
@@ -163,7 +187,9 @@ def test_opening_legacy_session_with_preset_md(keeper: Keeper) -> None:
     assert path.with_name("preset.md").read_text() == legacy
 
 
-def test_legacy_session_with_unknown_preset(keeper: Keeper) -> None:
+@NEEDS_EMACS
+def test_legacy_session_with_unknown_preset(keeper: Keeper, why_emacs_failed: str | None) -> None:
+    assert why_emacs_failed is None
     about = ABOUT.format(id="old-1") + "preset: pirate\n"
     path = keeper.foreign("old-1", session__md=SAID, metadata__yml=about, preset__md=LEGACY.format(name="pirate"))
     opened = keeper.gptel("open", path)
@@ -184,7 +210,9 @@ def test_legacy_session_with_unknown_preset(keeper: Keeper) -> None:
     assert footer(path)["gptel-temperature"] == "0.3"
 
 
-def test_fast_guard_for_non_session_files(keeper: Keeper) -> None:
+@NEEDS_EMACS
+def test_fast_guard_for_non_session_files(keeper: Keeper, why_emacs_failed: str | None) -> None:
+    assert why_emacs_failed is None
     # Neither a look at the disk nor an import: the text of the path is all there is to see.
     code = """
 import sys
@@ -202,7 +230,9 @@ print(found, seen)
     assert "notes.md is not part of a session" in keeper.refuses(3, "gptel", "open", "./notes.md")
 
 
-def test_manual_save_via_c_x_c_s(keeper: Keeper) -> None:
+@NEEDS_EMACS
+def test_manual_save_via_c_x_c_s(keeper: Keeper, why_emacs_failed: str | None) -> None:
+    assert why_emacs_failed is None
     path = keeper.new()
     # What an editor saves that writes every setting, whether it differs or not.
     say(path, "gptel--preset: executor", "gptel-temperature: 0.5", "gptel-model: gpt-4o")
@@ -215,7 +245,9 @@ def test_manual_save_via_c_x_c_s(keeper: Keeper) -> None:
     }
 
 
-def test_save_after_temperature_change(keeper: Keeper) -> None:
+@NEEDS_EMACS
+def test_save_after_temperature_change(keeper: Keeper, why_emacs_failed: str | None) -> None:
+    assert why_emacs_failed is None
     path = keeper.new()
     keeper.gptel("save", path, "--set", "temperature=0.8")
     assert footer(path) == {"gptel--preset": "executor", "gptel-temperature": "0.8", "gptel--bounds": "nil"}
@@ -223,7 +255,9 @@ def test_save_after_temperature_change(keeper: Keeper) -> None:
     assert footer(path) == {"gptel--preset": "executor", "gptel--bounds": "nil"}
 
 
-def test_save_after_system_message_modification(keeper: Keeper) -> None:
+@NEEDS_EMACS
+def test_save_after_system_message_modification(keeper: Keeper, why_emacs_failed: str | None) -> None:
+    assert why_emacs_failed is None
     path = keeper.new()
     say(path, "gptel--preset: executor", r'gptel--system-message: "Speak like a \"pirate\".\nArr."')
     saved = keeper.gptel("save", path)
@@ -235,14 +269,18 @@ def test_save_after_system_message_modification(keeper: Keeper) -> None:
     assert settings["system_message"] == 'Speak like a "pirate".\nArr.'
 
 
-def test_save_with_no_changes_from_preset(keeper: Keeper) -> None:
+@NEEDS_EMACS
+def test_save_with_no_changes_from_preset(keeper: Keeper, why_emacs_failed: str | None) -> None:
+    assert why_emacs_failed is None
     path = keeper.new()
     say(path, "gptel--preset: executor")
     keeper.gptel("save", path)
     assert footer(path) == {"gptel--preset": "executor", "gptel--bounds": "((response (25 37)))"}
 
 
-def test_registry_lookup_performance(tmp_path: Path) -> None:
+@NEEDS_EMACS
+def test_registry_lookup_performance(tmp_path: Path, why_emacs_failed: str | None) -> None:
+    assert why_emacs_failed is None
     registry = BranchRegistry()
     for number in range(1000):
         folder = f"{tmp_path}/s{number}"
@@ -265,7 +303,9 @@ def test_registry_lookup_performance(tmp_path: Path) -> None:
     assert isinstance(vars(registry)["_entries"], dict)
 
 
-def test_filesystem_as_source_of_truth(keeper: Keeper) -> None:
+@NEEDS_EMACS
+def test_filesystem_as_source_of_truth(keeper: Keeper, why_emacs_failed: str | None) -> None:
+    assert why_emacs_failed is None
     sessions = Sessions(str(keeper.sessions), load_presets([SHIPPED]))
     made = sessions.create("API Integration")
     there = paths.BranchPath(made.session_dir, "main")
@@ -279,7 +319,9 @@ def test_filesystem_as_source_of_truth(keeper: Keeper) -> None:
     assert entry.__struct_fields__ == ("session_id", "session_dir", "branch_name", "branch_dir", "buffer")
 
 
-def test_reading_session_metadata(keeper: Keeper) -> None:
+@NEEDS_EMACS
+def test_reading_session_metadata(keeper: Keeper, why_emacs_failed: str | None) -> None:
+    assert why_emacs_failed is None
     path = keeper.foreign(
         "old-1", session__md="", metadata__yml=ABOUT.format(id="old-1") + "preset: executor\nparent_session_id: p-1\n"
     )
@@ -292,7 +334,9 @@ def test_reading_session_metadata(keeper: Keeper) -> None:
     assert find_metadata(str(path.parent / "nowhere")) is None
 
 
-def test_reading_scope_configuration(keeper: Keeper) -> None:
+@NEEDS_EMACS
+def test_reading_scope_configuration(keeper: Keeper, why_emacs_failed: str | None) -> None:
+    assert why_emacs_failed is None
     path = keeper.new()
     found = find_scope(str(path.parent))
     assert found is not None
@@ -301,7 +345,9 @@ def test_reading_scope_configuration(keeper: Keeper) -> None:
     assert find_scope(str(path.parent)) is None
 
 
-def test_fallback_to_scope_plan_yml(keeper: Keeper) -> None:
+@NEEDS_EMACS
+def test_fallback_to_scope_plan_yml(keeper: Keeper, why_emacs_failed: str | None) -> None:
+    assert why_emacs_failed is None
     path = keeper.foreign("old-1", session__md="", scope_plan__yml=ABOUT.format(id="old-1") + "preset: executor\n")
     warnings: list[str] = []
     found = find_metadata(str(path.parent), warn=warnings.append)
@@ -311,21 +357,28 @@ def test_fallback_to_scope_plan_yml(keeper: Keeper) -> None:
     assert "scope-plan.yml" in warnings[0]
 
 
-def test_computing_scope_file_path() -> None:
+@NEEDS_EMACS
+def test_computing_scope_file_path(why_emacs_failed: str | None) -> None:
+    assert why_emacs_failed is None
     assert paths.branches_dir("/s") == "/s/branches"
     assert paths.branch_dir("/s", "main") == "/s/branches/main"
     assert paths.context_file("/s/branches/main") == "/s/branches/main/session.md"
     assert paths.scope_file("/s/branches/main") == "/s/branches/main/scope.yml"
 
 
-def test_computing_metadata_file_path() -> None:
+@NEEDS_EMACS
+def test_computing_metadata_file_path(why_emacs_failed: str | None) -> None:
+    assert why_emacs_failed is None
     assert paths.metadata_file("/s/branches/main") == "/s/branches/main/metadata.yml"
     assert paths.branch_metadata_file("/s/branches/main") == "/s/branches/main/branch-metadata.yml"
 
 
 def test_file_name_constants() -> None:
-    literals = [f'"{name}"' for name in (names.SESSION, names.SCOPE, names.METADATA, names.BRANCH_METADATA)]
+    literals = [names.SESSION, names.SCOPE, names.METADATA, names.BRANCH_METADATA, names.LEGACY_METADATA]
     room = Path(segue.dialects.gptel.__file__).parent
-    store = room.parent / "stores" / "gptel"
-    for file in (*room.glob("*.py"), *store.glob("*.py")):
-        assert not any(literal in file.read_text() for literal in literals), file
+    constants = room / "format" / "names.py"
+    files = [file for file in room.rglob("*.py") if file != constants]
+    assert {file.parent.name for file in files} >= {"gptel", "store", "format"}
+    for file in [*files, *(LISP.glob("*.el"))]:
+        code = re.sub(r"^\(defconst jf/gptel--[a-z-]+-name .*", "", file.read_text(), flags=re.MULTILINE)
+        assert [name for name in literals if f'"{name}"' in code or f'/{name}"' in code] == [], file
