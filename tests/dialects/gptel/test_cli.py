@@ -37,6 +37,7 @@ def test_the_answer_has_all_that_an_editor_needs(keeper: Keeper, path: Path) -> 
         "overrides",
         "bounds",
         "scope",
+        "title",
         "autosave",
         "damages",
         "warnings",

@@ -57,6 +57,7 @@ class BranchDetails(Struct, frozen=True, kw_only=True):
     """Who wrote what in the current text, except for the user's own text."""
     scope: JsonObject | None
     """None if scope.yml is invalid: then nothing is allowed."""
+    title: str = ""
     autosave: bool = True
     damages: tuple[str, ...] = ()
     """What cannot be read of the events and the texts."""

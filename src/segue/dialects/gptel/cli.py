@@ -9,62 +9,31 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from segue.clock import utc_now
 from segue.console import options, output
 from segue.console.exit_codes import Exit
 from segue.console.group import Group
+from segue.dialects.gptel.arguments import (
+    activities_option,
+    complete_ids,
+    find_branch_path,
+    open_sessions,
+    store_option,
+    target_argument,
+    to_json,
+)
+from segue.dialects.gptel.editor_cli import EDITOR_VERBS
 from segue.dialects.gptel.setting_arguments import NONE, parse_changes
-from segue.errors import NotFoundError, SegueError, UsageError
-from segue.user_folders import config_path, configured_store
+from segue.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-
-    from click.shell_completion import CompletionItem
 
     from segue.dialects.gptel.branch_details import BranchDetails
     from segue.dialects.gptel.lifecycle import Sessions
     from segue.dialects.gptel.paths import BranchPath
 
 F = TypeVar("F", bound="Callable[..., object]")
-_SCHEME = "gptel:"
-_ROOT = "~/.gptel/sessions"
-
-
-def _store(function: F) -> F:
-    return click.option(
-        "--store",
-        "root",
-        metavar="URL",
-        callback=_root,
-        help=f"Store URL, as {_SCHEME}PATH. [env: SEGUE_STORE] [default: {_SCHEME}{_ROOT}]",
-    )(function)
-
-
-def _root(ctx: click.Context, param: click.Parameter, value: str | None) -> str:  # noqa: ARG001 - click's signature
-    usual = os.environ.get("SEGUE_STORE") or configured_store()
-    url = value or (usual if usual.startswith(_SCHEME) else _SCHEME + _ROOT)
-    if not url.startswith(_SCHEME):
-        raise UsageError(f"{url} is not a store of gptel sessions", hint=f"name a folder, as in {_SCHEME}{_ROOT}")
-    return os.path.abspath(Path(url.removeprefix(_SCHEME)).expanduser())  # noqa: PTH100 - links stay as they are
-
-
-def _target(function: F) -> F:
-    return click.argument("target", metavar="PATH|ID", type=options.text, shell_complete=_complete)(function)
-
-
-def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete ids, or files if there is a slash."""
-    from click.shell_completion import CompletionItem
-
-    from segue.dialects.gptel.store import GptelStore
-
-    if "/" in incomplete:
-        return [CompletionItem(incomplete, type="file")]
-    try:
-        found = sorted(GptelStore(ctx.params.get("root") or _root(ctx, param, None)).ids())
-    except SegueError:
-        return []  # a shell that completes has no place for complaints
-    return [CompletionItem(name) for name in found if name.startswith(incomplete)]
 
 
 def _editor_presets(function: F) -> F:
@@ -86,6 +55,7 @@ def _preset(**settings: object) -> Callable[[F], F]:
     'segue gptel new "API Integration"',
     'emacs "$(segue gptel new "API Integration" --preset executor)"',
     "segue gptel new Planning --activity ~/emacs-activities/planning-2026-11-15",
+    "segue gptel new Planning --activities ~/emacs-activities",
     name="new",
 )
 @click.argument("name", metavar="NAME", type=options.text)
@@ -93,23 +63,30 @@ def _preset(**settings: object) -> Callable[[F], F]:
 @click.option(
     "--activity", metavar="FOLDER", type=options.text, help="Create it inside an activity, in FOLDER/session."
 )
+@activities_option("Create it inside a new activity, in FOLDER/NAME-DATE/session.")
 @_editor_presets
-@_store
+@store_option
 @options.as_json
 def new(
     *,
     name: str,
     preset: str | None,
     activity: str | None,
+    activities: str | None,
     editor_presets: tuple[str, ...],
     root: str,
     as_json: bool,
 ) -> None:
     """Start a session and print the path of its conversation."""
+    from segue.dialects.gptel.format.names import new_activity_name
     from segue.presets import DEFAULT
 
+    if activity and activities:
+        raise UsageError("--activity and --activities exclude each other", hint="use one of them")
     folder = os.path.abspath(Path(activity).expanduser()) if activity else ""  # noqa: PTH100
-    made = _sessions(root, editor_presets).create(name, preset=preset or DEFAULT, activity=folder)
+    if activities:
+        folder = f"{activities}/{new_activity_name(name, utc_now())}"
+    made = open_sessions(root, editor_presets).create(name, preset=preset or DEFAULT, activity=folder)
     _print_details(made, as_json=as_json, sentence=f"created {made.session_id} with the preset {made.preset}")
 
 
@@ -118,18 +95,18 @@ def new(
     "segue gptel open api-integration --json",
     name="open",
 )
-@_target
+@target_argument
 @_editor_presets
-@_store
+@store_option
 @options.as_json
 def open_(*, target: str, editor_presets: tuple[str, ...], root: str, as_json: bool) -> None:
     """Show the preset, the settings and the scope of a session.
 
     With --json it prints all that an editor needs. For a file that does not belong to a session the exit code is 3.
     """
-    details = _sessions(root, editor_presets).open(_branch_path(target, root))
+    details = open_sessions(root, editor_presets).open(find_branch_path(target, root))
     if as_json:
-        output.data(_to_json(details))
+        output.data(to_json(details))
         return
     for warning in details.warnings:
         output.warn(warning)
@@ -149,7 +126,7 @@ def open_(*, target: str, editor_presets: tuple[str, ...], root: str, as_json: b
     "segue gptel save api-integration --set tools=none --unset temperature",
     name="save",
 )
-@_target
+@target_argument
 @click.option(
     "--set",
     "changes",
@@ -167,7 +144,7 @@ def open_(*, target: str, editor_presets: tuple[str, ...], root: str, as_json: b
 )
 @_preset(default=None, help="Switch to another preset.")
 @_editor_presets
-@_store
+@store_option
 @options.as_json
 def save(
     *,
@@ -184,8 +161,8 @@ def save(
     Only settings that differ from the preset are written.
     """
     values, reset = parse_changes(changes, unset)
-    sessions = _sessions(root, editor_presets)
-    saved = sessions.save(_branch_path(target, root), values, unset=reset, preset=preset)
+    sessions = open_sessions(root, editor_presets)
+    saved = sessions.save(find_branch_path(target, root), values, unset=reset, preset=preset)
     differing = ", ".join(saved.overrides) or "nothing"
     _print_details(saved, as_json=as_json, sentence=f"saved {saved.session_id}; differs from its preset: {differing}")
 
@@ -196,7 +173,7 @@ def save(
     "segue gptel branch api-integration 20261115130000-other-way --delete --yes",
     name="branch",
 )
-@_target
+@target_argument
 @click.argument("name", metavar="NAME", type=options.text)
 @click.option("--at", metavar="TURN", type=int, help="Start at this turn of the user.")
 @click.option(
@@ -206,7 +183,7 @@ def save(
 @click.option("--stay", is_flag=True, help="Do not switch to the new branch.")
 @click.option("--delete", is_flag=True, help="Delete the branch NAME instead.")
 @options.yes
-@_store
+@store_option
 @options.as_json
 def branch(
     *,
@@ -227,7 +204,7 @@ def branch(
     """
     if at is not None and position is not None:
         raise UsageError("--at and --position exclude each other", hint="use one of them")
-    sessions, branch_path = _sessions(root), _branch_path(target, root)
+    sessions, branch_path = open_sessions(root), find_branch_path(target, root)
     if not delete:
         made = sessions.branch(branch_path, name, at=at, position=position, exclude=exclude, switch=not stay)
         _print_details(
@@ -246,8 +223,8 @@ def branch(
 
 
 @options.verb("segue gptel branches api-integration", "segue gptel branches api-integration --json", name="branches")
-@_target
-@_store
+@target_argument
+@store_option
 @options.as_json
 def branches(*, target: str, root: str, as_json: bool) -> None:
     """List the branches of a session and their parents.
@@ -256,9 +233,9 @@ def branches(*, target: str, root: str, as_json: bool) -> None:
     """
     from segue.console.durations import time_formatter
 
-    found = _sessions(root).branches(_branch_path(target, root))
+    found = open_sessions(root).branches(find_branch_path(target, root))
     if as_json:
-        output.data([_to_json(one) for one in found])
+        output.data([to_json(one) for one in found])
         return
     when = time_formatter()
     rows = [
@@ -275,9 +252,9 @@ def branches(*, target: str, root: str, as_json: bool) -> None:
 
 
 @options.verb("segue gptel migrate", "segue gptel migrate old-session --json", name="migrate")
-@click.argument("targets", metavar="[PATH|ID]...", nargs=-1, type=options.text, shell_complete=_complete)
+@click.argument("targets", metavar="[PATH|ID]...", nargs=-1, type=options.text, shell_complete=complete_ids)
 @_editor_presets
-@_store
+@store_option
 @options.as_json
 def migrate(*, targets: tuple[str, ...], editor_presets: tuple[str, ...], root: str, as_json: bool) -> None:
     """Bring older sessions up to date.
@@ -286,11 +263,11 @@ def migrate(*, targets: tuple[str, ...], editor_presets: tuple[str, ...], root: 
     """
     from segue.dialects.gptel.store import GptelStore
 
-    sessions = _sessions(root, editor_presets)
+    sessions = open_sessions(root, editor_presets)
     names: Iterable[str] = targets or sorted(GptelStore(root).ids())
-    done = [made for name in names if (made := sessions.migrate(_branch_path(name, root))) is not None]
+    done = [made for name in names if (made := sessions.migrate(find_branch_path(name, root))) is not None]
     if as_json:
-        output.data([_to_json(one) for one in done])
+        output.data([to_json(one) for one in done])
         return
     for one in done:
         for warning in one.warnings:
@@ -301,38 +278,9 @@ def migrate(*, targets: tuple[str, ...], editor_presets: tuple[str, ...], root: 
 
 command = Group(
     "gptel",
-    [new, open_, save, branch, branches, migrate],
+    [new, open_, save, branch, branches, migrate, *EDITOR_VERBS],
     help="Manage sessions that you edit in Emacs.\n\nA session is named by its id, or by any path inside it.",
 )
-
-
-def _sessions(root: str, editor_presets: tuple[str, ...] = ()) -> Sessions:
-    from segue.console.surface import here, segue_presets
-    from segue.dialects.gptel.lifecycle import Sessions
-
-    presets = segue_presets(here()).load()
-    return Sessions(root, presets, editor_presets=editor_presets, profiles=[config_path().parent / "scopes"])
-
-
-def _branch_path(target: str, root: str) -> BranchPath:
-    """The branch of a path (a conversation, branch, session or activity), or the current branch of a session id."""
-    from segue.dialects.gptel.format.names import ACTIVITY, BRANCHES, SESSION
-    from segue.dialects.gptel.paths import BranchPath, parse_branch_path
-    from segue.library import open as open_library
-
-    path = os.path.abspath(Path(target).expanduser())  # noqa: PTH100 - links stay as they are
-    if (found := parse_branch_path(path)) is not None:
-        return found
-    if "/" not in target and not Path(path).is_dir():
-        return BranchPath(f"{root}/{open_library(_SCHEME + root).resolve(target)}", "")
-    for branch_path in (
-        parse_branch_path(f"{path}/{SESSION}"),
-        BranchPath(path, ""),
-        BranchPath(f"{path}/{ACTIVITY}", ""),
-    ):
-        if branch_path is not None and Path(branch_path.session_dir, BRANCHES).is_dir():
-            return branch_path
-    raise NotFoundError(f"{target} is not part of a session", hint=f"a session has branches/NAME/{SESSION}")
 
 
 def _branch_name(sessions: Sessions, branch_path: BranchPath, name: str) -> str:
@@ -351,15 +299,9 @@ def _print_details(details: BranchDetails, *, as_json: bool, sentence: str) -> N
     from segue.dialects.gptel.format.names import SESSION
 
     if as_json:
-        output.data(_to_json(details))
+        output.data(to_json(details))
         return
     for warning in details.warnings:
         output.warn(warning)
     output.line(f"{details.branch_dir}/{SESSION}")
     output.note(sentence)
-
-
-def _to_json(value: object) -> object:
-    from msgspec import to_builtins
-
-    return to_builtins(value)

@@ -18,7 +18,7 @@ from segue.dialects.gptel.branch_files import find_metadata_fields
 from segue.dialects.gptel.branch_registry import BranchRegistry, RegisteredBranch
 from segue.dialects.gptel.fork_point import count_shared_turns, find_turn_at
 from segue.dialects.gptel.format.footer import read_mark, read_variables, read_whole
-from segue.dialects.gptel.format.names import ACTIVITY, SESSION, new_branch_name, new_gptel_id
+from segue.dialects.gptel.format.names import ACTIVITY, SESSION, TOOLS, new_branch_name, new_gptel_id
 from segue.dialects.gptel.paths import BranchPath, branch_dir
 from segue.dialects.gptel.store import GptelStore
 from segue.durable.folder import Folder
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from segue.errors import Damage
     from segue.model import Event, Overview
     from segue.presets import Preset
+    from segue.store import Examination
 
 _TRIES = 20
 
@@ -127,6 +128,13 @@ class Sessions:
             return self.open(BranchPath(f"{store.folder.path}/{folder}", MAIN))
         raise ConflictError(f"{_TRIES} sessions called {name!r:.60} were created at this moment", hint="try again")
 
+    def log_call(self, branch_path: BranchPath, name: str, arguments: object, result: str) -> str:
+        """Log a call that the editor made, and return the path of the log."""
+        found = resolve_current(branch_path)
+        session_id = check_id(os.path.basename(found.session_dir))  # noqa: PTH119 - a text
+        self._store_of(found.session_dir).log_call(session_id, found.branch_name, name, arguments, result)
+        return f"{found.branch_dir}/{TOOLS}"
+
     def open(self, branch_path: BranchPath, *, buffer: object = None) -> BranchDetails:
         """Read the details of a branch, and register it as open."""
         details = read_branch_details(
@@ -136,9 +144,12 @@ class Sessions:
             profiles=self._profiles,
             kernel=self._kernel,
         )
-        damages = self._damages(details.session_dir)
+        found = self._examine(details.session_dir)
+        damages = found.damages if found is not None else ()
+        title = found.session.title if found is not None and found.session is not None else ""
         news = self._damage_warning(details.session_dir, damages) if damages else self._other_writers(details)
-        details = replace(details, warnings=(*details.warnings, *news), damages=tuple(map(str, damages)))
+        warnings = (*details.warnings, *news)
+        details = replace(details, title=title, warnings=warnings, damages=tuple(map(str, damages)))
         self.registry.enter(
             RegisteredBranch(
                 session_id=details.session_id,
@@ -266,11 +277,11 @@ class Sessions:
         found = self._presets.find(name)
         return found if found is not None or name in self._editor_presets else self._presets.get(name, what="preset")
 
-    def _damages(self, session_dir: str) -> tuple[Damage, ...]:
+    def _examine(self, session_dir: str) -> Examination | None:
         try:
-            return self._store_of(session_dir).examine(os.path.basename(session_dir)).damages  # noqa: PTH119 - a text
+            return self._store_of(session_dir).examine(os.path.basename(session_dir))  # noqa: PTH119 - a text
         except SegueError:
-            return ()  # the warnings name what cannot be read
+            return None  # the warnings name what cannot be read
 
     def _damage_warning(self, session_dir: str, damages: Sequence[Damage]) -> Iterator[str]:
         root, name = os.path.split(session_dir)

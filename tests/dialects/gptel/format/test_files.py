@@ -15,7 +15,7 @@ from segue.dialects.gptel.format.fields import find_fields, has_checksum, with_c
 from segue.dialects.gptel.format.footer import BufferPage, Upto, read_page
 from segue.dialects.gptel.format.lisp import BadLispError, Pair, Symbol, parse_lisp, print_lisp
 from segue.dialects.gptel.format.names import new_branch_name, new_gptel_id
-from segue.dialects.gptel.format.org import with_prompts, with_tools
+from segue.dialects.gptel.format.org import with_call, with_prompts, with_tools
 from segue.dialects.gptel.format.settings import BOUNDS, overrides_in
 from segue.model import JsonObject, OverridesChanged
 from segue.testing.events import START, moment, turn
@@ -182,6 +182,16 @@ def test_every_tool_call_has_one_heading() -> None:
     assert ":CALL: call_1\n" in text
     assert '"path": "."' in text
     assert ",* no heading\n,#+end_src\na.txt\n#+end_src" in text
+
+
+def test_a_call_that_the_editor_logged_gets_no_second_heading_when_it_is_in_the_text() -> None:
+    part: JsonObject = {"type": "tool_result", "id": "call_1", "name": "list_dir", "arguments": {"path": "."}}
+    call = replace(turn(1, "a.txt"), role="tool", parts=(part,))
+    logged = with_call(with_call("", "list_dir", {"path": "."}, "a.txt\n", START), "list_dir", {}, "b.txt", START)
+    text = with_tools(with_tools(logged, [call]), [call])
+    assert text.count("* list_dir\n") == 2
+    assert text.count(f":ID: {call.id}\n:CALL: call_1\n:END:\n") == 1
+    assert text.count(":ID: editor-") == 1
 
 
 def test_every_change_of_the_system_prompt_has_one_heading() -> None:

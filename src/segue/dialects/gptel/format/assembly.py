@@ -12,6 +12,7 @@ from segue.dialects.gptel.format.edits import FROM_TEXT, count_shown_turns, is_c
 from segue.dialects.gptel.format.fields import find_fields, moment_field, text_field
 from segue.dialects.gptel.format.footer import read_mark, read_page
 from segue.dialects.gptel.format.names import ACTIVITY, BRANCHES, SESSION
+from segue.dialects.gptel.format.said import SaidTimes
 from segue.dialects.gptel.format.settings import changed_overrides, changed_preset, changed_variables, variables_of
 from segue.errors import Damage
 from segue.formats.records import encode_indented, event_to_object
@@ -31,7 +32,7 @@ from segue.model import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from segue.dialects.gptel.format.edits import TurnOrText
@@ -61,6 +62,8 @@ class Files(NamedTuple):
     """The branch that `current` points to; empty if it points to none."""
     metadata: bytes | None = None
     """metadata.yml of that branch."""
+    times: Callable[[str], SaidTimes] = lambda _: SaidTimes()
+    """When the texts of a branch were said."""
 
 
 class Assembled(NamedTuple):
@@ -155,6 +158,7 @@ class _Assembly:
         self._taken_in = _taken_in(events)
         self._paths: dict[str, list[TurnOrText]] = {}
         self._damages: list[Damage] = []
+        self._times: dict[str, SaidTimes] = {}
         self._made: list[Event] = []
         self._added: list[str] = []
         self._names = {event.id for event in self._events if not isinstance(event, Turn)}
@@ -239,7 +243,7 @@ class _Assembly:
             turn = Turn(
                 role=item.role,
                 content=item.text,
-                timestamp=self._now(),
+                timestamp=self._said_at(item, branch),
                 tokens=None,
                 branch=branch,
                 parts=(result,) if item.call else (),
@@ -247,6 +251,11 @@ class _Assembly:
             )
         self._made.append(turn)
         self._added.append(turn.id)
+
+    def _said_at(self, item: TextPiece, branch: str) -> datetime:
+        if branch not in self._times:
+            self._times[branch] = self._files.times(branch)
+        return self._times[branch].find(item.role, item.text, self._now())
 
     def _strangers(self) -> list[tuple[str, str]]:
         """Branches that another program made, each after its parent."""

@@ -17,6 +17,8 @@ SCOPE = "scope.yml"
 BRANCH_METADATA = "branch-metadata.yml"
 TOOLS = "tools.org"
 SYSTEM_PROMPTS = "system-prompts.org"
+TIMES = ".times"
+"""Where the editor notes when something was said."""
 LEGACY_METADATA = "scope-plan.yml"
 """Where older sessions store what is in `metadata.yml` now."""
 LEGACY_PRESET = "preset.md"
@@ -43,3 +45,8 @@ def new_gptel_id(label: str, now: datetime) -> str:
 def new_branch_name(label: str, now: datetime) -> str:
     """`<YYYYMMDDHHMMSS>-<slug>`."""
     return f"{now.strftime(_MOMENT)}-{slug(label) or 'branch'}"
+
+
+def new_activity_name(label: str, now: datetime) -> str:
+    """`<slug>-<YYYY-MM-DD>`."""
+    return f"{slug(label) or 'activity'}-{now.strftime('%Y-%m-%d')}"

@@ -151,6 +151,14 @@ class GptelStore(FileStore):
         tree = self._tree(session_id)
         return FileLocation(tree.branch(tree.current() or MAIN), SCOPE)
 
+    def log_call(self, session_id: str, branch: str, name: str, arguments: object, result: str) -> None:
+        """Log a call that the editor made in tools.org; the events and the conversation stay as they are."""
+        lock = self._acquire(session_id, WAIT_SECONDS)
+        try:
+            self._tree(session_id).log_call(branch, name, arguments, result, self._clock())
+        finally:
+            lock.release()
+
     def count_unshown(self, session_id: str, branch: str) -> int:
         """How many turns the text of a branch lacks, since a writer died or has not shown them yet."""
         tree = self._tree(session_id)

@@ -34,9 +34,11 @@ from segue.dialects.gptel.format.names import (
     SCOPE,
     SESSION,
     SYSTEM_PROMPTS,
+    TIMES,
     TOOLS,
 )
-from segue.dialects.gptel.format.org import with_prompts, with_tools
+from segue.dialects.gptel.format.org import with_call, with_prompts, with_tools
+from segue.dialects.gptel.format.said import SaidTimes, parse_said_times
 from segue.dialects.gptel.format.sidecar import read_sidecar
 from segue.durable.exchange import exchange
 from segue.durable.folder import TEMPORARY
@@ -46,6 +48,7 @@ from segue.ids import is_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
+    from datetime import datetime
 
     from segue.durable.folder import Folder
     from segue.model import Event, JsonObject, Overview, Session, Turn
@@ -186,7 +189,16 @@ class Tree:
         if current in branches:
             folder = self.branch(current)
             metadata = self.find(folder, METADATA) or self.find(folder, LEGACY_METADATA)
-        return Files(branches, current, metadata)
+        return Files(branches, current, metadata, self._said_times)
+
+    def _said_times(self, name: str) -> SaidTimes:
+        """When the text of a branch was saved, and when its parts were said as far as the editor noted it."""
+        folder = self.branch(name)
+        try:
+            saved_ns = os.lstat(f"{folder.path}/{SESSION}").st_mtime_ns
+        except OSError:
+            return SaidTimes()
+        return parse_said_times(self.find(folder, TIMES) or b"", saved_ns)
 
     def current(self) -> str:
         """The branch that the link names; empty if it leads anywhere else."""
@@ -314,6 +326,10 @@ class Tree:
     def write_logs(self, name: str, turns: Iterable[Turn], events: Iterable[Event]) -> None:
         self._extend(name, TOOLS, lambda old: with_tools(old, turns))
         self._extend(name, SYSTEM_PROMPTS, lambda old: with_prompts(old, events))
+
+    def log_call(self, branch: str, name: str, arguments: object, result: str, moment: datetime) -> None:
+        """Log a call that the editor made. The caller holds the lock of the session."""
+        self._extend(branch, TOOLS, lambda old: with_call(old, name, arguments, result, moment))
 
     def _extend(self, name: str, file: str, add: Callable[[str], str]) -> None:
         folder = self.branch(name)
