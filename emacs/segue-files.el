@@ -21,6 +21,8 @@
 (defconst jf/gptel--metadata-file-name "metadata.yml")
 (defconst jf/gptel--scope-file-name "scope.yml")
 (defconst jf/gptel--branch-metadata-file-name "branch-metadata.yml")
+(defconst jf/gptel--tools-file-name "tools.org")
+(defconst jf/gptel--times-file-name ".times")
 (defconst jf/gptel--legacy-metadata-file-name "scope-plan.yml")
 
 (defconst segue--suffix (concat "/" jf/gptel--context-file-name)

@@ -155,7 +155,7 @@ Another editor may have changed the text and left them unchanged."
 (defun segue-footer--take ()
   "Remove the footer and return it: the line of Segue, then its variables.
 Text that was typed between and below its lines stays, as part of the text."
-  (let (mark variables (start (segue-footer-start)))
+  (let (mark variables (start (segue-footer-start)) (inhibit-read-only t)) ; it may be hidden and protected
     (when start
       (save-excursion
         (goto-char start)

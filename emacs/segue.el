@@ -27,6 +27,7 @@
 (require 'json)
 (require 'seq)
 (require 'subr-x)
+(require 'segue-commands)
 (require 'segue-files)
 (require 'segue-footer)
 (require 'segue-gptel)
@@ -90,25 +91,33 @@ The value is a plist, or nil.  Metadata is not part of it: read it from disk."
 
 ;;;; The command
 
+(defvar segue--input nil "The file that is the standard input of the command, or nil.")
+(defvar segue--accepted-codes '(0) "The exit codes with which the command has an answer.")
+
 (defun segue--call (&rest arguments)
   "Call `segue-command' with ARGUMENTS and return its JSON output as a plist.
+Everything after an argument \"--\" is no option.
 Signal a `user-error' with its message if it fails."
-  (let ((command (append (ensure-list segue-command) arguments '("--json")))
+  (let ((command (append (ensure-list segue-command)
+                         (seq-take-while (lambda (one) (not (equal one "--"))) arguments)
+                         '("--json") (member "--" arguments)))
         (errors (make-temp-file "segue-"))
         (coding-system-for-read 'utf-8)
         (coding-system-for-write 'utf-8))
     (unwind-protect
         (with-temp-buffer
           (let ((code (condition-case problem
-                          (apply #'call-process (car command) nil (list t errors) nil (cdr command))
+                          (apply #'call-process (car command) segue--input (list t errors) nil (cdr command))
                         (file-error (user-error "Segue: cannot run %s (%s); see `segue-command'"
                                                 (car command) (error-message-string problem))))))
-            (unless (eql code 0)
+            (unless (memql code segue--accepted-codes)
               (erase-buffer)
               (insert-file-contents errors)
               (user-error "Segue: %s" (segue--error-text code))))
           (goto-char (point-min))
-          (or (segue--read-json) (user-error "Segue: the output of %s is not JSON" (car command))))
+          (or (segue--read-json)
+              (unless (progn (goto-char (point-min)) (looking-at-p "\\[\\]")) ; a list may be empty
+                (user-error "Segue: the output of %s is not JSON" (car command)))))
       (delete-file errors))))
 
 (defun segue--error-text (code)
@@ -171,7 +180,8 @@ Any other file costs only one string comparison."
           jf/gptel--scope (plist-get answer :scope)
           jf/gptel-autosave-enabled (if (plist-member answer :autosave) (plist-get answer :autosave) t))
     (segue--register)
-    (segue--apply answer))
+    (segue--apply answer)
+    (segue--opened answer))
   (add-hook 'kill-buffer-hook #'segue--unregister nil t)
   (add-hook 'gptel-post-response-functions #'segue-autosave 90 t)
   (add-hook 'pre-command-hook #'segue--before-command nil t)
@@ -248,9 +258,10 @@ Reverting leaves new text without that information."
     (if (not jf/gptel--session-dir)     ; the modes were set up again as well
         (segue-find-file)
       (condition-case problem
-          (progn
-            (segue-set 'gptel--bounds (segue-footer-fitting (segue--bounds (segue--ask) (segue-footer-read))))
-            (segue--mark-bounds))
+          (let ((answer (segue--ask)))
+            (segue-set 'gptel--bounds (segue-footer-fitting (segue--bounds answer (segue-footer-read))))
+            (segue--mark-bounds)
+            (segue--opened answer))
         (error (segue--warn "%s: %s" buffer-file-name (error-message-string problem)))))))
 
 (defun segue--only-plain-locals ()
@@ -282,7 +293,7 @@ For `before-hack-local-variables-hook'; Emacs does not read the footer itself."
 PRESET is `segue-default-preset' unless given.  ACTIVITY is the folder of an
 activity to create it in, instead of `jf/gptel-sessions-directory'."
   (interactive (list (read-string "Name of the session: ")
-                     (and current-prefix-arg (read-string "Preset: " nil nil segue-default-preset))))
+                     (and current-prefix-arg (segue-read-preset))))
   (let ((answer (apply #'segue--call "gptel" "new" name "--preset" (format "%s" (or preset segue-default-preset))
                        (append (if activity
                                    (list "--activity" (expand-file-name activity))
