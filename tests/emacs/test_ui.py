@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from tests.emacs.test_emacs import NEEDS_EMACS, Results, names, run
@@ -16,3 +18,16 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
 @pytest.mark.parametrize("name", names("segue-ui-test.el"))
 def test_in_emacs(name: str, results: Results) -> None:
     assert results[name] is None
+
+
+@pytest.fixture(scope="session")
+def upstream_results(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Results:
+    folders: str = pytestconfig.getoption("--gptel")
+    return run("segue-gptel-ui-test.el", tmp_path_factory.mktemp("gptel-ui"), *folders.split(os.pathsep))
+
+
+@NEEDS_EMACS
+@pytest.mark.upstream_gptel
+@pytest.mark.parametrize("name", names("segue-gptel-ui-test.el"))
+def test_with_upstream_gptel(name: str, upstream_results: Results) -> None:
+    assert upstream_results[name] is None
