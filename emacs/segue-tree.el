@@ -117,7 +117,8 @@ In a tree it is the branch at point.  The first branch has a fixed name."
      (append target (list (read-string (format "New name of %s: " (segue-shown (nth 1 target))))))))
   (when (string-blank-p name) (user-error "A name cannot be empty"))
   (let* ((buffer (segue-tree--buffer session branch))
-         (answer (segue--change session "gptel" "branch" "--rename"  "--" (plist-get session :session-dir) branch name))
+         (answer (segue--change session "gptel" "branch" (concat "--rename=" name)
+                                "--" (plist-get session :session-dir) branch))
          (dir (plist-get answer :branch-dir)))
     (when buffer
       (with-current-buffer buffer (set-buffer-modified-p nil)) ; it was saved, and its file has moved

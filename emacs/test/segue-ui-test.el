@@ -182,6 +182,24 @@
       (should-not (buffer-live-p buffer))
       (should-not (file-exists-p (expand-file-name "branches/other" (car dirs)))))))
 
+(ert-deftest segue-ui-a-renamed-branch-is-visited-under-its-new-name ()
+  (segue-ui-with ("forked")
+    (let ((buffer (find-file-noselect (expand-file-name "branches/other/session.md" (car dirs)))))
+      (with-current-buffer buffer
+        (goto-char (1- (segue-footer-start)))
+        (insert "Unsaved.")
+        (segue-tree (segue-session-here)))
+      (goto-char (point-min))
+      (should-error (segue-ui-answering '("x") (call-interactively #'segue-rename-branch)) :type 'user-error)
+      (forward-line 1)
+      (segue-ui-answering '("--Better way") (call-interactively #'segue-rename-branch))
+      (should (string-match-p "\\`[0-9]+-better-way\\'" jf/gptel--branch-name))
+      (should (save-excursion (goto-char (point-min)) (search-forward "Unsaved." nil t)))
+      (should-not (buffer-live-p buffer))
+      (should-not (file-exists-p (expand-file-name "branches/other" (car dirs))))
+      (with-current-buffer (seq-find (lambda (one) (string-prefix-p "*Segue tree" (buffer-name one))) (buffer-list))
+        (should (string-match-p "better-way" (nth 1 (segue-ui-lines))))))))
+
 ;;;; Text of others
 
 (ert-deftest segue-ui-a-title-acts-nowhere ()

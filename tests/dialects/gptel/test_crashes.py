@@ -1,8 +1,9 @@
-"""A process that dies at any call of create, branch, save or delete leaves the old state or the new one."""
+"""A process that dies at any call of create, branch, save, rename or delete leaves the old state or the new one."""
 
 from __future__ import annotations
 
 import errno
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from tests.support.gptel_crashes import PRESETS, World, crash_points
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+SCOPE = b"# mine\npaths: {read: [/notes]}\n"
 ends = pytest.mark.parametrize("end", [GptelHarness.kill, GptelHarness.power_cut], ids=["killed", "power cut"])
 
 
@@ -30,6 +32,17 @@ def branched(world: World) -> BranchPath:
     """At a branch that is not the current one."""
     main = world.begin()
     made = world.sessions.branch(main, "other", at=1, switch=False)
+    return BranchPath(made.session_dir, made.branch_name)
+
+
+def switched(world: World) -> BranchPath:
+    """At the current branch, with a scope that the user wrote."""
+    main = world.begin()
+    made = world.sessions.branch(main, "other", at=1)
+    path = Path(made.branch_dir, "scope.yml")
+    path.write_bytes(SCOPE)
+    with path.open("rb") as file:
+        world.harness.disk.sync(file.fileno(), str(path))
     return BranchPath(made.session_dir, made.branch_name)
 
 
@@ -103,6 +116,26 @@ def test_a_branch_is_deleted_or_not(tmp_path: Path, end: Callable[[GptelHarness]
         world.sessions.save(main)
         assert names(world, main) == left
         assert Path(place.branch_dir).exists() == (len(left) == 2)
+        assert world.leftovers(place.session_dir) == []
+
+
+@ends
+def test_a_branch_is_renamed_or_not(tmp_path: Path, end: Callable[[GptelHarness], None]) -> None:
+    def act(world: World, place: BranchPath) -> None:
+        world.sessions.rename_branch(place, "better")
+
+    for world, place in crash_points(tmp_path, switched, act):
+        end(world.harness)
+        world.check(place.session_dir)
+        main = BranchPath(place.session_dir, "main")
+        left = names(world, main)
+        assert left in (["main", "other"], ["main", "better"])
+        world.sessions.save(main)
+        assert names(world, main) == left
+        folder = Path(place.branch_dir.replace("other", left[1]))
+        assert (folder / "scope.yml").read_bytes() == SCOPE
+        assert Path(place.branch_dir).exists() == (left[1] == "other")
+        assert os.readlink(Path(place.session_dir) / "current") == f"branches/{folder.name}"
         assert world.leftovers(place.session_dir) == []
 
 

@@ -343,6 +343,28 @@ def test_the_first_the_current_and_a_parent_are_never_deleted(sessions: Sessions
     assert len(sessions.branches(at(spoken))) == 3
 
 
+def test_a_renamed_branch_has_all_its_files_and_its_branches(sessions: Sessions, spoken: BranchDetails) -> None:
+    made = sessions.branch(at(spoken), "other", at=1)
+    text(made).write_text(text(made).read_text().replace("paginate?", "paginate?\n\n### Only here", 1))
+    (Path(made.branch_dir) / "scope.yml").write_text("# mine\npaths: {read: [/notes]}\n")
+    child = sessions.branch(at(made), "child", switch=False)
+    renamed = sessions.rename_branch(at(made), "Better way")
+    assert renamed.branch_name == made.branch_name.replace("other", "better-way")
+    assert not Path(made.branch_dir).exists()
+    assert sessions.registry.find(made.session_id, made.branch_name) is None
+    assert (Path(renamed.branch_dir) / "scope.yml").read_text().startswith("# mine\n")
+    assert os.readlink(Path(spoken.session_dir) / "current") == f"branches/{renamed.branch_name}"
+    assert said(renamed) == said(child) == ["How do I paginate?", "Only here"]
+    parents = {one.name: one.parent for one in sessions.branches(at(spoken))}
+    assert parents == {"main": None, renamed.branch_name: "main", child.branch_name: renamed.branch_name}
+    assert sessions.rename_branch(at(renamed), "better way") == sessions.open(at(renamed))
+    assert sessions.rename_branch(at(child), "other").branch_name == made.branch_name
+    with pytest.raises(UsageError, match="main is the first branch"):
+        sessions.rename_branch(at(spoken), "other")
+    with pytest.raises(ConflictError, match="there is already a branch"):
+        sessions.rename_branch(at(renamed), "other")
+
+
 def test_a_switch_moves_current(sessions: Sessions, spoken: BranchDetails) -> None:
     sessions.branch(at(spoken), "other")
     sessions.switch(at(spoken))

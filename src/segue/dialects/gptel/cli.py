@@ -170,6 +170,7 @@ def save(
 @options.verb(
     "segue gptel branch api-integration other-way",
     "segue gptel branch api-integration other-way --at 3 --exclude",
+    "segue gptel branch api-integration other-way --rename better-way",
     "segue gptel branch api-integration 20261115130000-other-way --delete --yes",
     name="branch",
 )
@@ -182,6 +183,7 @@ def save(
 @click.option("--exclude", is_flag=True, help="Start before that turn.")
 @click.option("--stay", is_flag=True, help="Do not switch to the new branch.")
 @click.option("--delete", is_flag=True, help="Delete the branch NAME instead.")
+@click.option("--rename", metavar="NEW", type=options.text, help="Rename the branch NAME instead.")
 @options.yes
 @store_option
 @options.as_json
@@ -194,17 +196,25 @@ def branch(
     exclude: bool,
     stay: bool,
     delete: bool,
+    rename: str | None,
     yes: bool,
     root: str,
     as_json: bool,
 ) -> int:
     """Create a branch and print the path of its conversation.
 
-    The branch has the same preset and settings. With --delete, the branch is deleted instead.
+    The branch has the same preset and settings. With --delete or --rename, an existing branch is changed instead.
     """
     if at is not None and position is not None:
         raise UsageError("--at and --position exclude each other", hint="use one of them")
     sessions, branch_path = open_sessions(root), find_branch_path(target, root)
+    if rename is not None:
+        if delete:
+            raise UsageError("--delete and --rename exclude each other", hint="use one of them")
+        path = branch_path._replace(branch_name=_branch_name(sessions, branch_path, name))
+        renamed = sessions.rename_branch(path, rename)
+        _print_details(renamed, as_json=as_json, sentence=f"renamed {path.branch_name} to {renamed.branch_name}")
+        return Exit.DONE
     if not delete:
         made = sessions.branch(branch_path, name, at=at, position=position, exclude=exclude, switch=not stay)
         _print_details(

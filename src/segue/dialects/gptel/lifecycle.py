@@ -232,6 +232,18 @@ class Sessions:
             writer.save()
         return details
 
+    def rename_branch(self, branch_path: BranchPath, label: str) -> BranchDetails:
+        """Rename a branch to `<timestamp>-<label>`, with the time at which it was created; never the first."""
+        details = self.open(branch_path)
+        with self._writing(details) as writer:
+            old = details.branch_name
+            created = writer.overview.get_branch(old).created_at
+            new = check_id(new_branch_name(label, created), what="branch name")
+            if new != old:
+                writer.rename_branch(old, new)
+        self.registry.remove(details.session_id, old)
+        return self.open(BranchPath(details.session_dir, new))
+
     def delete_branch(self, branch_path: BranchPath) -> str:
         """Delete a branch with its folder, and return its name: never the first, the current, or a parent of others."""
         details = self.open(branch_path)

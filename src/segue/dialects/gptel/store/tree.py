@@ -38,6 +38,7 @@ from segue.dialects.gptel.format.names import (
     TOOLS,
 )
 from segue.dialects.gptel.format.org import with_call, with_prompts, with_tools
+from segue.dialects.gptel.format.renaming import renamed_branches
 from segue.dialects.gptel.format.said import SaidTimes, parse_said_times
 from segue.dialects.gptel.format.sidecar import read_sidecar
 from segue.durable.exchange import exchange
@@ -47,7 +48,7 @@ from segue.errors import Damage, StorageError
 from segue.ids import is_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from segue.durable.folder import Folder
@@ -256,14 +257,22 @@ class Tree:
         self._branches.rename(name, temporary)
         remove(self._branches.sub(temporary))
 
-    def sweep(self, events: Iterable[Event]) -> None:
-        """Remove what a killed writer left while it made or removed a branch. The caller is the writer."""
+    def rename_branch(self, old: str, new: str) -> None:
+        self._branches.rename(old, new)
+
+    def sweep(self, events: Sequence[Event]) -> None:
+        """Finish what a killed writer left while it made, renamed or removed a branch. The caller is the writer."""
         for entry in list(self._branches.scan()):
             if entry.name.startswith(TEMPORARY) and entry.is_dir(follow_symlinks=False):
                 remove(self._branches.sub(entry.name))
         marks = {name: read_mark(self.find(self.branch(name), SESSION) or b"") for name in removed_branches(events)}
+        renamed = renamed_branches(events)
         for name in find_leftover_branches(events, marks):
-            self.remove_branch(name)
+            new = renamed.get(name, "")
+            if is_id(new) and not self.branch(new).exists():
+                self.rename_branch(name, new)
+            else:
+                self.remove_branch(name)
 
     def is_saved(self, name: str) -> bool:
         """Whether there is anything in the file, even if it is only a footer."""

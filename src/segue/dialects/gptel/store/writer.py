@@ -12,12 +12,13 @@ from segue.dialects.gptel.format.assembly import without_branch
 from segue.dialects.gptel.format.conversation import BranchText
 from segue.dialects.gptel.format.footer import Upto, read_page
 from segue.dialects.gptel.format.names import EVENTS, SESSION
+from segue.dialects.gptel.format.renaming import with_branch_renamed
 from segue.dialects.gptel.format.settings import variables_of
 from segue.dialects.gptel.store.tree import file_checksum
 from segue.durable.blobs import put_blob
 from segue.durable.log import Log
 from segue.durable.snapshot import Snapshot, read_signature
-from segue.errors import DamagedError, DiskFullError, SegueError, UsageError, WriterStoppedError
+from segue.errors import ConflictError, DamagedError, DiskFullError, SegueError, UsageError, WriterStoppedError
 from segue.formats.journal import encode_append, encode_event, fingerprint
 from segue.model import BranchCreated, Turn, accept, fold, overview_of
 from segue.store import Durability, Receipt
@@ -138,13 +139,7 @@ class GptelWriter(Closing):
             raise UsageError(f"{', '.join(children)} branched from {name}", hint="delete those branches first")
         self.save(name)
         with self._mutex:
-            before = self._events
-            self._events, self._is_pending = without_branch(before, name), True
-            try:
-                self._record([])
-            except BaseException:
-                self._events, self._is_pending = before, False
-                raise
+            self._record_instead(without_branch(self._events, name))
             self._overview = overview_of(fold(self._events))
             self._recorded = {event.id: (event.seq, fingerprint(event)) for event in self._events}
             self._edits += 1
@@ -152,6 +147,33 @@ class GptelWriter(Closing):
             self._tree.remove_branch(name)
             self._write_texts(None, is_saved=True)
             self._write_about()
+
+    def rename_branch(self, old: str, new: str) -> None:
+        """Give a branch another name, with its folder. UsageError for the first one, ConflictError for a used name."""
+        parent = self._overview.get_branch(old).parent
+        if not parent:
+            raise UsageError(f"{old} is the first branch", hint="its name is fixed")
+        if new in self._overview.branches or self._tree.branch(new).exists():
+            raise ConflictError(f"there is already a branch {new}", hint="choose another name")
+        self.save()
+        with self._mutex:
+            self._record_instead(with_branch_renamed(self._events, old, new))
+            if self.branch == old:
+                self._tree.point(parent)  # `current` always leads somewhere
+            self._tree.rename_branch(old, new)
+            self._outdated.discard(old)
+            self._take_in(self._tree.read_finished(self._overview.id))
+        self.save()
+
+    def _record_instead(self, events: list[Event]) -> None:
+        """Record these events instead of all that there are, or nothing."""
+        before = self._events
+        self._events, self._is_pending = events, True
+        try:
+            self._record([])
+        except BaseException:
+            self._events, self._is_pending = before, False
+            raise
 
     def close(self) -> None:
         if not self._stopped and os.getpid() == self._process:
