@@ -49,4 +49,5 @@ class Picker(App[PickedSession | None]):
     def on_picker_screen_command_requested(self, event: PickerScreen.CommandRequested) -> None:
         command = self._command_of(event.entry)
         self.copy_to_clipboard(command)
-        self.notify(command, title="Copied", markup=False)
+        if isinstance(self.screen, PickerScreen):
+            self.screen.show_notice(f"copied: {command}")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
+from segue.cli._rendering import format_copies, format_project
 from segue.console.durations import ago
 from segue.formats.terminal import one_line, printable
 
@@ -79,7 +80,7 @@ def _facts(entry: IndexEntry, now: datetime) -> Content:
     status = "damaged" if entry.damage else entry.status
     turns = entry.turn_count
     count = "" if turns is None else f"{turns} turn{'' if turns == 1 else 's'}"
-    facts = [ago(entry.updated_at, now), entry.agent, entry.tool if entry.tool != entry.agent else "", count]
+    facts = [ago(entry.updated_at, now), entry.agent or entry.tool, format_project(entry), count, format_copies(entry)]
     dim = Content.styled(_flat(" · ".join(fact for fact in facts if fact)), "dim")
     return Content.assemble((status, _STATUS.get(status, "")), (" · ", "dim"), dim)
 

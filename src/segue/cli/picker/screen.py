@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from segue.cli.picker.model import PickerMatch, PickerModel
     from segue.index import IndexEntry
 
-_KEYS = "enter resume · ^n new · ^f fork · ^r rename · ^t tag · ^d delete · ^y copy command · tab read · esc quit"
+_KEYS = "enter resume  esc quit  tab read  ^n new  ^f fork  ^r rename  ^t tag  ^d delete  ^y copy command"
+"""All but the last fit in 80 columns."""
+_READING_KEYS = "esc back to the list  up, down scroll  enter resume"
 
 
 class PickerScreen(Screen[None]):
@@ -43,6 +45,9 @@ class PickerScreen(Screen[None]):
         layout: vertical;
         #query { height: 1; margin: 0 1; }
         #state, #keys { height: 1; padding: 0 1; color: $text-muted; text-wrap: nowrap; text-overflow: ellipsis; }
+        #keys { padding: 0; }
+        #notice { height: auto; max-height: 3; padding: 0 1; display: none; }
+        #notice.-error { color: $text-error; }
         #middle { height: 1fr; }
         #sessions {
             width: 1fr; height: 1fr; max-height: 100%; border: none; padding: 0; background: $background;
@@ -112,6 +117,7 @@ class PickerScreen(Screen[None]):
                 yield Static(id="summary")
                 with VerticalScroll(id="turns"):
                     yield Static(id="text")
+        yield Static(id="notice", markup=False)
         yield Static(_KEYS, id="keys", markup=False)
 
     def on_mount(self) -> None:
@@ -123,10 +129,26 @@ class PickerScreen(Screen[None]):
             self._model.refresh(with_text=True)
             self._find()
 
+    def on_descendant_focus(self) -> None:
+        self.query_one("#keys", Static).update(_KEYS if self._is_typing else _READING_KEYS)
+
+    @property
+    def _is_typing(self) -> bool:
+        """Whether keys go to the input line, and not to the preview, which the user reads."""
+        return self.focused is self.query_one(Input)
+
+    def show_notice(self, message: str, *, is_error: bool = False) -> None:
+        """Show a message in a line of its own, where it covers no question, until the next message or text."""
+        notice = self.query_one("#notice", Static)
+        notice.update(Content(one_line(message)))
+        notice.display = bool(message)
+        notice.set_class(is_error, "-error")
+
     # ── Finding ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def on_input_changed(self) -> None:
         self._is_query_new = True
+        self.show_notice("")
         self._find()
 
     def _find(self) -> None:
@@ -243,14 +265,14 @@ class PickerScreen(Screen[None]):
 
     def action_move(self, by: int) -> None:
         sessions = self.query_one(OptionList)
-        if self._matches:
+        if self._matches and self._is_typing:
             self._is_query_new = False
             sessions.highlighted = min(max((sessions.highlighted or 0) + by, 0), len(self._matches) - 1)
 
     def action_back(self) -> None:
         """Go one step back: from the preview to the input, then clear the input, then quit."""
         query = self.query_one(Input)
-        if self.focused is not query:
+        if not self._is_typing:
             query.focus()
         elif query.value:
             query.value = ""
@@ -286,16 +308,16 @@ class PickerScreen(Screen[None]):
             try:
                 question = "Move {} to the trash?" if self._model.has_trash(match.entry) else "Delete {} for good?"
             except SegueError as error:  # it belongs to an AI tool
-                self.notify(one_line(SEGUE_HINTS.describe(error)), severity="error", markup=False)
+                self.show_notice(SEGUE_HINTS.describe(error), is_error=True)
                 return
             if await self.app.push_screen_wait(ConfirmDialog(question.format(name))):
                 self._change(lambda: self._model.delete(match.entry))
 
     def _change(self, change: Callable[[], str]) -> None:
         try:
-            self.notify(one_line(change()), markup=False)
+            self.show_notice(change())
         except SegueError as error:
-            self.notify(one_line(SEGUE_HINTS.describe(error)), severity="error", markup=False)
+            self.show_notice(SEGUE_HINTS.describe(error), is_error=True)
         self._find()
 
 
