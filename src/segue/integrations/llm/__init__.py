@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from segue.integrations.shared.integration import AgentCommand, Integration
 
-INTEGRATION = Integration(name="llm", title="llm", agent_command=AgentCommand(("llm",)))
+INTEGRATION = Integration(name="llm", title="llm", agent_command=AgentCommand(("llm",), unsaved=("--no-log",)))
