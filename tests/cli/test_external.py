@@ -245,6 +245,12 @@ def lines(home: ToolHome, *words: str) -> list[str]:
 def test_a_conversation_is_one_line_wherever_it_is_and_none_of_its_copies_is_imported(home: ToolHome) -> None:
     copy = f"claude-{OWN}"
     home.run("resume", OWN, "--agent", "offline", said="It expires on Mondays.\n")
+    home.store_session("Why does login fail?", "The token expires.", "And a zebra?", title="Login bug")
+    shown = home.cli.at_terminal("search", "zebra", **{**home.env, "NO_COLOR": "1"}).end().text
+    assert "user, turn 3, in claude" in shown
+    assert "also in Claude Code" in shown
+    assert f"\n  segue import claude {OWN}\n" in shown
+    home.run("import", "claude", OWN)
     assert lines(home, "list") == lines(home, "search", "token") == [copy]
     home.run("resume", copy, "--with", "claude", said="And logout?")
     home.run("add", copy, "Said here")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from segue.cli._sources import Sources
     from segue.console.output import Line
-    from segue.index import IndexEntry, SearchHit
+    from segue.index import Copy, IndexEntry, SearchHit
     from segue.library import Library
 
 
@@ -104,7 +104,7 @@ def _format_place(hit: SearchHit) -> str:
     place = f"{hit.role}, turn {hit.turn}" if hit.turn else hit.role or hit.kind
     if hit.branch and hit.branch != hit.entry.branch:
         place += f" on {hit.branch}"
-    return f"{place}, in {hit.copy.tool}" if hit.copy is not None else place
+    return f"{place}, in {hit.copy.source.partition(':')[0]} {hit.copy.id}" if hit.copy is not None else place
 
 
 def _next_command(sources: Sources, hit: SearchHit, id: str) -> str:
@@ -113,12 +113,24 @@ def _next_command(sources: Sources, hit: SearchHit, id: str) -> str:
         return ""
     entry = hit.entry
     if hit.copy is not None:
-        return shlex.join(["segue", *_call(sources, "resume", entry, id), "--from", hit.copy.tool])
+        return shlex.join(["segue", *_import_arguments(sources, entry, hit.copy, id)])
     fork = ["segue", *_call(sources, "fork", entry, id), "--at", str(hit.turn)]
     if _is_on_active_branch(sources, hit):
         return shlex.join(fork)
     switch = ["segue", *_call(sources, "switch", entry, id), hit.branch]
     return f"{shlex.join(switch)} && {shlex.join(fork)}"
+
+
+def _import_arguments(sources: Sources, entry: IndexEntry, copy: Copy, id: str) -> list[str]:
+    """The arguments that add to a session what another one of the conversation has, or show that one."""
+    from segue.transfer.import_sessions import imported_session_id
+
+    tool = copy.source.partition(":")[0]
+    if copy.source in sources.libraries:
+        return ["show", copy.id]
+    if entry.id == imported_session_id(tool, copy.id):
+        return ["import", tool, copy.id]
+    return [*_call(sources, "resume", entry, id), "--from", tool]
 
 
 def _call(sources: Sources, verb: str, entry: IndexEntry, id: str) -> list[str]:
