@@ -181,6 +181,10 @@ class _Typist:
 
     def clear(self) -> None: ...
 
+    def copy(self, text: str) -> bool:
+        del text
+        return False
+
     def complete_with(self, complete: Callable[[str], Iterable[Suggestion]]) -> None: ...
 
 

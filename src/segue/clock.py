@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from datetime import UTC, datetime, timedelta
 
+_STEPS = ((60, "s", 1), (3600, "m", 60), (86400, "h", 3600), (14 * 86400, "d", 86400))
+
 
 def utc_now() -> datetime:
     return datetime.now(UTC)
@@ -16,6 +18,17 @@ def local(moment: datetime) -> datetime:
         return moment.astimezone()
     except (OverflowError, OSError):
         return moment
+
+
+def ago(moment: datetime, now: datetime) -> str:
+    """A short age, or the date if it is two weeks ago or more."""
+    seconds = int((now - moment).total_seconds())
+    if seconds < 0:
+        return f"{local(moment):%Y-%m-%d %H:%M}"
+    for limit, unit, size in _STEPS:
+        if seconds < limit:
+            return f"{seconds // size}{unit} ago" if seconds else "now"
+    return f"{local(moment):%Y-%m-%d}"
 
 
 def datetime_at(number: float) -> datetime:

@@ -171,7 +171,7 @@ class SessionLockedError(ConflictError):
         when = f" since {since:%Y-%m-%d %H:%M:%S} UTC" if since is not None else ""
         super().__init__(
             f"session {session_id} is in use by {who}{when}",
-            hint="wait until it is released; reading works at any time (a fork needs the same lock)",
+            hint="wait until it is released, or continue in a copy of it; reading works at any time",
         )
         self.session_id = session_id
         self.pid = pid

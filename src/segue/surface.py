@@ -75,6 +75,9 @@ class Terminal(Protocol):
     def clear(self) -> None:
         """Clear the screen, where there is one."""
 
+    def copy(self, text: str) -> bool:
+        """Send a text to the clipboard of the terminal; returns whether the terminal could have one."""
+
     def complete_with(self, complete: Callable[[str], Iterable[Suggestion]]) -> None:
         """Complete with this function, which gets the text up to the cursor."""
 

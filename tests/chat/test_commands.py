@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from segue.chat.agent import AgentError
+from segue.chat.agents.offline import OfflineAgent
 from segue.chat.commands import COMMANDS, Called, Command, Table, TypedLine, UnknownCommand, table_of
 from segue.chat.dialect import SEGUE, Dialect
 from tests.support.conversation import EchoAgent, ScriptedChat
@@ -44,6 +46,13 @@ PROMISED = [
     "pattern",
     "pause",
     "complete",
+    "new",
+    "resume",
+    "list",
+    "rename",
+    "copy",
+    "edit",
+    "compact",
 ]
 
 
@@ -154,7 +163,7 @@ def test_help_names_every_command_and_one_alone(desk: ScriptedChat) -> None:
     desk.talk("/help")
     assert all(f"/{command.name}" in desk.out and command.help in desk.out for command in COMMANDS)
     desk.talk("/help /fork", "/help forck")
-    assert desk.out == "/fork [NAME] [N]  branch off here, or at turn N\n"
+    assert desk.out == "/fork [--new] [NAME] [N]  branch off here or at turn N; --new: into a new session\n"
     assert "did you mean /fork?" in desk.err
 
 
@@ -178,7 +187,7 @@ def test_title_tags_decisions_learnings_and_patterns_are_recorded(desk: Scripted
     assert desk.talk("/title", "/tag", "/decisions") == "Login bug\n\nauth\n\n1. Refresh early\n"
 
 
-@pytest.mark.parametrize("line", ["/decide", "/learn", "/pattern", "/pattern a", "/pattern : b", "/tag +", "/load"])
+@pytest.mark.parametrize("line", ["/decide", "/learn", "/pattern", "/pattern a", "/pattern : b", "/tag +"])
 def test_a_command_without_what_it_needs_says_how_it_is_used(desk: ScriptedChat, line: str) -> None:
     desk.talk(line)
     assert re.search(rf"segue: .+; .*{line.split(maxsplit=1)[0]} ", desk.err)
@@ -296,7 +305,57 @@ def test_load_goes_to_another_session_and_leaves_this_one_cleanly(desk: Scripted
     assert "segue resume other" in desk.err
 
 
-@pytest.mark.parametrize("line", ["/load nowhere", "/load talk"])
+def test_a_session_is_found_by_number_words_or_text_and_its_end_is_shown(desk: ScriptedChat) -> None:
+    desk.talk("about tokens", id="first")
+    desk.talk("/title Login bug", "something else", id="second")
+    listed = desk.talk("/list", "/resume @2", "again").splitlines()
+    assert [line.split(" · ")[0].split(maxsplit=1)[1] for line in listed[:3]] == [
+        "(no title)",
+        "Login bug",
+        "(no title)",
+    ]
+    assert ["this one" in line for line in listed[:3]] == [True, False, False]
+    assert desk.library.load("second").turn_count == 4
+    assert "now in session second, with 2 turns; talk is paused\nuser\nsomething else\n" in desk.err
+    desk.talk("/resume login", "and now")
+    assert desk.library.load("second").turn_count == 6
+    desk.talk("/resume about tokens", "hello")
+    assert desk.library.load("first").turn_count == 4
+    assert desk.talk("/list login").count("\n") == 1
+    desk.talk("/resume", "2", "yes", "/resume nothing of it", "/resume", "words of none")
+    assert desk.library.load("second").turn_count == 8
+    assert desk.err.count("no session matches") == 2
+
+
+def test_new_starts_another_session_with_the_same_agent(desk: ScriptedChat) -> None:
+    desk.talk("/agent owl", "one", "/new", "two", "/new Third idea", "/new", "/exit")
+    first, second, third = sorted(desk.library.list(), key=lambda head: head.created_at)
+    assert [head.status for head in (first, second, third)] == ["paused"] * 3
+    assert (third.title, third.turn_count) == ("Third idea", 0)
+    found = desk.library.load(second.id)
+    assert (found.agent, [turn.content for turn in found.turns]) == ("owl", ["two", "You said: two"])
+    assert found.preset is not None
+    assert found.preset.name == "owl"
+    assert "Empty session discarded." in desk.err
+
+
+def test_a_fork_into_a_new_session_has_what_there_was_by_then(desk: ScriptedChat) -> None:
+    (desk.root / "notes.txt").write_text("Tokens live an hour.")
+    desk.talk("/context notes.txt", "/decide Early", "/tag x", "one", "two", "/decide Late")
+    desk.talk("/fork --new Another try 2", "three", "/fork --new")
+    (copy,) = desk.library.list(limit=2)[1:]
+    found = desk.library.load(copy.id)
+    assert (found.title, found.tags, found.agent) == ("Another try", ("x",), "parrot")
+    assert [turn.content for turn in found.turns] == ["one", "You said: one", "three", "You said: three"]
+    assert [one.content for one in found.decisions] == ["Early"]
+    assert "Tokens live an hour." in desk.agent.requests[-1].system
+    assert found.extra["forked_from"] == {"session": "talk", "branch": "main", "turns": 2}
+    assert desk.session.turn_count == 4
+    assert "a copy of talk with 2 turns" in desk.err
+    assert f"a copy of {copy.id} with 4 turns" in desk.err
+
+
+@pytest.mark.parametrize("line", ["/load nowhere", "/load talk", "/resume 7", "/fork --new 9"])
 def test_a_load_that_fails_stays_where_it_is(desk: ScriptedChat, line: str) -> None:
     desk.talk(line, "hello")
     assert desk.code == 1
@@ -412,6 +471,60 @@ def test_several_files_become_context_all_or_none(desk: ScriptedChat) -> None:
     desk.talk('/context *.py "my notes.txt" a.py')
     names = [one.path.rpartition("/")[2] for one in desk.session.attachments]
     assert names == ["a.py", "b.py", "my notes.txt"]
+
+
+def test_a_file_that_a_message_mentions_is_attached_and_nothing_else_is(desk: ScriptedChat) -> None:
+    for name in ("a.txt", "my notes.txt", "host", ".env", "huge.bin"):
+        (desk.root / name).write_text(f"in {name}")
+    (desk.root / "huge.bin").write_bytes(b"\0")
+    asked = 'see (@a.txt), @"my notes.txt"; user@host, @missing, @.env and @/etc/passwd'
+    desk.talk(asked, "n", "no", "once more @a.txt", "but @huge.bin")
+    assert [one.path.rpartition("/")[2] for one in desk.session.attachments] == ["a.txt", "my notes.txt"]
+    assert "in my notes.txt" in desk.agent.requests[0].system
+    assert f"{desk.root / '.env'} is hidden. Attach it?" in desk.err
+    assert "/etc/passwd is not in this folder. Attach it?" in desk.err
+    assert [content for role, content in desk.said if role == "user"] == [asked, "once more @a.txt"]
+    assert "huge.bin is not a text file" in desk.err
+    assert desk.err.count("is attached") == 2
+    desk.talk("now @.env", "yes")
+    assert "in .env" in desk.agent.requests[-1].system
+
+
+def test_compact_continues_with_a_summary_and_deletes_nothing(desk: ScriptedChat) -> None:
+    desk.agent = EchoAgent("first", "second", "The token **expires**.", "third")
+    desk.talk("one", "two", "/compact keep names", "three", "/compact", "/switch main")
+    asked, after, again = desk.agent.requests[2:]
+    assert [message.content for message in asked.messages[:-1]] == ["one", "first", "two", "second"]
+    assert asked.messages[-1].content.endswith("Most important: keep names")
+    assert [message.content for message in after.messages] == [
+        "Summary of the 4 turns in branch main:\n\nThe token **expires**.",
+        "three",
+    ]
+    assert "now in compact, where this summary is sent instead of the 4 turns" in desk.err
+    assert "now in compact-2" in desk.err
+    assert len(again.messages) == 4
+    assert [content for _, content in desk.said] == ["one", "first", "two", "second"]
+
+
+def test_nothing_is_compacted_without_a_summary(desk: ScriptedChat) -> None:
+    desk.agent = EchoAgent("first", (AgentError("the line is dead"),), "", (AgentError("dead again"),))
+    desk.talk("/compact", "one", "/compact", "/compact", "two", "n", "/compact")
+    for reason in (
+        "nothing to summarize yet",
+        "the line is dead",
+        "gave no summary",
+        "your last message is not answered",
+    ):
+        assert reason in desk.err
+    assert list(desk.session.branches) == ["main"]
+
+
+def test_the_offline_agent_makes_an_excerpt(desk: ScriptedChat) -> None:
+    desk.talk("one")
+    desk.agent = OfflineAgent()  # type: ignore[assignment]  # another agent of the same kind
+    desk.talk("Why?", "/compact")
+    assert "- You asked: one." in desk.session.turns[-1].content
+    assert desk.session.branch == "compact"
 
 
 def test_what_does_not_fit_of_a_file_is_reported_to_the_user_and_to_the_agent(desk: ScriptedChat) -> None:

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from base64 import b64encode
 from typing import TYPE_CHECKING
 
 import pytest
@@ -287,10 +288,10 @@ def test_being_told_to_end_keeps_what_had_come_and_ends_the_command_that_answers
 
 def converse_at(seat: ChatProcess) -> None:
     """Say hello, and wait until the answer is there and the next prompt."""
-    seat.wait_for("./heard>")
+    seat.wait_for("heard>")
     seat.type("hello\r")
     seat.wait_for("I heard.")
-    seat.wait_for("./heard>")
+    seat.wait_for("heard>")
 
 
 @pytest.fixture
@@ -305,6 +306,67 @@ def test_the_prompt_shows_the_agent_and_ctrl_d_leaves(cli: Segue, heard: str) ->
         seat.wait_for("segue resume talk")
         assert seat.end() == 0
     assert said(cli, "talk") == [("user", "hello"), ("assistant", "I heard.")]
+
+
+def test_the_commands_of_a_chat_at_a_terminal(cli: Segue, heard: str) -> None:
+    for name, text in (("xclip", "cat > copied"), ("mine", 'cat "$1" > before\nprintf "in\\n*mine*\\n" > "$1"')):
+        program(cli.home, name, f"#!/bin/sh\ncd {cli.home}\n{text}\n")
+    (cli.home / "notes.txt").write_text("Tokens live an hour.")
+    path = f"{cli.home}:{os.environ['PATH']}"
+    with ChatProcess(cli, "chat", "--id", "talk", "--agent", heard, PATH=path, DISPLAY=":9", VISUAL="mine") as seat:
+        seat.wait_for("heard>")
+        seat.type("see @not\t")
+        seat.wait_for("@notes.txt")
+        seat.enter(".")
+        seat.wait_for("notes.txt is attached (20 bytes)")
+        seat.wait_for("I heard.")
+        assert "Tokens live an hour." in (cli.home / "asked").read_text()
+        seat.wait_for("heard>")
+        seat.enter("/copy")
+        seat.wait_for("copied 8 characters with xclip")
+        assert (cli.home / "copied").read_text() == "I heard."
+        assert f"\x1b]52;c;{b64encode(b'I heard.').decode()}\x07" in seat.raw
+        seat.wait_for("heard>")
+        seat.enter("/edit last")
+        seat.wait_for("now in branch-2; the message as it was is in main: /switch main")
+        seat.wait_for("in\n*mine*\n")
+        seat.wait_for("I heard.")
+        assert (cli.home / "before").read_text() == "see @notes.txt."
+        seat.wait_for("heard>")
+        seat.enter("/new")
+        seat.wait_for("now in session heard-")
+        seat.wait_for("heard>")
+        seat.enter("/compact now")
+        seat.wait_for("there is nothing to summarize yet")
+        seat.wait_for("heard>")
+        seat.enter("/resume")
+        seat.wait_for("(number or words, Enter for none)")
+        seat.enter("talk")
+        seat.wait_for("now in session talk, with 2 turns")
+        seat.wait_for("in\n*mine*\n")
+        seat.wait_for("heard>")
+        seat.enter("exit")
+        seat.wait_for("segue resume talk")
+        assert seat.end() == 0
+    assert list(cli.library.store.ids()) == ["talk"]
+    assert said(cli, "talk") == [("user", "in\n*mine*"), ("assistant", "I heard.")]
+
+
+def test_a_session_that_is_open_elsewhere_can_be_continued_in_a_copy(cli: Segue, heard: str) -> None:
+    with cli.library.create(id="other", agent="offline") as live, ChatProcess(cli, "chat", "--agent", heard) as seat:
+        live.add("user", "one")
+        live.add("assistant", "two")
+        seat.wait_for("heard>")
+        seat.enter("/resume other")
+        seat.wait_for("session other is in use by process")
+        seat.wait_for("Continue in a copy of it? [Y/n]")
+        seat.enter("")
+        seat.wait_for("a copy of other with 2 turns, which stays as it is")
+        seat.wait_for("offline>")
+        seat.enter("quit")
+        assert seat.end() == 0
+    (copy,) = (head for head in cli.library.list() if head.id != "other")
+    assert said(cli, copy.id) == [("user", "one"), ("assistant", "two")]
 
 
 def test_a_person_who_falls_silent_is_told_that_the_session_is_paused(cli: Segue, heard: str) -> None:

@@ -32,6 +32,18 @@ def test_fork_prints_the_name_of_the_branch_and_goes_on_in_it(cli: Segue, sessio
     assert [turn.content for turn in cli.library.load(session).turns] == ["Why does login fail?", "another way"]
 
 
+def test_a_session_that_is_open_elsewhere_is_forked_into_a_new_one(cli: Segue, session: str) -> None:
+    with cli.library.open(session):
+        assert f"or continue in a copy: segue fork {session} --new" in cli.refuses(4, "fork", session)
+        name = cli.ok("fork", session, "--new", "--at", "1", "--title", "Again").strip()
+        told = json.loads(cli.ok("fork", session, "--new", "--id", "third", "--json"))
+    before, copy = cli.library.load(session), cli.library.load(name)
+    assert (copy.title, copy.status) == ("Again", "paused")
+    assert [turn.content for turn in copy.turns] == [turn.content for turn in before.turns[:1]]
+    assert told == {"id": "third", "source": session, "turns": before.turn_count}
+    assert cli.library.load("third").title == before.title
+
+
 def test_fork_can_stay_and_switch_can_go(cli: Segue, session: str) -> None:
     name = cli.ok("fork", session, "--stay").strip()
     assert cli.library.load(session).branch == "main"
@@ -53,6 +65,9 @@ def test_branches_shows_each_with_its_origin_and_a_star_at_the_active_one(cli: S
     ("code", "args"),
     [
         (2, ("fork", "login", "--at", "9")),
+        (2, ("fork", "login", "--at", "9", "--new")),
+        (2, ("fork", "login", "--new", "--stay")),
+        (2, ("fork", "login", "--title", "x")),
         (2, ("fork", "login", "--at", "-1")),
         (2, ("fork", "login", "--name", "../x")),
         (4, ("fork", "login", "--name", "main")),

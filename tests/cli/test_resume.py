@@ -253,7 +253,7 @@ def test_a_command_that_a_session_names_runs_only_on_a_yes_at_a_terminal(cli: Se
         seat.wait_for("the command ")
         seat.wait_for("[y/N]")
         seat.type("y\r")
-        seat.wait_for("./evil>")
+        seat.wait_for("evil>")
         seat.type("hello\r")
         seat.wait_for("done")
         seat.type("/exit\r")
@@ -302,7 +302,7 @@ def test_after_a_kill_in_mid_answer_nothing_is_lost_nothing_invented_and_the_que
 def test_the_same_at_a_terminal_and_ctrl_c_stops_an_answer_but_not_the_conversation(cli: Segue) -> None:
     slow = Slow(cli.home)
     with ChatProcess(cli, "chat", "--id", "talk", "--agent", slow.agent) as seat:
-        seat.wait_for("./slow>")
+        seat.wait_for("slow>")
         seat.type("why does __init__(a*b*c)\\\r  fail?\r")
         seat.wait_for(BEGINNING)
         seat.process.kill()
@@ -314,11 +314,11 @@ def test_the_same_at_a_terminal_and_ctrl_c_stops_an_answer_but_not_the_conversat
         seat.type("y\r")
         seat.wait_for(BEGINNING)
         seat.type(CTRL_C)
-        seat.wait_for("./slow>")
+        seat.wait_for("slow>")
         slow.be_quick()
         seat.type("and now?\r")
         seat.wait_for("The whole answer.")
-        seat.wait_for("./slow>")
+        seat.wait_for("slow>")
         seat.type("/exit\r")
         assert seat.end() == 0
     turns = cli.library.load("talk").turns

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from segue.chat.commands.table import Command
 from segue.chat.conversation import Conversation
 from segue.errors import SegueError
-from segue.model import Status
+from segue.model import JsonObject, Overview, Status
+from segue.session import LiveSession
+
+if TYPE_CHECKING:
+    from segue.chat.repl import Chat  # noqa: TC004 - a circle, and never read at run time
+
+
+def create_session(chat: Chat, like: Overview, title: str, extra: JsonObject) -> LiveSession:
+    """A new session of the current library with the agent of another one."""
+    return chat.library.create(agent=like.agent, title=title, extra=extra)
 
 
 class Dialect(Struct, frozen=True, kw_only=True):
@@ -25,6 +35,8 @@ class Dialect(Struct, frozen=True, kw_only=True):
     farewell: str = "session {id} is saved in {store}\nresume with: {resume}"
     exit_status: Status = "paused"
     """The status that /exit, Ctrl-D and the end of input record."""
+    create: Callable[[Chat, Overview, str, JsonObject], LiveSession] = create_session
+    """Makes a session for /new and for copies: like this one, with this title and these fields."""
     settle: Callable[[Conversation, Status], None] = lambda _conversation, _status: None
     """Called before leaving, with the conversation, which is still open, and its new status."""
     save: Callable[[Conversation], str] | None = None

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from segue import process
 from segue.chat.agent import AgentError
+from segue.chat.agents.resolved import short_name
 from segue.chat.auto_pause import rest, save_at_exit, wake
 from segue.chat.commands import Called, Leave, TypedLine, UnknownCommand, table_of
-from segue.chat.commands.attachments import attach, changes, check
+from segue.chat.commands.attachments import attach, attach_mentioned, report_attachments
 from segue.chat.commands.completion import suggestions
 from segue.chat.commands.session import preview
-from segue.chat.context.system_prompt import ATTACHMENTS_PERCENT
 from segue.chat.tool_loop import run_tool_loop
 from segue.clock import utc_now
 from segue.errors import SegueError
@@ -29,15 +27,13 @@ if TYPE_CHECKING:
     from segue.chat.conversation import Conversation
     from segue.chat.dialect import Dialect
     from segue.library import Library
-    from segue.model import Attachment, Status
+    from segue.model import Status
     from segue.session import LiveSession
     from segue.surface import Suggestion, Surface
     from segue.trust import Marks
 
 _INTERRUPTED = 130
-_LEAVING = ("/exit", "/quit")
-_FILE = "file"
-"""The trust mark that allows an attached file to be read again."""
+_LEAVING = ("/exit", "/quit", "exit", "quit")
 
 
 class Agents(Protocol):
@@ -76,6 +72,8 @@ class Chat:
         self.dialect = dialect
         self.clock = clock
         self.table = table_of(dialect)
+        self.listed: tuple[str, ...] = ()
+        """The ids of the last list, for commands that take its numbers."""
         self._failures = 0
         conversation.autorecord = conversation.autorecord or dialect.autorecord
         if dialect.keeps_blank:
@@ -89,6 +87,11 @@ class Chat:
     def model(self) -> str:
         """The model that is asked for; empty for the default of the agent."""
         return self.conversation.model
+
+    @property
+    def agent_name(self) -> str:
+        """The short name of the agent that answers: of its preset, or of itself."""
+        return self.conversation.preset.name if self.conversation.preset else short_name(self.conversation.agent)
 
     def run(self) -> int:
         """Chat until /exit, Ctrl-D or the end of input, and record the status that the way of leaving means.
@@ -107,6 +110,11 @@ class Chat:
             raise
         return code
 
+    def send(self, text: str) -> None:
+        """Send a message with the files that it mentions, and show the answer."""
+        attach_mentioned(self, text)
+        self._answer(lambda: self.conversation.ask(text))
+
     def ask_again(self) -> None:
         """Ask the unanswered message again, without recording it again."""
         self._answer(lambda: self.conversation.retry())  # noqa: PLW0108 - of whichever conversation it is then
@@ -120,11 +128,12 @@ class Chat:
         library: Library | None = None,
         dialect: Dialect | None = None,
         recap: Callable[[], None] = lambda: None,
+        discards_blank: bool = False,
     ) -> None:
         """Continue in another session, after a recap; the current one is closed.
 
         The named agent answers there, or else the one that answered before. A session of another library brings that
-        library and its dialect along.
+        library and its dialect along. With `discards_blank` the session is deleted if it stays empty.
         """
         try:
             self.conversation.save()
@@ -140,9 +149,11 @@ class Chat:
         if _close(left, old_library):
             elsewhere = f" (resume with: {resume})" if self.library is not old_library else ""
             where = f"; {left.session.id} is {left.session.status}{elsewhere}"
+        if discards_blank and not self.dialect.keeps_blank:
+            conversation.initial = session.overview
         self.terminal.note(self._text("now in session {id}, with {turns} turns") + where)
         recap()
-        self._check_session()
+        self._begin()
 
     def change_agent(self, spec: str) -> None:
         """Switch to another agent, and record it: a preset by its name and hash, any other agent as an override."""
@@ -191,51 +202,24 @@ class Chat:
     def _greet(self) -> Leave | None:
         if self.terminal.is_interactive and self.dialect.greeting:
             self.terminal.note(self._text(self.dialect.greeting))
+        self._begin()
+        return None
+
+    def _begin(self) -> None:
         overview = self.session.overview
         if not overview.turn_count and not overview.attachments:
             self._offer_files()
-        return self._try(self._check_session)
+        self._try(self._check_session)
 
     def _offer_files(self) -> None:
         for name in self.dialect.offers:
             path = self.surface.cwd / name
             if path.is_file() and self.terminal.ask(f"There is a {name} here. Use it as context?", default=True):
-                self._try(partial(self.attach, path))
-
-    def attach(self, *paths: Path) -> None:
-        """Attach files, all or none, and record that this user chose them on this machine."""
-        for path in paths:
-            check(path)
-        for path in paths:
-            self.terminal.note(attach(self.session, path))
-            name = os.path.realpath(path)
-            self.agents.marks_of(self.session).put(_FILE, name, where=name)
-        self.conversation.changed_files = [one.path for one, _ in self.changes()]
-        self._report_cuts()
-
-    def _report_cuts(self) -> None:
-        for cut in self.conversation.requests.cuts():
-            self.terminal.note(
-                f"{cut} of {cut.path} are sent; all attachments share {ATTACHMENTS_PERCENT}% of max_tokens"
-            )
-
-    def changes(self) -> list[tuple[Attachment, str]]:
-        """The attached files that have changed, of those that were chosen here or are in the current folder."""
-        return changes(self.session.overview, self._may_look)
-
-    def _may_look(self, path: Path) -> bool:
-        if self.agents.marks_of(self.session).has(_FILE, str(path), where=str(path)):
-            return True
-        return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.surface.cwd))
+                self._try(partial(attach, self, path))
 
     def _check_session(self) -> None:
         """Report changed files, and offer to ask again what a crash left unanswered."""
-        changed = self.changes()
-        self.conversation.changed_files = [one.path for one, _ in changed]
-        for one, how in changed:
-            again = f"; /context {one.path} attaches it again" if how == "has changed" else ""
-            self.terminal.note(f"{one.path} {how} since it was attached{again}")
-        self._report_cuts()
+        report_attachments(self)
         for call in self.conversation.lost_calls:
             self.terminal.note(f"{format_call(call)}\n  {RESULT_UNKNOWN.content}")
         pending = self.conversation.pending
@@ -261,7 +245,7 @@ class Chat:
             return Leave(self.dialect.exit_status)
         match self.table.parse(line):
             case TypedLine(text):
-                self._try(lambda: self._answer(lambda: self.conversation.ask(text)))
+                self._try(lambda: self.send(text))
             case Called(command, argument):
                 return self._try(lambda: command.run(self, argument))
             case UnknownCommand(name, near):
@@ -362,7 +346,7 @@ class Chat:
 
     def _text(self, template: str) -> str:
         values = {
-            "agent": self.conversation.preset.name if self.conversation.preset else self.conversation.agent.name,
+            "agent": self.agent_name,
             "id": self.session.id,
             "store": self.library.store.url,
             "turns": self.session.overview.turn_count,

@@ -89,8 +89,13 @@ def render_head(about: Overview, branch: str, turns: int) -> Iterator[Line]:
     yield (("dim", one_line(" · ".join(fact for fact in facts if fact))),)
 
 
-def render_turns(turns: Iterable[Turn], *, first: int | None, branch: str = "") -> Iterator[Line]:
-    """Each turn after a line with its role and time, numbered from `first` if that is given."""
+def render_turns(
+    turns: Iterable[Turn], *, first: int | None, branch: str = "", as_markdown: bool = False
+) -> Iterator[Line]:
+    """Each turn after a line with its role and time, numbered from `first` if that is given.
+
+    With `as_markdown`, answers are rendered; what others wrote is never taken for Markdown.
+    """
     when = time_formatter()
     for at, turn in enumerate(turns):
         number = "" if first is None else f"{first + at} "
@@ -104,7 +109,9 @@ def render_turns(turns: Iterable[Turn], *, first: int | None, branch: str = "") 
             facts.append(f"branch {turn.branch}")
         yield ()
         yield (role, ("dim", one_line(" · ".join(["", *facts]))))
-        if turn.content:
+        if turn.content and as_markdown and turn.role == "assistant":
+            yield from output.markdown(turn.content)
+        elif turn.content:
             yield (turn.content,)
         for part in part_lines(turn):
             yield (("dim", part),)

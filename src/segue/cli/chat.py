@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     from segue.chat.agents.resolved import ResolvedAgent
     from segue.chat.agents.resolver import AgentResolver
     from segue.chat.dialect import Dialect
+    from segue.chat.repl import Chat
     from segue.library import Library
+    from segue.model import JsonObject, Overview
+    from segue.session import LiveSession
 
 
 @options.verb(
@@ -89,6 +92,14 @@ def _choose(resolver: AgentResolver, agent: str, preset: str, model: str) -> Res
     return resolved
 
 
+def _create(chat: Chat, like: Overview, title: str, extra: JsonObject) -> LiveSession:
+    """A session that records where it starts; a copy stays in the project of its source."""
+    from segue.project import origin_of
+
+    origin = origin_of(chat.surface.cwd, chat.surface.environ)
+    return chat.library.create(agent=like.agent, title=title, extra=origin | extra)
+
+
 def dialect(library: Library, resolver: AgentResolver) -> Dialect:
     """Segue's own dialect, as configured. If --store was given, the farewell repeats it, since resuming needs it."""
     from msgspec.structs import replace
@@ -101,6 +112,7 @@ def dialect(library: Library, resolver: AgentResolver) -> Dialect:
         SEGUE,
         hint_for=SEGUE_HINTS.hint_for,
         idle_seconds=resolver.settings.idle_minutes * 60,
+        create=_create,
         extra=workspace_commands(lambda: find_conversations(resolver.surface)),
     )
     context = click.get_current_context()

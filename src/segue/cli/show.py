@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 @options.verb(
     "segue show qa-2026",
     "segue show qa-2026 --last 10",
+    "segue show qa-2026 --plain",
     "segue show qa-2026 --branch other-idea --markdown",
     "segue show qa-2026 --json | jq -r '.turns[].content'",
 )
@@ -29,31 +30,36 @@ if TYPE_CHECKING:
 @options.branch
 @click.option("--last", metavar="N", type=click.IntRange(min=0), help="Show only the last N turns.")
 @click.option("--markdown", is_flag=True, help="Print Markdown.")
+@click.option("--plain", is_flag=True, help="Print answers as they are, instead of rendered.")
 @options.library
 @options.as_json
 def command(
-    *, library: Library, id: str, branch: str | None, last: int | None, markdown: bool, as_json: bool
+    *, library: Library, id: str, branch: str | None, last: int | None, markdown: bool, plain: bool, as_json: bool
 ) -> int | None:
     """Show the turns of a session.
+
+    On a terminal, answers are rendered and the output goes through your pager; elsewhere, and with --plain, the text is
+    printed as it is.
 
     ID is a session of the store or of an AI tool, as shown by segue list. Of a damaged session everything readable is
     shown.
     """
-    if markdown and as_json:
-        raise UsageError("--markdown and --json cannot be used together", hint="omit one of them")
+    if markdown + plain + as_json > 1:
+        raise UsageError("--markdown, --plain and --json cannot be used together", hint="omit all but one of them")
+    how = "json" if as_json else "markdown" if markdown else "plain" if plain else ""
     found = find_readable(library, id)
     library, name = found.library, found.id
     warn_damages(found.damages)
     try:
         if last is not None:
             turns = library.tail(name, last, branch=branch)
-            _show_last(library.overview(name), turns, branch, markdown=markdown, as_json=as_json)
+            _show_last(library.overview(name), turns, branch, how)
             return None
         session = library.stream(name)
     except DamagedError:
-        return _show_damaged(library.verify(name), name, branch, last, markdown=markdown, as_json=as_json)
+        return _show_damaged(library.verify(name), name, branch, last, how)
     path = session.path(branch or session.overview.branch)
-    _show_all(session.overview, session.unknown, path, branch, markdown=markdown, as_json=as_json)
+    _show_all(session.overview, session.unknown, path, branch, how)
     return None
 
 
@@ -62,27 +68,24 @@ def _show_all(
     unknown: tuple[Unknown, ...],
     turns: Iterable[Turn],
     branch: str | None,
-    *,
-    markdown: bool,
-    as_json: bool,
+    how: str,
 ) -> None:
     """Print turn by turn, since the session may be larger than memory."""
     from segue.cli._rendering import render_head, render_turns
     from segue.formats.transcript import iter_json, iter_markdown
 
     shown = branch or about.branch
-    if as_json:
+    if how == "json":
         output.write_chunks(iter_json(about, unknown, {"turns": turns}))
-    elif markdown:
+    elif how == "markdown":
         output.write_chunks(iter_markdown(about, turns, shown))
     else:
         count = about.get_branch(shown).turn_count
-        output.page(chain(render_head(about, shown, count), render_turns(turns, first=1)))
+        rendered = render_turns(turns, first=1, as_markdown=_is_rendered(how))
+        output.page(chain(render_head(about, shown, count), rendered))
 
 
-def _show_damaged(
-    examination: Examination, name: str, branch: str | None, last: int | None, *, markdown: bool, as_json: bool
-) -> int:
+def _show_damaged(examination: Examination, name: str, branch: str | None, last: int | None, how: str) -> int:
     """Print everything readable, then each damage."""
     from segue.model import overview_of
 
@@ -91,13 +94,13 @@ def _show_damaged(
         raise DamagedError(name, examination.damages)
     turns = session.path(branch or session.branch)
     if last is None:
-        _show_all(overview_of(session), session.unknown, turns, branch, markdown=markdown, as_json=as_json)
+        _show_all(overview_of(session), session.unknown, turns, branch, how)
     else:
-        _show_last(session, session.tail(last, branch=branch), branch, markdown=markdown, as_json=as_json)
+        _show_last(session, session.tail(last, branch=branch), branch, how)
     return _print_damages(name, examination.damages)
 
 
-def _show_last(about: Overview, turns: tuple[Turn, ...], branch: str | None, *, markdown: bool, as_json: bool) -> None:
+def _show_last(about: Overview, turns: tuple[Turn, ...], branch: str | None, how: str) -> None:
     """Print the last turns with their numbers in the whole session."""
     from segue.cli._rendering import render_head, render_turns
     from segue.formats.transcript import markdown_turns, to_json_object
@@ -106,12 +109,17 @@ def _show_last(about: Overview, turns: tuple[Turn, ...], branch: str | None, *, 
     shown = branch or about.branch
     count = about.get_branch(shown).turn_count
     first = max(1, count - len(turns) + 1)
-    if as_json:
+    if how == "json":
         output.data({**to_json_object(head_of(about)), "turns": [to_json_object(turn) for turn in turns]})
-    elif markdown:
+    elif how == "markdown":
         output.text(markdown_turns(about, turns, shown, first=first))
     else:
-        output.page([*render_head(about, shown, count), *render_turns(turns, first=first)])
+        rendered = render_turns(turns, first=first, as_markdown=_is_rendered(how))
+        output.page([*render_head(about, shown, count), *rendered])
+
+
+def _is_rendered(how: str) -> bool:
+    return not how and output.renders_markdown()
 
 
 def _print_damages(id: str, damages: tuple[Damage, ...]) -> int:

@@ -6,13 +6,15 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from segue.clock import local
+from segue.clock import ago
 from segue.console import output
 from segue.errors import UsageError
 from segue.formats.transcript import iso
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+__all__ = ["ago", "parse_age", "parse_since", "time_formatter"]
 
 _HOUR, _DAY = timedelta(hours=1), timedelta(days=1)
 _AGES = {
@@ -25,7 +27,6 @@ _AGES = {
 _SHORT = {("s", "second", "seconds"): timedelta(seconds=1), ("m", "min", "minute", "minutes"): timedelta(minutes=1)}
 _UNITS = {word: size for words, size in (_AGES | _SHORT).items() for word in words}
 _SPAN = re.compile(r"([0-9]{1,9})\s*([a-z]+)")
-_STEPS = ((60, "s", 1), (3600, "m", 60), (86400, "h", 3600), (14 * 86400, "d", 86400))
 
 
 def parse_age(text: str) -> timedelta:
@@ -68,17 +69,6 @@ def _parse_span(text: str) -> timedelta | None:
         return int(found[1]) * _UNITS[found[2]] if found is not None and found[2] in _UNITS else None
     except OverflowError:
         return None
-
-
-def ago(moment: datetime, now: datetime) -> str:
-    """A short age, or the date if it is two weeks ago or more."""
-    seconds = int((now - moment).total_seconds())
-    if seconds < 0:
-        return f"{local(moment):%Y-%m-%d %H:%M}"
-    for limit, unit, size in _STEPS:
-        if seconds < limit:
-            return f"{seconds // size}{unit} ago" if seconds else "now"
-    return f"{local(moment):%Y-%m-%d}"
 
 
 def time_formatter() -> Callable[[datetime], str]:

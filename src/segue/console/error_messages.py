@@ -15,6 +15,7 @@ from segue.errors import (
     MissingExtraError,
     NotInTrashError,
     SessionExistsError,
+    SessionLockedError,
     SessionNotFoundError,
     TransitionError,
     UntrustedError,
@@ -31,6 +32,7 @@ class ErrorHints(Struct, frozen=True, kw_only=True):
     resume: str = ""
     damaged: str = "{resume} asks whether to recover or to delete it"
     reopen: str = ""
+    copy: str = ""
     trash: str = ""
 
     def hint_for(self, error: SegueError) -> str:
@@ -38,6 +40,8 @@ class ErrorHints(Struct, frozen=True, kw_only=True):
         match error:
             case DamagedError() if self.resume:
                 return self.damaged.format(id=error.session_id, resume=self.resume.format(id=error.session_id))
+            case SessionLockedError() if self.copy:
+                return f"wait until it is released, or continue in a copy: {self.copy.format(id=error.session_id)}"
             case SessionExistsError() if self.resume:
                 return f"choose another id, or resume it with {self.resume.format(id=error.session_id)}"
             case SessionNotFoundError() if self.list and not error.near:
@@ -62,6 +66,7 @@ SEGUE_HINTS = ErrorHints(
     resume="segue resume {id}",
     damaged="segue verify {id} shows every place; segue recover {id} salvages the rest",
     reopen="segue reopen {id}",
+    copy="segue fork {id} --new",
     trash="segue trash list",
 )
 PLAIN_HINTS = ErrorHints()

@@ -21,6 +21,13 @@ Span = str | tuple[str, str]
 """Text, or a style and text; the style is a key of `_STYLES`."""
 Line = tuple[Span, ...]
 
+
+class Painted(str):
+    """A line for a terminal that is rendered and printable already, colours included."""
+
+    __slots__ = ()
+
+
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
 _DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 _NARROW = 80
@@ -175,6 +182,24 @@ def conversation(history: Path | None = None) -> Terminal:
     return open_terminal(sys.stdin, sys.stdout, sys.stderr, environ=os.environ, history=history, name=program)
 
 
+def renders_markdown() -> bool:
+    """Whether `page` shows rendered text: on a terminal with colours, and a pager that lets them through."""
+    if not _has_colour(sys.stdout):
+        return False
+    from segue.console.pager import shows_colour
+
+    return shows_colour()
+
+
+def markdown(text: str) -> Iterator[Line]:
+    """Markdown rendered for the terminal, for `page`."""
+    from segue.chat.terminal.drawing import MarkdownPage
+
+    page = MarkdownPage(terminal_width())
+    for line in (*page.add(printable(text.replace("\r\n", "\n"))), *page.end()):
+        yield (Painted(line),)
+
+
 def page(content: Iterable[Line]) -> None:
     """Print lines through the pager on a terminal, directly elsewhere."""
     if not stdout_is_tty() or not has_cursor_control():
@@ -239,6 +264,8 @@ def _rendered(content: Iterable[Line], *, colour: bool) -> Iterator[str]:
 
 
 def _paint(span: Span, *, colour: bool) -> str:
+    if isinstance(span, Painted):
+        return span
     shown = printable(_text(span))
     if isinstance(span, str) or not colour or not shown:
         return shown

@@ -17,8 +17,9 @@ _SHOWING_COLOUR = {"less", "cat", "more"}
 
 
 def shows_colour() -> bool:
+    """Whether colours reach the terminal: the pager lets them through, or there is none."""
     command = _command()
-    return bool(command) and PurePath(command[0]).name in _SHOWING_COLOUR and "R" in os.environ.get("LESS", "FRX")
+    return not command or (PurePath(command[0]).name in _SHOWING_COLOUR and "R" in os.environ.get("LESS", "FRX"))
 
 
 def send(content: Iterable[str]) -> bool:

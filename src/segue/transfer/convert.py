@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
-import msgspec
 from msgspec import Struct
 
 from segue.errors import NotFoundError, SegueError, SessionExistsError, StorageError
 from segue.model import Attachment, PresetChosen, Turn
+from segue.model.blobs import blob_names, is_blob_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from segue.model import Event, Session
     from segue.store import Store
-
-_BLOB = re.compile(r"sha256:[0-9a-f]{64}")
 
 
 class Converted(Struct, frozen=True, kw_only=True):
@@ -101,7 +98,7 @@ def _verify(target: Store, session_id: str, events: list[Event], blobs: dict[str
 
 def find_blobs(source: Store, session_id: str, events: Iterable[Event]) -> dict[str, bytes]:
     """The blobs of a session that these events refer to, as far as they exist."""
-    found = {name: _find_blob(source, session_id, name) for name in sorted(_blob_names(events))}
+    found = {name: _find_blob(source, session_id, name) for name in sorted(blob_names(*events))}
     return {name: data for name, data in found.items() if data is not None}
 
 
@@ -113,9 +110,9 @@ def iter_blobs(source: Store, session_id: str) -> Iterator[tuple[str, bytes]]:
             case Attachment() | PresetChosen():
                 names.add(event.hash)
             case Turn() if event.parts:
-                names.update(text for text in _texts(event.parts) if _BLOB.fullmatch(text))
+                names.update(blob_names(event.parts))
     for name in sorted(names):
-        if (data := _find_blob(source, session_id, name) if _BLOB.fullmatch(name) else None) is not None:
+        if (data := _find_blob(source, session_id, name) if is_blob_name(name) else None) is not None:
             yield name, data
 
 
@@ -132,20 +129,3 @@ def _find_blob(store: Store, session_id: str, name: str) -> bytes | None:
         return store.get_blob(session_id, name)
     except NotFoundError:
         return None
-
-
-def _blob_names(events: Iterable[Event]) -> set[str]:
-    """Every text in the events that could be the name of a blob."""
-    return {text for event in events for text in _texts(msgspec.to_builtins(event)) if _BLOB.fullmatch(text)}
-
-
-def _texts(value: object) -> Iterator[str]:
-    match value:
-        case str():
-            yield value
-        case list() | tuple():
-            for item in value:
-                yield from _texts(item)
-        case dict():
-            for item in value.values():
-                yield from _texts(item)

@@ -331,6 +331,7 @@ def test_help_lists_the_family_once(office: Office) -> None:
     assert office.out.endswith("/workspace.TYPE [TOPIC]  start a conversation in the workspace\n")
 
 
-def test_a_name_with_a_dot_that_is_no_command_is_said(office: Office) -> None:
-    office.talk("/notes.txt", "/notes.txt is empty")
-    assert [content for role, content in office.said if role == "user"] == ["/notes.txt", "/notes.txt is empty"]
+def test_a_name_with_a_dot_that_is_no_command_is_not_sent(office: Office) -> None:
+    office.talk("/notes.txt is empty", "//notes.txt is empty")
+    assert "there is no command /notes.txt" in office.err
+    assert [content for role, content in office.said if role == "user"] == ["/notes.txt is empty"]

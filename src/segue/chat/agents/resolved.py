@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from pathlib import PurePath
 
@@ -12,6 +13,8 @@ from segue.chat.agents.command import CommandAgent
 from segue.chat.agents.selection import AgentSpec, Why
 from segue.chat.conversation import MAX_TOKENS
 from segue.presets import Preset
+
+_DATE = re.compile(r"-\d{8}$|-\d{4}-\d{2}-\d{2}$")
 
 
 class ChatSettings(Struct, frozen=True, kw_only=True):
@@ -52,5 +55,13 @@ class ResolvedAgent(Struct, frozen=True, kw_only=True):
         if self.preset is not None:
             return self.preset.name
         if isinstance(self.agent, CommandAgent):
-            return PurePath(shlex.split(self.agent.name)[0]).name
+            return short_name(self.agent)
         return self.agent.name.partition("@http")[0]
+
+
+def short_name(agent: Agent) -> str:
+    """The name for a prompt: a program without its path and options, a model without its provider, server and date."""
+    if isinstance(agent, CommandAgent):
+        return PurePath(shlex.split(agent.name)[0]).name
+    model = agent.name.partition("@http")[0].rpartition("/")[2]
+    return _DATE.sub("", model) or agent.name

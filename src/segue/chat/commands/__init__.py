@@ -1,13 +1,13 @@
 """The slash commands: one table for all dialects.
 
-Read `table` (what a command is), then the groups: `session`, `notes`, `branches`, `files`.
+Read `table` (what a command is), then the groups: `session`, `notes`, `branches`, `sessions`, `writing`, `files`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from segue.chat.commands import branches, files, notes, session
+from segue.chat.commands import branches, files, notes, session, sessions, writing
 from segue.chat.commands.table import Called, Command, Leave, Table, TypedLine, UnknownCommand
 
 if TYPE_CHECKING:
@@ -17,6 +17,8 @@ COMMANDS: tuple[Command, ...] = (
     *session.COMMANDS,
     *notes.COMMANDS,
     *branches.COMMANDS,
+    *sessions.COMMANDS,
+    *writing.COMMANDS,
     *files.COMMANDS,
 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,13 +17,16 @@ if TYPE_CHECKING:
     from segue.chat.commands.table import Command
     from segue.chat.repl import Chat
 
+_MENTION = re.compile(r"""(?<![^\s(\["'])@([^\s"]*)$""")
 _MOST = 100
 """A longer menu is not useful."""
 
 
 def suggestions(chat: Chat, line: str) -> Iterator[Suggestion]:
-    """The completions of a line that begins with a slash."""
+    """The completions of a line that begins with a slash, and of `@path` at the end of any other."""
     if not line.startswith("/") or "\n" in line:
+        if (mention := _MENTION.search(line)) is not None:
+            yield from _paths(chat, mention[1])
         return
     name, blank, argument = line.partition(" ")
     if not blank:
@@ -36,7 +40,8 @@ def suggestions(chat: Chat, line: str) -> Iterator[Suggestion]:
         return
     argument = argument.lstrip()
     if command_called.completes == "path":
-        yield from _paths(chat, argument)
+        found_paths = [*_paths(chat, argument)] or [*_paths(chat, argument.rpartition(" ")[2])]
+        yield from found_paths
         return
     found = _asked(chat, command_called.words) or _words(chat, command_called.completes)
     for word in islice((word for word in found if word.startswith(argument)), _MOST):

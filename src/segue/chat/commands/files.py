@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from segue.chat.commands.attachments import read
+from segue.chat.commands.attachments import attach, changed_files, expand_path, read
 from segue.chat.commands.table import Command
 from segue.durable.folder import Folder
 from segue.durable.kernel import storage_error
@@ -59,12 +59,6 @@ def _matching(chat: Chat, word: str) -> list[Path]:
     if not found:
         raise UsageError(f"no file matches {word}", hint="/context PATH attaches a file")
     return found
-
-
-def expand_path(chat: Chat, argument: str) -> Path:
-    if argument == "~" or argument.startswith("~/"):
-        return chat.surface.home / argument[2:]
-    return chat.surface.cwd / argument
 
 
 def _save(chat: Chat, argument: str) -> None:
@@ -161,13 +155,13 @@ def _placed(turns: list[Turn], session: Session) -> list[Turn]:
 
 def _context(chat: Chat, argument: str) -> None:
     if argument:
-        chat.attach(*resolve_paths(chat, argument))
+        attach(chat, *resolve_paths(chat, argument))
         return
     attachments = {one.path: one for one in chat.session.overview.attachments}
     if not attachments:
         chat.terminal.note("nothing is attached; /context PATH attaches a file")
         return
-    changed = {one.path: f"; it {how} since" for one, how in chat.changes()}
+    changed = {one.path: f"; it {how} since" for one, how in changed_files(chat)}
     cuts = {cut.path: f"; {cut} are sent" for cut in chat.conversation.requests.cuts()}
     lines = [
         f"{path} ({one.size_bytes:,} bytes{changed.get(path, '')}{cuts.get(path, '')})"

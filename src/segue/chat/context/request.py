@@ -67,6 +67,18 @@ class RequestBuilder:
         tools: tuple[ToolSpec, ...] = (),
     ) -> Request:
         """The request as it will be with this question; without one, as the record has it."""
+        return self.make_with_count(text, preset=preset, changed=changed, model=model, tools=tools)[0]
+
+    def make_with_count(
+        self,
+        text: str | None,
+        *,
+        preset: Preset | None,
+        changed: Collection[str],
+        model: str,
+        tools: tuple[ToolSpec, ...] = (),
+    ) -> tuple[Request, int]:
+        """The request, and the number of turns that it leaves out."""
         asked: tuple[Turn, ...] = ()
         if text is not None:
             asked = (Turn(role="user", content=text, timestamp=utc_now(), tokens=None, id=""),)
@@ -76,13 +88,14 @@ class RequestBuilder:
         self._check_size(window, reserved)
         overrides = self._session.overview.overrides
         temperature = overrides.get("temperature", preset.temperature if preset is not None else None)
-        return Request(
+        request = Request(
             system=system,
             messages=window.messages,
             model=model,
             temperature=float(temperature) if isinstance(temperature, int | float) else None,
             tools=tools,
         )
+        return request, window.dropped
 
     def _system(self, preset: Preset | None, changed: Collection[str]) -> str:
         return self._background.text(preset.system_prompt if preset is not None else "", changed)

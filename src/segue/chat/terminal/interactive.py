@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import termios
 import textwrap
+from base64 import b64encode
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,8 @@ _DIFF = {"+": "\x1b[32m", "-": "\x1b[31m", "@": "\x1b[36m"}
 """The colours of a diff, by how a line begins."""
 _INPUT, _LOCAL = 0, 3  # where termios keeps these flags
 _CLEAR = "\x1b[2J\x1b[H"
+_LONGEST_COPY = 100_000
+"""Terminals ignore more than this."""
 
 
 class InteractiveTerminal:
@@ -106,6 +109,13 @@ class InteractiveTerminal:
     def clear(self) -> None:
         if not self._is_plain:
             self._write(_CLEAR)
+
+    def copy(self, text: str) -> bool:
+        data = b64encode(text.encode("utf-8", "replace")).decode()
+        if self._is_plain or len(data) > _LONGEST_COPY:
+            return False
+        self._write(f"\x1b]52;c;{data}\x07")
+        return True
 
     def complete_with(self, complete: Callable[[str], Iterable[Suggestion]]) -> None:
         self._complete = complete

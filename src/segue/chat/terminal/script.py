@@ -99,6 +99,10 @@ class ScriptTerminal:
     def clear(self) -> None:
         pass
 
+    def copy(self, text: str) -> bool:
+        del text
+        return False
+
     def complete_with(self, complete: Callable[[str], Iterable[Suggestion]]) -> None:
         pass
 

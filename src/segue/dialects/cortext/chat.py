@@ -25,6 +25,7 @@ from segue.dialects.cortext.integration import (
 )
 from segue.dialects.cortext.selection import find_current
 from segue.dialects.cortext.slash_commands import (
+    create_conversation,
     format_resuming,
     stop_and_report,
     stop_unattended,
@@ -92,7 +93,9 @@ class CortextChat:
             save=partial(stop_unattended, self._conversations),
             idle_seconds=self._context.workspace.config.idle_seconds,
             autorecord=True,
-            extra=workspace_commands(lambda: self._conversations),
+            create=create_conversation(self._conversations),
+            extra=workspace_commands(lambda: self._conversations, resume_names=("resume", "load")),
+            hidden=("resume",),
         )
         return run(self._context.library, conversation, self._resolver, dialect=dialect)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from segue.chat.commands.branches import resume
+from segue.chat.commands.sessions import resume
 from segue.chat.commands.table import Command, Leave
 from segue.chat.lifecycle import show_recap
 from segue.chat.summary import SUMMARIZED_TURNS, is_model, summarize_with
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from segue.chat.repl import Chat
     from segue.dialects.cortext.conversation_list import ConversationEntry
     from segue.dialects.cortext.conversations import Conversations
-    from segue.model import Overview, Status
+    from segue.model import JsonObject, Overview, Status
     from segue.presets import Preset
     from segue.session import LiveSession
     from segue.surface import Surface, Terminal
@@ -34,12 +34,18 @@ if TYPE_CHECKING:
 _MOST_SHOWN = 10
 
 
-def workspace_commands(find: Callable[[], Conversations | None]) -> tuple[Command, ...]:
-    """For the `extra` of a dialect; `find` returns the conversations of the workspace, or None outside of one."""
+def workspace_commands(
+    find: Callable[[], Conversations | None], *, resume_names: tuple[str, ...] = ()
+) -> tuple[Command, ...]:
+    """For the `extra` of a dialect; `find` returns the conversations of the workspace, or None outside of one.
+
+    `resume_names` are more names of `/workspace.resume`.
+    """
     commands = _WorkspaceCommands(find)
     return (
         Command(
             name="workspace.resume",
+            aliases=resume_names,
             usage="[ID or words]",
             help="resume a conversation of the workspace",
             run=commands.resume,
@@ -54,6 +60,11 @@ def workspace_commands(find: Callable[[], Conversations | None]) -> tuple[Comman
             members=commands.types,
         ),
     )
+
+
+def create_conversation(conversations: Conversations) -> Callable[[Chat, Overview, str, JsonObject], LiveSession]:
+    """For the `create` of a dialect: a conversation of the same type as another one."""
+    return _WorkspaceCommands(lambda: conversations).create
 
 
 def find_conversations(surface: Surface) -> Conversations | None:
@@ -165,6 +176,17 @@ class _WorkspaceCommands:
         session = self._conversations.start(type, topic, tool=CHAT, agent=agent, model=model)
         self._go_to(chat, session, agent=agent, model=model)
 
+    def create(self, chat: Chat, like: Overview, title: str, _: JsonObject) -> LiveSession:
+        """For the `create` of a dialect: a conversation of the same type."""
+        from segue.dialects.cortext.conversations import CHAT, type_of
+
+        topic = title or (chat.terminal.answer("What is it about?") or "").strip()
+        if not topic:
+            raise UsageError("a conversation needs a topic", hint="/new TOPIC")
+        chosen = chat.conversation.named
+        agent, model = chosen.get("agent", ""), chosen.get("model", "")
+        return self._conversations.start(type_of(like), topic, tool=CHAT, agent=agent, model=model)
+
     def stop(self, chat: Chat, _: str) -> Leave:
         conversations, session = self._conversations, chat.session
         if chat.library.store.url != conversations.library.store.url:
@@ -258,6 +280,7 @@ class _WorkspaceCommands:
                 resume=chat.dialect.resume if is_same_store else HINTS.resume,
                 settle=partial(stop_and_report, conversations, chat.terminal),
                 save=partial(stop_unattended, conversations),
+                create=self.create,
             ),
             recap=recap,
         )
