@@ -147,6 +147,23 @@ def test_following_shows_what_another_process_records_and_ends_with_the_session(
         assert process.wait() == 0
 
 
+def test_at_a_terminal_answers_are_rendered_and_nothing_else_is(cli: Segue) -> None:
+    answer = "Use **`ttl`**:\n\n- early &#155;31m\n\x1b[2J"
+    with cli.library.create(id="talk") as live:
+        live.add("user", "why `__init__(a*b*c)`")
+        live.add("assistant", answer)
+    rendered = cli.at_terminal("show", "talk", PAGER="", TERM="xterm").end().text
+    assert "why `__init__(a*b*c)`" in rendered
+    assert "**" not in rendered
+    assert " \N{BULLET} " in rendered
+    for text in (rendered, cli.at_terminal("show", "talk", "--plain", PAGER="cat", TERM="xterm").end().text):
+        assert "\x1b[2J" not in text
+        assert "\x9b" not in text
+    assert "Use **`ttl`**:\n\n- early &#155;31m\n" in text
+    assert "Use **`ttl`**:" in cli.at_terminal("show", "talk", PAGER="cat", TERM="xterm", NO_COLOR="1").end().text
+    assert "Use **`ttl`**:" in cli.ok("show", "talk")
+
+
 def test_ctrl_c_ends_following_without_a_word(cli: Segue, session: str) -> None:
     terminal = cli.at_terminal("tail", session, "-f")
     terminal.wait_for("The token expires.")

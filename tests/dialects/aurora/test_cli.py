@@ -141,7 +141,7 @@ def test_the_beginning_of_an_id_is_enough_if_only_one_begins_so(machine: Machine
 def test_in_the_middle_of_a_conversation_errors_name_the_commands_of_this_tool(machine: Machine) -> None:
     machine.journal("broken", *TURNS).write_bytes(b"{\n{\n")
     told = machine.run("aur spawn -i", "/load unknown", "/load broken", "/exit", code=1).complaint
-    assert "; aur spawn --list-sessions shows all" in told
+    assert "no session matches 'unknown'; /list shows all" in told
     assert "; aur spawn --resume broken asks whether to recover or to delete it" in told
 
 

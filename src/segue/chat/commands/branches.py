@@ -91,10 +91,10 @@ COMMANDS = (
     Command(
         name="fork",
         usage="[--new] [NAME] [N]",
-        help="branch off here or at turn N; --new: into a new session",
+        help="branch off here or at turn N, or --new session",
         run=_fork,
     ),
     Command(name="branches", help="list the branches", run=_branches),
     Command(name="switch", usage="[BRANCH]", help="continue in another branch", run=_switch, completes="branch"),
-    Command(name="undo", help="go back before your last message; the old branch stays", run=_undo),
+    Command(name="undo", help="go back before your last message, in a branch", run=_undo),
 )

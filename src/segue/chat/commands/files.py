@@ -181,8 +181,8 @@ COMMANDS = (
     Command(name="save", usage="[FILE]", help="write a copy to read (.md, .json, .jsonl)", run=_save, completes="path"),
     Command(
         name="export",
-        usage="[markdown|json|jsonl] [FILE]",
-        help="write a copy for programs (jsonl)",
+        usage="[FORMAT] [FILE]",
+        help="write a copy as jsonl, json or markdown",
         run=_export,
         completes="path",
     ),

@@ -68,8 +68,8 @@ def _help(chat: Chat, argument: str) -> None:
             [
                 *_lines(chat.table),
                 "",
-                "A line that ends in \\ continues on the next. @file attaches a file of this folder.",
-                "/word is a command, and a path such as /usr/bin/x is text. To send /word as text, double the slash.",
+                "A line that ends in \\ continues on the next. @file attaches a file.",
+                "/word is a command, and a path such as /usr/bin/x is text; //word sends /word.",
             ]
         )
     )

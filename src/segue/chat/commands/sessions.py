@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from segue.chat.commands.table import Command
+from segue.chat.summary import shortened
 from segue.clock import ago
 from segue.errors import (
     AmbiguousIdError,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from segue.model import Head, JsonObject, Overview
     from segue.session import LiveSession
 
-_LISTED = 10
+_LISTED, _TITLE_LENGTH = 10, 40
 _PATIENCE_SECONDS = 0.5
 """How long to wait for another writer, which usually is a conversation that lasts."""
 _QUESTION = "Which one? (number or words, Enter for none)"
@@ -131,13 +132,21 @@ def _show_list(chat: Chat, heads: Sequence[Head]) -> None:
 
 def _line(chat: Chat, head: Head) -> str:
     facts = [
-        head.title or "(no title)",
+        shortened(head.title or _last_question(chat, head), _TITLE_LENGTH) or head.id,
         f"{head.turn_count} turn{'' if head.turn_count == 1 else 's'}",
         ago(head.updated_at, chat.clock()),
         "this one" if head.id == chat.session.id else "damaged" if head.damage else head.status,
-        head.id,
     ]
     return one_line(" · ".join(facts))
+
+
+def _last_question(chat: Chat, head: Head) -> str:
+    """What the user asked last in a session without a title; empty if that is not known."""
+    try:
+        turns = chat.library.tail(head.id, 2) if not head.damage else ()
+    except SegueError:
+        return ""  # damaged or deleted meanwhile
+    return next((f"“{turn.content}”" for turn in reversed(turns) if turn.role == "user"), "")
 
 
 def _has(wanted: Sequence[str], *texts: str) -> bool:
@@ -189,8 +198,8 @@ COMMANDS = (
     Command(
         name="resume",
         aliases=("load",),
-        usage="[ID|NUMBER|WORDS]",
-        help="switch to another session",
+        usage="[WHAT]",
+        help="switch to a session: ID, number or words",
         run=_resume,
         completes="session",
     ),

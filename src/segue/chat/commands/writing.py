@@ -134,6 +134,6 @@ def _compact(chat: Chat, argument: str) -> None:
 
 COMMANDS = (
     Command(name="copy", help="copy the last answer to the clipboard", run=_copy),
-    Command(name="edit", usage="[last]", help="write a message, or your last one, in $EDITOR", run=_edit),
+    Command(name="edit", usage="[last]", help="write a message, or your last one, in an editor", run=_edit),
     Command(name="compact", usage="[WHAT MATTERS]", help="continue with a summary; nothing is deleted", run=_compact),
 )
