@@ -315,8 +315,9 @@ def test_a_session_is_found_by_number_words_or_text_and_its_end_is_shown(desk: S
     assert ["this one" in line for line in listed[:3]] == [True, False, False]
     assert desk.library.load("second").turn_count == 4
     assert "now in session second, with 2 turns; talk is paused\nuser\nsomething else\n" in desk.err
-    desk.talk("/resume login", "and now")
+    desk.talk("/resume login", "and now", "/resume -", "here again")
     assert desk.library.load("second").turn_count == 6
+    assert desk.said[-1] == ("assistant", "You said: here again")
     desk.talk("/resume about tokens", "hello")
     assert desk.library.load("first").turn_count == 4
     assert desk.talk("/list login").count("\n") == 1

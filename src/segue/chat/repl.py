@@ -74,6 +74,8 @@ class Chat:
         self.table = table_of(dialect)
         self.listed: tuple[str, ...] = ()
         """The ids of the last list, for commands that take its numbers."""
+        self.previous = ""
+        """The session before the current one; empty if there is none in this library."""
         self._failures = 0
         conversation.autorecord = conversation.autorecord or dialect.autorecord
         if dialect.keeps_blank:
@@ -145,8 +147,9 @@ class Chat:
         conversation.autorecord = left.autorecord
         self._settle("paused")
         self.conversation, self.library, self.dialect = conversation, library or old_library, dialect or self.dialect
-        where = ""
+        where, self.previous = "", ""
         if _close(left, old_library):
+            self.previous = left.session.id if self.library is old_library else ""
             elsewhere = f" (resume with: {resume})" if self.library is not old_library else ""
             where = f"; {left.session.id} is {left.session.status}{elsewhere}"
         if discards_blank and not self.dialect.keeps_blank:

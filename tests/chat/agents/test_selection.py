@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from segue.chat.agents import AgentSpec, choose_agent, parse_spec
+from segue.chat.agents.command import CommandAgent
+from segue.chat.agents.resolved import short_name
 from segue.errors import MissingExtraError, UsageError
+from tests.support.conversation import EchoAgent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -209,3 +212,21 @@ def test_an_unknown_spec_lists_what_exists(text: str) -> None:
 def test_a_command_that_cannot_be_read_says_so(text: str) -> None:
     with pytest.raises(UsageError):
         parse_spec(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "short"),
+    [
+        ("offline", "offline"),
+        ("anthropic/claude-sonnet-4-5-20250929", "claude-sonnet-4-5"),
+        ("openai/gpt-4o-2024-08-06", "gpt-4o"),
+        ("ollama/hf.co/some/qwen3:8b", "qwen3:8b"),
+        ("openai/qwen3@http://localhost:8080/v1", "qwen3"),
+    ],
+)
+def test_a_prompt_shows_a_model_without_provider_server_and_date(name: str, short: str) -> None:
+    assert short_name(EchoAgent(name=name)) == short
+
+
+def test_a_prompt_shows_a_command_without_its_path_and_options() -> None:
+    assert short_name(CommandAgent(["/opt/some tool/claude", "-p", "--model", "x"], environ={})) == "claude"

@@ -9,15 +9,7 @@ from msgspec.structs import replace
 from segue.chat.commands.table import Command
 from segue.chat.summary import shortened
 from segue.clock import ago
-from segue.errors import (
-    AmbiguousIdError,
-    InvalidIdError,
-    NotFoundError,
-    SegueError,
-    SessionLockedError,
-    TransitionError,
-    UsageError,
-)
+from segue.errors import NotFoundError, SegueError, SessionLockedError, TransitionError, UsageError
 from segue.formats.terminal import one_line
 
 if TYPE_CHECKING:
@@ -59,8 +51,7 @@ def _new(chat: Chat, argument: str) -> None:
 
 
 def _list(chat: Chat, argument: str) -> None:
-    heads = find_sessions(chat, argument) if argument else chat.library.list()
-    _show_list(chat, heads)
+    _show_list(chat, _find(chat, argument) if argument else chat.library.list())
 
 
 def _resume(chat: Chat, argument: str) -> None:
@@ -73,34 +64,23 @@ def _resume(chat: Chat, argument: str) -> None:
         _go_to(chat, head)
 
 
-def find_sessions(chat: Chat, text: str) -> list[Head]:
-    """The sessions with this id, or beginning of an id, or else with these words; the last active first."""
-    library = chat.library
-    try:
-        return [library.store.head(library.resolve(text))]
-    except AmbiguousIdError as error:
-        return [head for head in library.list() if head.id in error.candidates]
-    except (InvalidIdError, NotFoundError):
-        pass  # it is not an id
-    wanted = text.casefold().split()
-    heads = library.list()
-    found = [head for head in heads if _has(wanted, head.id, head.title, *head.tags)]
-    if not found:
-        ids = {result.session_id for result in library.search(text, limit=None)}
-        found = [head for head in heads if head.id in ids]
-    if not found:
-        raise NotFoundError(f"no session matches {text!r}", hint="/list shows all")
-    return found
-
-
-def _find_named(chat: Chat, argument: str) -> list[Head]:
-    """All sessions without an argument; the line of the last list with its number; else those that it names."""
+def _find_named(chat: Chat, argument: str) -> Sequence[Head]:
+    """All sessions without an argument; the line of the last list with its number; else those that it means."""
     if not argument:
         return chat.library.list()
+    if argument == "-" and chat.previous:
+        return [chat.library.store.head(chat.previous)]
     number = argument.removeprefix("@")
     if number.isdecimal() and 1 <= int(number) <= len(chat.listed) and argument not in chat.library.store.ids():
         return [chat.library.store.head(chat.listed[int(number) - 1])]
-    return find_sessions(chat, argument)
+    return _find(chat, argument)
+
+
+def _find(chat: Chat, text: str) -> Sequence[Head]:
+    found = chat.library.find(text)
+    if not found:
+        raise NotFoundError(f"no session matches {text!r}", hint="/list shows all")
+    return found
 
 
 def _choose(chat: Chat, heads: Sequence[Head]) -> Head | None:
@@ -147,11 +127,6 @@ def _last_question(chat: Chat, head: Head) -> str:
     except SegueError:
         return ""  # damaged or deleted meanwhile
     return next((f"“{turn.content}”" for turn in reversed(turns) if turn.role == "user"), "")
-
-
-def _has(wanted: Sequence[str], *texts: str) -> bool:
-    text = "\n".join(texts).casefold()
-    return all(word in text for word in wanted)
 
 
 def _go_to(chat: Chat, head: Head) -> None:
