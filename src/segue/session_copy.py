@@ -38,8 +38,8 @@ def copy_session(
 ) -> SessionCopy:
     """Create a session with the first `at` turns of a branch of another one (or all), and what was recorded by then.
 
-    `create` makes the empty session, given the other one and the fields to store with it. The copy is paused. Nothing
-    is left of it if the turns cannot be copied.
+    `create` makes the empty session, given the other one and the fields to store with it; it may be in another store.
+    The copy is paused. Nothing is left of it if the turns cannot be copied.
     """
     source = library.stream(id)
     about = source.overview
@@ -63,7 +63,7 @@ def copy_session(
         live.close()
     except BaseException:
         live.release()
-        library.store.delete(live.id)
+        live.store.delete(live.id)
         raise
     return SessionCopy(live.id, about.id, shared)
 

@@ -106,6 +106,13 @@ def test_it_is_exported_with_the_records_of_the_tool(home: ToolHome) -> None:
     assert home.run("export", OWN).text.startswith("# Login bug\n")
 
 
+def test_it_is_forked_into_a_session_of_the_store(home: ToolHome) -> None:
+    id = home.run("fork", OWN[:8], "--new", "--at", "1", "--title", "Again").text.strip()
+    copy = home.library.load(id)
+    assert (copy.title, home.said(id)) == ("Again", ["Why does login fail?"])
+    assert {"tool", "origin"} & set(copy.extra) == set()
+
+
 def test_an_answer_that_is_being_written_is_shown_as_far_as_it_goes(home: ToolHome) -> None:
     (path,) = home.cli.home.glob(".claude/projects/*/*.jsonl")
     with path.open("ab") as file:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from segue.cli._edit import editing
+from segue.cli._external import find_readable, warn_damages
 from segue.console import options, output
 from segue.errors import UsageError
 
@@ -49,7 +50,8 @@ def command(
     """Create a branch from the active one, or a new session.
 
     The name of the branch, or the id of the new session, is printed. A branch is in the same session and copies
-    nothing. With --new, the session is only read: it may be in use, in a chat for example, and is not changed.
+    nothing. With --new, the session is only read: it may be in use, in a chat for example, or a session of an AI tool,
+    and is not changed.
     """
     if new and (name is not None or stay):
         raise UsageError("--name and --stay are for branches", hint="omit --new, or use --title and --id")
@@ -77,7 +79,9 @@ def _copy(library: Library, id: str, *, at: int | None, title: str | None, new_i
         new_title = about.title if title is None else title
         return library.create(agent=about.agent, title=new_title, id=new_id, extra=extra)
 
-    copy = copy_session(library, library.resolve(id), at=at, create=create)
+    found = find_readable(library, id)
+    warn_damages(found.damages)
+    copy = copy_session(found.library, found.id, at=at, create=create)
     if as_json:
         output.data({"id": copy.id, "source": copy.source, "turns": copy.turns})
     else:
