@@ -236,6 +236,13 @@ def test_an_empty_line_says_nothing(desk: ScriptedChat) -> None:
         ("/context .h", [".hidden"]),
         ("/context ~/", ["mine"]),
         ("/context nowhere/", []),
+        ("/context notes.txt fold", ["folder/"]),
+        ("/context notes.txt folder/i", ['"folder/in it.md"']),
+        ('/context notes.txt "folder/in i', ['"folder/in it.md"']),
+        ("see @no", ["notes.txt"]),
+        ("see (@folder/", ['"folder/in it.md"']),
+        ("one\n@.h", [".hidden"]),
+        ("user@no", []),
         ("/nothing x", []),
         ("hello", []),
         ("/usr/b", []),
@@ -254,4 +261,5 @@ def test_commands_ids_and_paths_are_completed(desk: ScriptedChat, line: str, fou
         session.fork()
         chat = desk.chat(library, session, ScriptTerminal(BytesIO(), desk.stream(), desk.stream()))
         assert [one.text for one in suggestions(chat, line)] == found
-        assert all(line.endswith(one.text[: one.replaces]) for one in suggestions(chat, line))
+        for one in suggestions(chat, line):
+            assert one.text.startswith('"') or line.endswith(one.text[: one.replaces])

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from segue.chat.commands.table import Command
     from segue.chat.repl import Chat
 
-_MENTION = re.compile(r"""(?<![^\s(\["'])@([^\s"]*)$""")
+_MENTION = re.compile(r"""(?<![^\s(\["'])@("[^"\n]*|[^\s"]*)$""")
 _MOST = 100
 """A longer menu is not useful."""
 
@@ -26,7 +26,7 @@ def suggestions(chat: Chat, line: str) -> Iterator[Suggestion]:
     """The completions of a line that begins with a slash, and of `@path` at the end of any other."""
     if not line.startswith("/") or "\n" in line:
         if (mention := _MENTION.search(line)) is not None:
-            yield from _paths(chat, mention[1])
+            yield from _words_of_paths(chat, mention[1])
         return
     name, blank, argument = line.partition(" ")
     if not blank:
@@ -40,8 +40,7 @@ def suggestions(chat: Chat, line: str) -> Iterator[Suggestion]:
         return
     argument = argument.lstrip()
     if command_called.completes == "path":
-        found_paths = [*_paths(chat, argument)] or [*_paths(chat, argument.rpartition(" ")[2])]
-        yield from found_paths
+        yield from [*_paths(chat, argument)] or _words_of_paths(chat, _last_word(argument))
         return
     found = _asked(chat, command_called.words) or _words(chat, command_called.completes)
     for word in islice((word for word in found if word.startswith(argument)), _MOST):
@@ -77,6 +76,24 @@ def _words(chat: Chat, kind: str) -> Iterable[str]:
         case "switch":
             return ("on", "off")
     return ()
+
+
+def _last_word(argument: str) -> str:
+    """What is being typed: the text after the last blank, or from a quotation mark on that is not closed."""
+    return argument[argument.rindex('"') :] if argument.count('"') % 2 else argument.rpartition(" ")[2]
+
+
+def _words_of_paths(chat: Chat, word: str) -> Iterator[Suggestion]:
+    """The paths that begin with a word, which may begin with a quotation mark; those with blanks are quoted."""
+    is_quoted = word.startswith('"')
+    start = word.removeprefix('"')
+    for one in _paths(chat, start):
+        path = start[: len(start) - one.replaces] + one.text
+        if is_quoted or " " in path:
+            end = "" if path.endswith("/") else '"'
+            yield Suggestion(text=f'"{path}{end}', replaces=len(word))
+        else:
+            yield one
 
 
 def _paths(chat: Chat, argument: str) -> Iterator[Suggestion]:

@@ -151,21 +151,24 @@ def continue_in_copy(chat: Chat, id: str, *, at: int | None = None, title: str =
     from segue.session_copy import copy_session
 
     chat.conversation.save()
-    chosen = chat.conversation.named if id == chat.session.id else {}
+    # The agent that answers here is the user's choice in a copy of this session; of another one, the user is asked.
+    chosen = chat.session.overview.overrides if id == chat.session.id else {}
 
     def create(about: Overview, extra: JsonObject) -> LiveSession:
         return chat.dialect.create(chat, about, title or about.title, extra)
 
     copy = copy_session(chat.library, id, at=at, create=create)
-    session = chat.library.resume(copy.id)
     turns = f"{copy.turns} turn{'' if copy.turns == 1 else 's'}"
     note = f"a copy of {copy.source} with {turns}, which stays as it is"
-    chat.go_to(
-        session,
-        agent=chosen.get("agent", ""),
-        model=chosen.get("model", ""),
-        recap=lambda: chat.terminal.note(note),
-    )
+    agent, model = (str(chosen.get(name) or "") for name in ("agent", "model"))
+    try:
+        session = chat.library.resume(copy.id)
+        chat.go_to(session, agent=agent, model=model, recap=lambda: chat.terminal.note(note))
+    except SegueError as error:
+        if chat.session.id == copy.id:
+            raise
+        chat.library.store.delete(copy.id)
+        raise UsageError(f"{error}; the copy is deleted again", hint="allow it, or resume another session") from None
 
 
 COMMANDS = (
