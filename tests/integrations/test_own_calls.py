@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 import uuid
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -11,10 +12,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 import segue
+from segue.dialects.cortext.command_files import TOOLS, command_files
 from segue.dialects.cortext.conversations import Conversations
 from segue.dialects.cortext.workspace import make_workspace
 from segue.integrations import INTEGRATIONS, LaunchOptions
 from segue.integrations.shared.own_calls import without_own_calls
+from segue.presets import Preset
+from segue.presets.frontmatter import parse_front_matter
 from segue.transfer.handover import import_replies
 from tests.support.integration_machine import turn
 
@@ -89,6 +93,13 @@ def test_of_a_turn_with_other_calls_these_stay_and_reasoning_alone_does_not() ->
     asked, answered = without_own_calls(turns)
     assert asked.parts == (other,)
     assert (answered.content, answered.parts) == ("token.py", (result("token.py", "2"),))
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_the_texts_of_slash_commands_are_not_messages_of_the_user(tool: str) -> None:
+    for text in command_files(tool, [Preset(name="plan")]).values():
+        body = str(tomllib.loads(text)["prompt"]) if tool == "gemini" else parse_front_matter(text).body
+        assert without_own_calls([turn("user", body)]) == ()
 
 
 def test_the_confirmation_of_a_stop_goes_with_the_call_and_other_words_stay() -> None:

@@ -132,7 +132,11 @@ def test_slash_commands_in_claude_resume_and_stop_the_conversation(
     tmp_path: Path, model: Model, request: pytest.FixtureRequest
 ) -> None:
     claude = Claude(tmp_path, request.config.getoption("--real-tools"), model)
+    command = claude.office.project / ".claude" / "commands" / "workspace.brainstorm.md"
+    text = command.read_text(encoding="utf-8").replace("You help somebody think", "You only ask")
+    command.write_text(text, encoding="utf-8")
     claude.say("/workspace.brainstorm API design", is_new=True)
+    assert any("You only ask about a topic" in one.text for one in model.asked[-1].said if one.role == "user")
     claude.say(TALK)
     assert claude.say("/workspace.stop-conversation").startswith("Session saved.")
     said = ["It has started.", TALK, f"You said: {TALK}"]
@@ -153,7 +157,7 @@ def test_slash_commands_in_claude_resume_and_stop_the_conversation(
     assert office.said(API) == said
     assert len({len(output) for output in outputs}) == 1
     assert office.session(API)["context_summary"] == "We talked."
-    assert "You help somebody think" in outputs[-1]  # the instructions of the command
+    assert "You only ask about a topic" in outputs[-1]  # the command that was used
     assert TALK not in outputs[-1]
     assert files[-1].index("We talked.") < files[-1].index(TALK) < files[-1].index("Round 1?")
     assert files[-1].count(f"You said: {TALK}") == 1

@@ -26,6 +26,7 @@ from segue.errors import SegueError, UsageError
 from segue.formats.terminal import one_line, printable
 from segue.ids import slug
 from segue.integrations.registry import INTEGRATIONS
+from segue.integrations.shared.own_calls import COMMAND_OPENINGS
 from segue.presets import FileProblem
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ INSTRUCTIONS = "# Instructions"
 """The heading of the instructions in a command file."""
 _RESERVED = ("resume", "stop-conversation")
 _START = """\
-The user starts a conversation of the type {type} in this workspace. Its topic is between these two tags:
+{opening}{type} in this workspace. Its topic is between these two tags:
 
 <topic>{arguments}</topic>
 
@@ -61,7 +62,7 @@ The user starts a conversation of the type {type} in this workspace. Its topic i
 {prompt}
 """
 _RESUME = """\
-The user resumes an earlier conversation of this workspace. Between these two tags is its id, or words of its title or
+{opening} Between these two tags is its id, or words of its title or
 summary; if it is empty, the user wants to choose:
 
 <wanted>{arguments}</wanted>
@@ -83,7 +84,7 @@ summary; if it is empty, the user wants to choose:
 7. When the user wants to pause or to end, follow {stop}.
 """
 _STOP = """\
-The user pauses the current conversation.
+{opening}
 
 1. Bring the document of the conversation up to date, outside the part between its two markers.
 2. Summarize in one or two sentences where the conversation stopped.
@@ -200,13 +201,16 @@ def _can_have_command(type: str) -> bool:
 
 
 def _commands(tool: str, format_: CommandFileFormat, types: Iterable[Preset]) -> list[_Command]:
+    starting, resuming, pausing = COMMAND_OPENINGS
     known = {"tool": tool, "arguments": format_.arguments, "stop": _invocation(format_, _RESERVED[1])}
     resume = _invocation(format_, _RESERVED[0])
     if resume != "/workspace.resume":
         resume = f"/workspace.resume (here: {resume})"
     found = [
         _Command(_RESERVED[0], "Resume an earlier conversation of this workspace", "", "[id or words]"),
-        _Command(_RESERVED[1], "Save and pause the current conversation", _STOP.format(resume=resume), ""),
+        _Command(
+            _RESERVED[1], "Save and pause the current conversation", _STOP.format(opening=pausing, resume=resume), ""
+        ),
     ]
     names = []
     for type in sorted(types, key=lambda preset: preset.name):
@@ -216,12 +220,12 @@ def _commands(tool: str, format_: CommandFileFormat, types: Iterable[Preset]) ->
                 hint="use small letters, digits and single dashes, at most 40; resume and stop-conversation are taken",
             )
         prompt = _plain(format_, type.system_prompt) or "Talk with the user about the topic."
-        body = _START.format(type=type.name, heading=INSTRUCTIONS, prompt=prompt, **known)
+        body = _START.format(opening=starting, type=type.name, heading=INSTRUCTIONS, prompt=prompt, **known)
         about = f"Start a {type.name} conversation" + (f": {type.description}" if type.description else "")
         found.append(_Command(type.name, about, body, "[topic]"))
         names.append(_invocation(format_, type.name))
     begin = " or ".join(names) or "cortext new"
-    return [found[0]._replace(body=_RESUME.format(begin=begin, **known)), *found[1:]]
+    return [found[0]._replace(body=_RESUME.format(opening=resuming, begin=begin, **known)), *found[1:]]
 
 
 def _full_name(format_: CommandFileFormat, name: str) -> str:

@@ -25,6 +25,12 @@ CONTEXT_FOLDER = (".workspace", "context")
 """Below a workspace: the files with which conversations are handed over."""
 _PROGRAM = "cortext"
 _VERBS = frozenset({"new", "stop", "complete", "resume", "list", "init"})
+COMMAND_OPENINGS = (
+    "The user starts a conversation of the type ",
+    "The user resumes an earlier conversation of this workspace.",
+    "The user pauses the current conversation.",
+)
+"""How the texts of our slash commands begin: some tools record them as messages of the user."""
 _CONFIRMATION = "Session saved."
 """How a tool confirms a stop, as the slash command asks it to."""
 
@@ -41,7 +47,7 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 
 
 def without_own_calls(turns: Iterable[Turn]) -> tuple[Turn, ...]:
-    """The turns without calls of our commands, their results, and answers that only confirm them.
+    """The turns without our slash commands: their texts, calls and results, and answers that only confirm them.
 
     A turn that consists of nothing else is left out; its other parts stay.
     """
@@ -60,6 +66,8 @@ def without_own_calls(turns: Iterable[Turn]) -> tuple[Turn, ...]:
             continue
         elif turn.role == "user":
             has_stopped = False
+            if turn.content.lstrip().startswith(COMMAND_OPENINGS):
+                continue
         found.append(turn)
     return tuple(found)
 
