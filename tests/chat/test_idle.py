@@ -19,6 +19,7 @@ from tests.support.conversation import ScriptedChat
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from segue.session import LiveSession
     from segue.surface import Idle
 
 LEFT = "\x1b[D"
@@ -28,7 +29,8 @@ class Dozing(ScriptTerminal):
     """Falls idle before every line that is read, where it is told what to do then."""
 
     def __init__(self, desk: ScriptedChat, *lines: str) -> None:
-        super().__init__(BytesIO("".join(f"{line}\n" for line in lines).encode()), desk.stream(), desk.stream())
+        self.errors = desk.stream()
+        super().__init__(BytesIO("".join(f"{line}\n" for line in lines).encode()), desk.stream(), self.errors)
         self.told: list[str] = []
 
     def read_line(self, prompt: str, *, status: str = "", idle: Idle | None = None, **_: str) -> str | None:
@@ -90,6 +92,45 @@ def test_a_pause_that_cannot_be_recorded_is_told_and_costs_nothing(desk: Scripte
     with pytest.raises(StorageError):
         chat.run()
     assert terminal.told[0].startswith("idle, but the pause cannot be recorded: ")
+
+
+def test_while_it_is_idle_another_writer_may_have_it_and_what_was_typed_meanwhile_is_not_sent(
+    desk: ScriptedChat,
+) -> None:
+    class Elsewhere(Dozing):
+        """Another window takes the session while this one is idle, and closes it before the second line."""
+
+        def read_line(self, prompt: str, *, status: str = "", idle: Idle | None = None, **_: str) -> str | None:
+            line = super().read_line(prompt, status=status, idle=idle)
+            if line == "one":
+                other.append(segue.open(library.store.url).resume("talk"))
+                other[0].add("user", "elsewhere")
+            elif line == "two":
+                other[0].close()
+            return line
+
+    library = desk.library
+    other: list[LiveSession] = []
+    terminal = Elsewhere(desk, "one", "two", "/exit")
+    desk.chat(library, library.create(id="talk"), terminal).run()
+    assert "nothing was sent: session talk is in use by process" in terminal.errors.getvalue()
+    assert "the session was continued elsewhere (turns added: 1)" in terminal.errors.getvalue()
+    assert [turn.content for turn in library.load("talk").turns] == ["elsewhere", "two", "You said: two"]
+
+
+def test_a_session_that_is_taken_elsewhere_can_be_left(desk: ScriptedChat) -> None:
+    class Elsewhere(Dozing):
+        def read_line(self, prompt: str, *, status: str = "", idle: Idle | None = None, **_: str) -> str | None:
+            line = super().read_line(prompt, status=status, idle=idle)
+            other.append(segue.open(library.store.url).resume("talk"))
+            return line
+
+    library = desk.library
+    other: list[LiveSession] = []
+    desk.chat(library, library.create(id="talk"), Elsewhere(desk, "/exit", "never read")).run()
+    assert len(other) == 1
+    other[0].close()
+    assert library.load("talk").status == "paused"
 
 
 def test_what_is_typed_stays_in_the_line_with_the_cursor(tmp_path: Path) -> None:

@@ -247,7 +247,7 @@ def test_auto_pause_on_inactivity(office: Office) -> None:
         elsewhere = office.agent("Elsewhere.")
         office.run(f"cortext resume 001 --agent {elsewhere}", "And here?", "/exit")  # it is not locked
         person.enter("Back again.")
-        person.wait_for("continued elsewhere, where 2 turns were added")
+        person.wait_for("continued elsewhere (turns added: 2)")
         person.wait_for("the session is saved and paused")
         person.enter("/exit")
         assert person.end() == 0

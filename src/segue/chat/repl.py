@@ -272,7 +272,7 @@ class Chat:
                 left, named = self.conversation, self.conversation.named
                 self.conversation = self.agents.attach(self.session, named.get("agent", ""), named.get("model", ""))
                 self.conversation.autorecord = left.autorecord
-                self.terminal.note(f"the session was continued elsewhere, where {added:,} turns were added")
+                self.terminal.note(f"the session was continued elsewhere (turns added: {added:,})")
         except SegueError as error:
             self._fail(f"nothing was sent: {error}", self.dialect.hint_for(error))
             return False
