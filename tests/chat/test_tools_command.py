@@ -212,9 +212,9 @@ def test_a_person_confirms_denies_and_allows_once(cli: Segue) -> None:
         approver.enter("Go.")
         approver.wait_for("write_file\n  path: out.md\n--- /dev/null\n+++ out.md\n@@ -0,0 +1,1 @@\n+written\n")
         approver.wait_for("Run it? [y]es, [a]lways (write_file, in this conversation), [N]o")
-        assert approver.seen.count("write_file") == 2  # once, and in the question
         approver.enter("y")
         approver.wait_for("done: out.md was written: 7 bytes")
+        assert "write_file(" not in approver.seen  # the call was shown in the question, and is not shown again
         approver.wait_for(
             "edit_file\n  path: notes.md\n--- notes.md\n+++ notes.md\n@@ -1,1 +1,1 @@\n-The token expires."
         )
