@@ -39,7 +39,7 @@ ACTS = r"""
    $RALPHTOOL agent session release || echo "release ended with $?"
    $RALPHTOOL agent session init --change add-greeting --takeover --session mine || echo "init ended with $?"
    $RALPHTOOL agent task done 2.1 --story 2 || echo "task done ended with $?" ;;
-3) rm -r .ralph $TMPDIR/ralph/sessions/* ;;
+3) rm -r .ralph $TMPDIR/ralph/sessions/*; $RALPHTOOL agent session init --change add-greeting --session mine ;;
 4) sed -i 's/\[ \] 2/[x] 2/' $plan/tasks.md ;;
 5) echo broken >$plan/tasks.md ;;
 6) ln -sf /etc/passwd $plan/tasks.md; rm $plan/proposal.md ;;
@@ -63,6 +63,7 @@ def test_what_an_agent_destroys_costs_the_attempt_and_is_restored(demo: Demo) ->
         "tasks.md was deleted, and was restored",
         "the session was removed, and was restored",
         "the claim on the change was removed, and was restored",
+        "the claim on the change was given to session mine, and was restored",
         "tasks outside of story 1 were ticked by hand, and were opened again: 2.1 of story 2",
         "tasks.md lost story 1, story 2, and was restored; its new text is in ",
         "tasks.md cannot be read any more (",

@@ -67,10 +67,13 @@ class ProtectedChange:
         return ""
 
     def _restore_claim(self, step: StepContext) -> Iterator[str]:
+        """Take the claim back. During a run no command of this machine gives it to another session."""
         claims = step.claims(self._project)
-        if claims.find(self._change) is None:
-            claims.take(self._change, step.session_id, since=step.clock())
-            yield "the claim on the change was removed, and was restored"
+        claim = claims.find(self._change)
+        if claim is None or (claim.session != step.session_id and claim.host in {"", os.uname().nodename}):
+            claims.take(self._change, step.session_id, since=step.clock(), takeover=True)
+            what = "was removed" if claim is None else f"was given to session {claim.session or 'without a name'}"
+            yield f"the claim on the change {what}, and was restored"
 
     def _tick_again(self, step: StepContext) -> None:
         """Tick what the agent had ticked before it destroyed the plan."""
