@@ -598,6 +598,19 @@ def test_what_a_dead_process_recorded_and_did_not_show_is_told(sessions: Session
     assert "With the next cursor." in text(spoken).read_text()
 
 
+def test_an_unfinished_write_is_reported_with_where_it_goes(sessions: Sessions, spoken: BranchDetails) -> None:
+    sessions.save(at(spoken))
+    with (Path(spoken.session_dir) / ".segue" / "events.jsonl").open("ab") as events:
+        events.write(b'{"type": "turn"')
+    (warning,) = sessions.open(at(spoken)).warnings
+    assert warning == (
+        "a process died while it wrote 15 bytes, which were never confirmed; "
+        f"the next write moves them to {sessions.root}/.quarantine"
+    )
+    assert sessions.save(at(spoken)).warnings == ()
+    assert [path.read_bytes() for path in (Path(sessions.root) / ".quarantine").iterdir()] == [b'{"type": "turn"']
+
+
 def test_a_damaged_session_opens_with_a_warning(sessions: Sessions, spoken: BranchDetails) -> None:
     sessions.save(at(spoken))
     events = Path(spoken.session_dir) / ".segue" / "events.jsonl"

@@ -23,6 +23,7 @@ from segue.dialects.gptel.paths import BranchPath, branch_dir
 from segue.dialects.gptel.store import GptelStore
 from segue.durable.folder import Folder
 from segue.durable.kernel import KERNEL, Kernel
+from segue.durable.quarantine import QUARANTINE
 from segue.errors import ConflictError, DamagedError, SegueError, SessionExistsError, UsageError
 from segue.ids import check_id
 from segue.model import (
@@ -37,17 +38,15 @@ from segue.model import (
 )
 from segue.permissions.scope import fields_of
 from segue.presets import DEFAULT, SETTINGS, Presets, diff_settings
-from segue.store import FORMAT_VERSION
+from segue.store import FORMAT_VERSION, Examination
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from segue.dialects.gptel.store.writer import GptelWriter
-    from segue.errors import Damage
     from segue.model import Event, Overview
     from segue.presets import Preset
-    from segue.store import Examination
 
 _TRIES = 20
 
@@ -145,11 +144,10 @@ class Sessions:
             kernel=self._kernel,
         )
         found = self._examine(details.session_dir)
-        damages = found.damages if found is not None else ()
-        title = found.session.title if found is not None and found.session is not None else ""
-        news = self._damage_warning(details.session_dir, damages) if damages else self._other_writers(details)
+        title = found.session.title if found.session is not None else ""
+        news = self._damage_warning(details, found) if found.damages else self._other_writers(details, found)
         warnings = (*details.warnings, *news)
-        details = replace(details, title=title, warnings=warnings, damages=tuple(map(str, damages)))
+        details = replace(details, title=title, warnings=warnings, damages=tuple(map(str, found.damages)))
         self.registry.enter(
             RegisteredBranch(
                 session_id=details.session_id,
@@ -289,25 +287,32 @@ class Sessions:
         found = self._presets.find(name)
         return found if found is not None or name in self._editor_presets else self._presets.get(name, what="preset")
 
-    def _examine(self, session_dir: str) -> Examination | None:
+    def _examine(self, session_dir: str) -> Examination:
         try:
             return self._store_of(session_dir).examine(os.path.basename(session_dir))  # noqa: PTH119 - a text
         except SegueError:
-            return None  # the warnings name what cannot be read
+            return Examination(session=None)  # the other warnings name what cannot be read
 
-    def _damage_warning(self, session_dir: str, damages: Sequence[Damage]) -> Iterator[str]:
-        root, name = os.path.split(session_dir)
+    def _damage_warning(self, details: BranchDetails, found: Examination) -> Iterator[str]:
+        root, name = os.path.split(details.session_dir)
         command = shlex.join(["segue", "recover", name, "--store", f"{GptelStore.scheme}:{root}"])
-        yield f"{DamagedError(name, damages)}; {command} repairs it, and adds what you save in {SESSION} until then"
+        error = DamagedError(name, found.damages)
+        yield f"{error}; {command} repairs it, and adds what you save in {SESSION} until then"
 
-    def _other_writers(self, details: BranchDetails) -> Iterator[str]:
+    def _other_writers(self, details: BranchDetails, found: Examination) -> Iterator[str]:
         """Warnings about another process that is writing in this session, or that died while writing."""
         store, name = self._store_of(details.session_dir), os.path.basename(details.session_dir)  # noqa: PTH119 - a text
         try:
             owner = store.owner(name)
             if owner is not None:
                 yield f"process {owner.pid} is writing in this session; its new turns are not in the text that you see"
-            elif count := store.count_unshown(name, details.branch_name):
+                return
+            if found.torn_bytes:
+                yield (
+                    f"a process died while it wrote {found.torn_bytes} bytes, which were never confirmed; "
+                    f"the next write moves them to {store.folder.path}/{QUARANTINE}"
+                )
+            if count := store.count_unshown(name, details.branch_name):
                 turns = "turn" if count == 1 else "turns"
                 yield f"{SESSION} lacks the last {count} {turns}, since a process died; segue gptel save adds them"
         except SegueError as error:
