@@ -8,6 +8,7 @@
 
 ;;; Code:
 
+(require 'segue-activities)
 (require 'segue-gptel-support)
 
 (defmacro segue-seed (&rest body)
@@ -161,13 +162,20 @@ FILES are names and texts, in turn."
 
 (ert-deftest segue-seed-activities-integrated-session-creation ()
   (segue-seed
-    (let ((activity (expand-file-name "planning-2026-11-15" jf/gptel-sessions-directory)))
-      (segue-seed-check-applied
-       (segue-seed-calls '(gptel--apply-preset gptel-mode) (jf/gptel-persistent-session "Planning" nil activity)))
-      (should (equal jf/gptel--session-dir (expand-file-name "session" (file-truename activity))))
-      (should (equal jf/gptel--branch-dir (expand-file-name "session/branches/main" (file-truename activity))))
-      (should (string-prefix-p "planning-" jf/gptel--session-id))
-      (should (eq (plist-get (jf/gptel--registry-get jf/gptel--session-id "main") :buffer) (current-buffer))))))
+    (segue-mode -1)
+    (segue-seed-check-applied
+     (segue-seed-calls '(gptel--apply-preset gptel-mode) (activities-ext-create "Big Plan")))
+    (should (equal jf/gptel--branch-dir (expand-file-name "branches/main" jf/gptel--session-dir)))
+    (should (string-match-p "\\`big-plan-[0-9]\\{14\\}\\'" jf/gptel--session-id))
+    (should (eq (plist-get (jf/gptel--registry-get jf/gptel--session-id "main") :buffer) (current-buffer)))
+    (should (eq (window-buffer) (current-buffer)))
+    (let ((folder (file-relative-name jf/gptel--session-dir (file-truename "~/emacs-activities/"))))
+      (should (string-match-p "\\`big-plan-[0-9]\\{4\\}-[0-9][0-9]-[0-9][0-9]\\(-[0-9]+\\)?/session\\'" folder)))
+    (dolist (name (list jf/gptel--context-file-name jf/gptel--metadata-file-name jf/gptel--scope-file-name
+                        jf/gptel--branch-metadata-file-name))
+      (should (file-exists-p (expand-file-name name jf/gptel--branch-dir))))
+    (should (equal (file-symlink-p (expand-file-name jf/gptel--current-link-name jf/gptel--session-dir))
+                   "branches/main"))))
 
 ;;;; Open
 
