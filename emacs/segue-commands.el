@@ -49,6 +49,7 @@
     (define-key map "h" #'segue-toggle-footer)
     (define-key map "o" #'segue-tool-log)
     (define-key map "+" #'segue-allow)
+    (define-key map "!" #'segue-recover)
     map)
   "The commands of Segue, after its prefix.")
 

@@ -187,8 +187,8 @@
     (let ((buffer (find-file-noselect (expand-file-name "branches/other/session.md" (car dirs)))))
       (with-current-buffer buffer
         (goto-char (1- (segue-footer-start)))
-        (insert "Unsaved.")
-        (segue-tree (segue-session-here)))
+        (insert "Unsaved."))
+      (segue-tree (with-current-buffer buffer (segue-session-here)))
       (goto-char (point-min))
       (should-error (segue-ui-answering '("x") (call-interactively #'segue-rename-branch)) :type 'user-error)
       (forward-line 1)

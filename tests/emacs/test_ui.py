@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 
 import pytest
 
-from tests.emacs.test_emacs import NEEDS_EMACS, Results, names, run
+from tests.docs.pages import ROOT
+from tests.emacs.test_emacs import LISP, NEEDS_EMACS, Results, names, run
 
 
 @pytest.fixture(scope="session")
@@ -31,3 +33,13 @@ def upstream_results(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pyt
 @pytest.mark.parametrize("name", names("segue-gptel-ui-test.el"))
 def test_with_upstream_gptel(name: str, upstream_results: Results) -> None:
     assert upstream_results[name] is None
+
+
+def test_the_page_has_every_key() -> None:
+    bound = re.findall(
+        r'^    \(define-key map "(.)" #\'(.+?)\)', (LISP / "segue-commands.el").read_text(), re.MULTILINE
+    )
+    page = (ROOT / "docs" / "how-to" / "emacs.md").read_text()
+    shown = re.findall(r"^\| `C-c ; (.)` \| `(.+?)` \|", page, re.MULTILINE)
+    assert sorted(shown) == sorted(bound)
+    assert len(bound) > 10

@@ -121,7 +121,10 @@ GPTEL = Seed(
         Scenario("Backward compatibility with scope-plan.yml", "`C-x C-f` in Emacs, `segue gptel open`"),
         Scenario("Backward compatibility with agent_type", "`C-x C-f` in Emacs, `segue gptel open`"),
         Scenario("Standalone session creation", '`jf/gptel-persistent-session`, `segue gptel new "API Integration"`'),
-        Scenario("Activities-integrated session creation", "`segue gptel new NAME --activity FOLDER`"),
+        Scenario(
+            "Activities-integrated session creation",
+            "`activities-ext-create` in Emacs, `segue gptel new NAME --activities FOLDER`",
+        ),
         Scenario("Reopening existing session (has Local Variables)", "`C-x C-f` in Emacs, `segue gptel open`"),
         Scenario("Opening newly created session (no Local Variables)", "`C-x C-f` in Emacs, `segue gptel open`"),
         Scenario("Opening legacy session with preset.md", "`C-x C-f` and `C-x C-s` in Emacs, `segue gptel save`"),

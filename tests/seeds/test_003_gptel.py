@@ -133,6 +133,11 @@ def test_activities_integrated_session_creation(keeper: Keeper, why_emacs_failed
     branch = keeper.gptel("branch", activity, "other")
     assert branch["session_id"] == made["session_id"]
     assert branch["warnings"] == []
+    # What `activities-ext-create` calls; tests/emacs/test_ui.py runs it in a real Emacs.
+    named = keeper.gptel("new", "Big Plan", "--activities", activity.parent)
+    assert re.fullmatch(
+        rf"{re.escape(str(activity.parent))}/big-plan-\d{{4}}-\d\d-\d\d/session", str(named["session_dir"])
+    )
 
 
 @NEEDS_EMACS
