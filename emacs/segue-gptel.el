@@ -153,8 +153,8 @@ MAKE-BUFFER is `gptel--create-prompt-buffer', which gets ARGUMENTS."
     (with-silent-modifications
       (save-restriction
         (widen)
-        (remove-list-of-text-properties (point-min) (point-max) '(gptel front-sticky))))
-    (gptel--restore-props gptel--bounds)))
+        (remove-list-of-text-properties (point-min) (point-max) '(gptel front-sticky)))
+      (gptel--restore-props gptel--bounds))))
 
 (provide 'segue-gptel)
 ;;; segue-gptel.el ends here

@@ -88,7 +88,7 @@ With IS-FREE, other words may be entered too, which are returned as a string."
 
 (defun segue-session-visit (session)
   "Visit SESSION: its current branch."
-  (segue--visit (expand-file-name jf/gptel--current-link-name (plist-get session :session-dir))))
+  (segue--visit (file-truename (expand-file-name jf/gptel--current-link-name (plist-get session :session-dir)))))
 
 (defun segue--session-arguments (session)
   "Return the arguments that name SESSION for any command."

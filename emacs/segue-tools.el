@@ -28,7 +28,7 @@
     ("Write" write "path" "filename") ("Edit" write "path") ("Insert" write "path")
     ("create_directory" write "path") ("make_directory" write "parent" "name") ("Mkdir" write "parent" "name")
     ("run_shell" shell "command") ("run_command" shell "command") ("execute_command" shell "command")
-    ("Bash" shell "command"))
+    ("Bash" shell "command") ("bash" shell "command"))
   "What the scope is asked before a tool of gptel runs.
 Each element has the name of a tool, an action, and the names of the arguments
 with its target; several are the parts of one path.  For a tool that is not

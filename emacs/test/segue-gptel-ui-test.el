@@ -86,6 +86,14 @@ Each is the name of a tool and its arguments.  Return what the user is asked."
           (should (= (how-many "^\\* read_file$" (point-min)) 1))
           (should (search-forward ":CALL: call_1" nil t)))))))
 
+(ert-deftest segue-gptel-ui-a-renamed-session-is-not-modified ()
+  (segue-ui-with ("plain")
+    (segue-test-visiting (segue-test-main (car dirs))
+      (segue-rename (segue-session-here) "New")
+      (should (equal (buffer-name) "New"))
+      (should-not (buffer-modified-p))
+      (should (equal (segue-test-said (gptel--get-buffer-bounds) 'response) '("Hello."))))))
+
 (ert-deftest segue-gptel-ui-question-and-answer-have-their-times ()
   (segue-ui-with ("empty")
     (segue-test-visiting (segue-test-main (car dirs))

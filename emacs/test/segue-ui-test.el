@@ -221,6 +221,7 @@
   (should (equal (segue-view-name " *temp*" "id" "main") "temp*"))
   (should (equal (segue-view-name " " "id" "main") "id"))
   (should (equal (segue-view-name nil "id" "b") "id [b]"))
+  (should (equal (segue-view-name nil "id" "20261116083107-other-way") "id [other-way]"))
   (should (equal (length (segue-view-name (make-string 300 ?x) "id" "main")) 60))
   (should (equal (segue-shown (propertize "a\0b\x7f\nc" 'display "z")) "a␀b␡ c"))
   (should (segue-plain-p (segue-shown (propertize "x" 'face 'bold))))
