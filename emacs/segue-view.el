@@ -50,8 +50,8 @@
 
 (defun segue-view-name (title id branch)
   "Return the name of the buffer of BRANCH of the session ID with TITLE.
-The time in front of the name of a branch is left out.  Names with an asterisk or
-a space in front are those of special buffers."
+The time in front of the name of a branch is left out.  Names with an asterisk
+or a space in front are those of special buffers."
   (let* ((plain (lambda (text) (string-trim-left (segue-shown text) "[* ]+")))
          (named (funcall plain title))
          (name (if (string-empty-p named) (funcall plain id) named)))

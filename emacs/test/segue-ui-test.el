@@ -406,12 +406,17 @@
 (ert-deftest segue-ui-a-call-that-cannot-be-logged-is-logged-later ()
   (segue-ui-with ("settings")
     (segue-test-visiting (segue-test-main (car dirs))
-      (let ((segue-command "/nowhere/segue")) (segue-tools-log '(:name "one" :args nil :result "1")))
+      (let ((segue-command "/nowhere/segue"))
+        (segue-tools-log '(:name "one" :args nil :result "1"))
+        (segue-tools-log '(:name "two" :args nil :result "2")))
       (should (string-match-p "not in the log yet" (car warned)))
       (insert "More?")
       (save-buffer)
       (should-not segue-tools--unlogged)
-      (should (file-exists-p (expand-file-name "tools.org" jf/gptel--branch-dir))))))
+      (with-temp-buffer
+        (insert-file-contents (expand-file-name "tools.org" (file-name-directory (segue-test-main (car dirs)))))
+        (should (search-forward "* one\n" nil t))
+        (should (search-forward "* two\n" nil t))))))
 
 ;;;; Times
 
