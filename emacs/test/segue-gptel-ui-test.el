@@ -7,7 +7,7 @@
 
 ;;; Code:
 
-(require 'segue-gptel-test)
+(require 'segue-gptel-support)
 (require 'segue-ui-test)
 
 (defvar segue-gptel-ui-ran nil "The tools that ran, the last one first.")
@@ -98,11 +98,13 @@ Each is the name of a tool and its arguments.  Return what the user is asked."
   (segue-ui-with ("empty")
     (segue-test-visiting (segue-test-main (car dirs))
       (insert "### How long?")
-      (let ((info (segue-gptel-streaming)) (clock "2030-11-16T08:00:00.000Z"))
+      (let ((info (list :buffer (current-buffer) :position (point-marker) :stream t :http-status "200"))
+            (clock "2030-11-16T08:00:00.000Z"))
         (cl-letf* ((original (symbol-function 'format-time-string))
                    ((symbol-function 'format-time-string)
                     (lambda (format &rest rest) (if (equal format "%FT%T.%3NZ") clock (apply original format rest)))))
           (run-hooks 'gptel-post-request-hook)
+          (save-excursion (run-hooks 'gptel-pre-response-hook))
           (gptel-curl--stream-insert-response "As long " info)
           (save-buffer)
           (gptel-curl--stream-insert-response "as it takes." info)

@@ -12,7 +12,7 @@ from segue.dialects.gptel.format.conversation import displayable, render_block
 from segue.model import Turn
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from pathlib import Path
 
     from segue.model import JsonObject
@@ -105,10 +105,10 @@ def cases() -> list[Case]:
     ]
 
 
-def write_sessions(root: Path) -> None:
-    """All of them, and `expected.json` beside them."""
+def write_sessions(root: Path, *, only: Collection[str] = ()) -> None:
+    """All of them, or those with these names, and `expected.json` beside them."""
     with segue.open(f"gptel:{root}") as library:
-        expected = [_written(library, root, case) for case in cases()]
+        expected = [_written(library, root, case) for case in cases() if not only or case.name in only]
     (root / "expected.json").write_text(json.dumps(expected))
 
 

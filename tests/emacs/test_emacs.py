@@ -17,7 +17,7 @@ from tests.docs.pages import ROOT, environment
 from tests.emacs.sessions import write_sessions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from pathlib import Path
 
 NEEDS_EMACS = pytest.mark.needs("emacs")
@@ -70,11 +70,11 @@ def load_path(*folders: str | Path) -> list[str]:
     return [word for folder in folders for word in ("-L", str(folder))]
 
 
-def run(file: str | Sequence[str], room: Path, *folders: str | Path) -> Results:
-    """The results of all tests in a file, or in several, in one Emacs."""
+def run(file: str | Sequence[str], room: Path, *folders: str | Path, only: Collection[str] = ()) -> Results:
+    """The results of all tests in a file, or in several, in one Emacs; `only` names the sessions that they need."""
     files = [file] if isinstance(file, str) else file
     sessions, found = room / "sessions", room / "results.json"
-    write_sessions(sessions)
+    write_sessions(sessions, only=only)
     preset = room / "home" / ".config" / "segue" / "agents" / "executor.md"
     preset.parent.mkdir(parents=True)
     preset.write_text(PRESET)

@@ -10,10 +10,12 @@ import pytest
 from tests.docs.pages import ROOT
 from tests.emacs.test_emacs import LISP, NEEDS_EMACS, Results, names, run
 
+SESSIONS = ("plain", "forked", "empty", "settings", "two-questions")
+
 
 @pytest.fixture(scope="session")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    return run("segue-ui-test.el", tmp_path_factory.mktemp("emacs-ui"))
+    return run(["segue-ui-test.el"], tmp_path_factory.mktemp("emacs-ui"), only=SESSIONS)
 
 
 @NEEDS_EMACS
@@ -25,7 +27,8 @@ def test_in_emacs(name: str, results: Results) -> None:
 @pytest.fixture(scope="session")
 def upstream_results(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Results:
     folders: str = pytestconfig.getoption("--gptel")
-    return run("segue-gptel-ui-test.el", tmp_path_factory.mktemp("gptel-ui"), *folders.split(os.pathsep))
+    room = tmp_path_factory.mktemp("gptel-ui")
+    return run(["segue-gptel-ui-test.el"], room, *folders.split(os.pathsep), only=SESSIONS)
 
 
 @NEEDS_EMACS
