@@ -76,7 +76,11 @@ Return nil to leave it to gptel, or a plist that blocks it or asks the user."
     (unless (eq (plist-get verdict :allowed) t)
       (let ((reason (segue-shown (or (plist-get verdict :reason) "the scope gave no answer"))))
         (setq segue-tools--denied (list action target))
-        (message "Segue: %s is out of scope: %s; `segue-allow' changes that" (segue-shown target) reason)
+        (message "Segue: %s is out of scope: %s; %s" (segue-shown target) reason
+                 (if (plist-get verdict :trusted) "`segue-allow' changes that"
+                   (format "its scope.yml was not written by Segue and is ignored until you run segue trust %s --store %s"
+                           (file-name-nondirectory jf/gptel--session-dir)
+                           (segue--store (file-name-directory jf/gptel--session-dir)))))
         (list :block (format "out of scope: %s" reason))))))
 
 (defun segue-tools--ask (action target)

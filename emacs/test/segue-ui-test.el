@@ -360,6 +360,16 @@
       (should (string-match-p "not the current" (plist-get (segue-tools-check '(:name "read_file" :args (:path "/s/a")))
                                                            :block))))))
 
+(ert-deftest segue-ui-a-scope-that-was-not-written-here-is-ignored-and-the-user-knows ()
+  (segue-ui-with ("settings")
+    (let ((said nil))
+      (write-region "paths: {read: [\"/**\"]}\n" nil
+                    (expand-file-name "scope.yml" (file-name-directory (segue-test-main (car dirs)))) nil 'quiet)
+      (segue-test-visiting (segue-test-main (car dirs))
+        (cl-letf (((symbol-function 'message) (lambda (&rest arguments) (setq said (apply #'format arguments)))))
+          (should (plist-get (segue-tools-check '(:name "read_file" :args (:path "/etc/passwd"))) :block)))
+        (should (string-match-p "segue trust settings-20260301120000 --store gptel:/" said))))))
+
 (ert-deftest segue-ui-what-was-denied-can-be-allowed ()
   (segue-ui-with ("settings")
     (segue-test-visiting (segue-test-main (car dirs))

@@ -40,6 +40,7 @@ def test_json_says_what_decided(cli: Segue, session: str) -> None:
         "pattern": None,
         "once": False,
         "place": None,
+        "trusted": True,
     }
     told = json.loads(cli.ok("scope", "check", session, "--shell", "git log", "--json"))
     assert (told["allowed"], told["pattern"]) == (True, "git log *")

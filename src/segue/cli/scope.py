@@ -84,7 +84,7 @@ def check(
     permissions = _permissions(library, id, project, profile, trust_project=trust_project)
     verdict = permissions.check(action, target, cwd=_here())
     if as_json:
-        output.data(_verdict_json(permissions.session_id, verdict))
+        output.data(_verdict_json(permissions, verdict))
     elif verdict.allowed:
         output.line(("green", "yes"), f": {verdict.reason}")
     else:
@@ -241,11 +241,16 @@ def _permissions(
 
 def _warn_if_untrusted(permissions: Permissions) -> None:
     """Warn if the session has a scope that does not apply."""
-    found = permissions.recorded()
-    if found is not None and not permissions.is_trusted(found):
+    if not _is_trusted(permissions):
         output.warn(
             f"its own scope was not set here, so it is ignored; review it with segue trust {permissions.session_id}"
         )
+
+
+def _is_trusted(permissions: Permissions) -> bool:
+    """Whether the session's own scope applies, or it has none."""
+    found = permissions.recorded()
+    return found is None or permissions.is_trusted(found)
 
 
 def _here() -> str:
@@ -275,9 +280,9 @@ def _describe_source(current: ResolvedScope) -> str:
             return "this session has no scope, so nothing is allowed"
 
 
-def _verdict_json(session_id: str, verdict: Verdict) -> JsonObject:
+def _verdict_json(permissions: Permissions, verdict: Verdict) -> JsonObject:
     return {
-        "id": session_id,
+        "id": permissions.session_id,
         "allowed": verdict.allowed,
         "action": verdict.action,
         "target": verdict.target,
@@ -285,4 +290,5 @@ def _verdict_json(session_id: str, verdict: Verdict) -> JsonObject:
         "pattern": verdict.pattern or None,
         "once": verdict.is_once,
         "place": verdict.real_path or None,
+        "trusted": _is_trusted(permissions),
     }
