@@ -32,10 +32,13 @@
   (segue--call "gptel" "list" "--store" (segue--store jf/gptel-sessions-directory)
                "--activities" (expand-file-name segue-activities-directory)))
 
+(defconst segue-list--title-limit 100 "The longest title in prompts and lists.")
+
 (defun segue-session-title (session)
   "Return the title of SESSION, or its id if it has none, as one line."
   (let ((title (segue-shown (plist-get session :title))))
-    (if (string-empty-p title) (segue-shown (plist-get session :session-id)) title)))
+    (truncate-string-to-width (if (string-empty-p title) (segue-shown (plist-get session :session-id)) title)
+                              segue-list--title-limit nil nil "…")))
 
 (defun segue-session-here ()
   "Return the session at point or of this buffer as a plist, or nil."

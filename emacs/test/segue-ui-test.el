@@ -105,7 +105,8 @@
 (ert-deftest segue-ui-two-sessions-of-one-title-are-told-apart ()
   (let ((choices (segue-list--choices '((:session-id "a" :title "X") (:session-id "b" :title "X")
                                         (:session-id "session-1" :title "X" :activity "plan-1")))))
-    (should (equal (mapcar #'car choices) '("X" "X (b)" "X (plan-1)")))))
+    (should (equal (mapcar #'car choices) '("X" "X (b)" "X (plan-1)")))
+    (should (= (length (segue-session-title (list :title (make-string 9999 ?x)))) 100))))
 
 (ert-deftest segue-ui-a-renamed-session-renames-its-buffers-and-its-line ()
   (segue-ui-with ("settings")
