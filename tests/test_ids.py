@@ -76,6 +76,9 @@ def test_a_beginning_wins_over_an_end() -> None:
 def test_words_are_found_in_any_order_and_case() -> None:
     titles = ["The LOGIN bug", "Logout", "Größe 日本"]
     assert match_words("bug login", titles, lambda title: [title]) == titles[:1]
+    assert match_words("log", titles, lambda title: [title]) == titles[:2]
+    assert match_words("ogin", titles, lambda title: [title]) == []
+    assert match_words("本", titles, lambda title: [title]) == titles[2:]
     assert match_words("GRÖSSE", titles, lambda title: [title]) == titles[2:]
     assert match_words(" ", titles, lambda title: [title]) == []
 

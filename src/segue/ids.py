@@ -8,13 +8,14 @@ The caller passes the time and the random bytes, so that the same call gives the
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
 from segue.errors import InvalidIdError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from datetime import datetime
 
 GRAMMAR = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
@@ -94,7 +95,7 @@ def new_session_id(label: str, now: datetime, entropy: bytes) -> str:
 
 _SHORTEST_END = 3
 """A shorter text is more likely a word than the end of an id."""
-_SHORT, _SHORT_END = 8, 4
+_SHORT, _SHORT_END, _LONG = 8, 4, 12
 _GENERATED = re.compile(r".+-\d{8}-\d{6}-[0-9a-z]{4}")
 
 
@@ -112,8 +113,8 @@ def match_ids(text: str, ids: Iterable[str]) -> list[str]:
 
 
 def match_words(text: str, things: Iterable[T], names: Callable[[T], Iterable[str]]) -> list[T]:
-    """The things whose names contain all words of the text, in any order and case."""
-    words = text.casefold().split()
+    """The things whose names contain all words of the text, or words that begin so, in any order and case."""
+    words = [_pattern(word) for word in text.casefold().split()]
     return [thing for thing in things if words and _has(words, names(thing))]
 
 
@@ -125,18 +126,44 @@ def match_named(text: str, things: Sequence[T], names_of: Callable[[T], Sequence
     return match_words(text, things, names_of)
 
 
-def short_ids(ids: Collection[str]) -> dict[str, str]:
-    """Each id as short as `match_ids` still finds it: the end of a generated one, the beginning of any other."""
-    return {id: next((part for part in _parts(id) if match_ids(part, ids) == [id]), id) for id in ids}
+def short_ids(ids: Collection[str], *, only: Collection[str] | None = None) -> dict[str, str]:
+    """Each id, or only some, as short as `match_ids` still finds it among all of them.
+
+    It is the end of a generated id, and the beginning of any other, as far as that is enough.
+    """
+    forward, backward = sorted(set(ids)), sorted({id[::-1] for id in ids})
+
+    def is_found(part: str) -> bool:
+        """Whether one id begins with it; or else none does, and one ends with it."""
+        begun = _count(part, forward)
+        return begun == 1 or (begun == 0 and _count(part[::-1], backward) == 1)
+
+    def shorten(id: str) -> str:
+        return next(filter(is_found, _parts(id)), id)
+
+    return {id: shorten(id) if len(id) > _LONG else id for id in (forward if only is None else only)}
 
 
-def _has(words: Sequence[str], names: Iterable[str]) -> bool:
+def _count(part: str, ordered: Sequence[str]) -> int:
+    """How many begin with the part; two stand for many."""
+    at = bisect_left(ordered, part)
+    return sum(text.startswith(part) for text in ordered[at : at + 2])
+
+
+def _parts(id: str) -> Iterator[str]:
+    """The parts of an id by which it may be called, the best first."""
+    is_generated = _GENERATED.fullmatch(id)
+    if not is_generated:
+        yield id[:_SHORT].rstrip("-._")
+    yield from (end for size in range(_SHORT_END, _SHORT + 1) if (end := id[-size:])[0].isalnum())
+    yield from (id[:size] for size in range(_SHORT + 1, len(id)) if id[size - 1].isalnum())
+
+
+def _has(words: Sequence[re.Pattern[str]], names: Iterable[str]) -> bool:
     text = "\n".join(names).casefold()
-    return all(word in text for word in words)
+    return all(word.search(text) for word in words)
 
 
-def _parts(id: str) -> Iterable[str]:
-    if _GENERATED.fullmatch(id):
-        yield id[-_SHORT_END:]
-    for length in range(_SHORT, len(id)):
-        yield id[:length].rstrip("-._")
+def _pattern(word: str) -> re.Pattern[str]:
+    """Not all scripts put spaces between words, so there a word may begin anywhere."""
+    return re.compile(rf"(?<![^\W_]){re.escape(word)}" if word.isascii() else re.escape(word))

@@ -217,8 +217,8 @@ class Library(Closing):
         if not (found := match_named(text, heads, names_of)):
             with suppress(UsageError):  # there is no word in it
                 ids = {result.session_id for result in self.search(text, limit=None)}
-                return [head for head in heads if head.id in ids]
-        return found
+                found = [head for head in heads if head.id in ids]
+        return tuple(found)
 
     def resolve(self, id: str) -> str:
         """The id of the one session that this id, or else this beginning or this end of an id, names."""

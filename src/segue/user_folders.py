@@ -21,6 +21,10 @@ def config_path() -> Path:
     return user_config_path("segue") / "config.toml"
 
 
+INDEX_NAME = "catalog.sqlite3"
+"""The file of the index in the cache folder."""
+
+
 def default_store_url() -> str:
     """The store that is used when none is named: that of `SEGUE_STORE`, else `store` in the configuration of the user.
 

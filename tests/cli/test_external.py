@@ -46,14 +46,14 @@ class ToolHome:
         (self.bin / name).write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
         (self.bin / name).chmod(0o700)
 
-    def store_session(self, *said: str, id: str = OWN, title: str = "", cwd: str = "") -> None:
+    def store_session(self, *said: str, id: str = OWN, title: str = "", cwd: str = "", at: str = AT) -> None:
         """A session of Claude Code, in the project."""
         records: list[dict[str, object]] = []
         for number, text in enumerate(said):
             role = "assistant" if number % 2 else "user"
             message = {"role": role, "id": f"m{number}", "content": [{"type": "text", "text": text}]}
             head = {"type": role, "uuid": f"{id}-{number}", "parentUuid": f"{id}-{number - 1}" if number else None}
-            records.append({**head, "timestamp": AT, "cwd": cwd or str(self.project), "message": message})
+            records.append({**head, "timestamp": at, "cwd": cwd or str(self.project), "message": message})
         if title:
             records.append({"type": "custom-title", "customTitle": title})
         slug = re.sub(r"[^A-Za-z0-9]", "-", str(self.project))
@@ -93,7 +93,7 @@ def test_a_session_of_a_tool_is_shown_by_the_id_that_a_listing_shows_and_nothing
         shown = home.run("show", name).text
         assert shown.startswith("Login bug\n")
         assert "The token expires." in shown
-    last = json.loads(home.run("show", id, "--last", "1", "--json").text)
+    last = json.loads(home.run("show", id, "-n", "1", "--json").text)
     assert [turn["content"] for turn in last["turns"]] == ["The token expires."]
     assert snapshot(home.cli.home / ".claude") == before
     assert not (home.cli.home / "state").exists()
@@ -138,7 +138,7 @@ def test_a_beginning_that_several_sessions_share_names_them(home: ToolHome) -> N
     other = f"{OWN[:-1]}2"
     home.store_session("Hello", id=other)
     for verb in ("show", "export", "resume"):
-        assert f"could be any of 2 sessions: {OWN}, {other}" in home.run(verb, OWN[:8], code=3).complaint
+        assert "could be any of 2 sessions: 0002 (Hello), 0001 (Login bug)" in home.run(verb, OWN[:8], code=3).complaint
 
 
 def test_a_session_without_a_word_in_it_is_told(home: ToolHome) -> None:
@@ -225,7 +225,7 @@ def test_enter_in_the_picker_opens_the_tool(home: ToolHome) -> None:
     ("words", "code", "complaint"),
     [
         (("resume", OWN), 2, "stdin is not a terminal, so claude needs a message"),
-        (("resume", OWN, "--from", "claude"), 3, "no session matches"),
+        (("resume", OWN, "--from", "claude"), 3, "is a session of claude, and was not handed over"),
         (("resume", "f00dfeed"), 3, "no session"),
     ],
 )
@@ -318,7 +318,7 @@ def test_a_tool_that_answers_as_an_agent_leaves_no_entries_of_its_own(home: Tool
         ("search", "clipboard"),
         ("show", OWN),
         ("show", OWN, "--markdown"),
-        ("show", OWN, "--last", "1"),
+        ("show", OWN, "-n", "1"),
         ("show", OWN, "--json"),
         ("export", OWN),
         ("export", OWN, "--format", "jsonl"),

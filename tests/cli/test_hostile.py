@@ -41,7 +41,7 @@ CALLS: dict[str, list[tuple[str, ...]]] = {
     "list": [("list",), ("list", "--json"), ("list", "--agent", ATTACKS[0])],
     "search": [("search", "clipboard"), ("search", "title", "--json"), ("search", ATTACKS[6], "--branch", ATTACKS[0])],
     "show": [("show", "evil"), ("show", "evil", "--markdown"), ("show", "evil", "--json"),
-             ("show", "evil", "--last", "3"), ("show", ATTACKS[0]), ("show", "broken"),
+             ("show", "evil", "-n", "3"), ("show", ATTACKS[0]), ("show", "broken"),
              ("show", "evil", "--branch", ATTACKS[6])],
     "tail": [("tail", "evil"), ("tail", "evil", "--json")],
     "export": [("export", "evil"), ("export", "evil", "--format", "json"), ("export", "evil", "--format", "jsonl"),

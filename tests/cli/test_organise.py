@@ -131,9 +131,13 @@ def test_without_a_terminal_delete_wants_a_yes(cli: Segue, session: str) -> None
     assert "no sessions in" in cli.call("list").complaint
 
 
-def test_with_a_yes_the_beginning_of_an_id_deletes_nothing(cli: Segue, session: str) -> None:
-    assert "complete id" in cli.refuses(2, "delete", session[:3], "--yes")
-    assert session in cli.ok("list")
+def test_with_a_yes_only_an_id_or_a_part_of_one_deletes(cli: Segue, session: str) -> None:
+    assert "'Bug' is not an id; its words match login (Login bug)" in cli.refuses(3, "delete", "Bug", "--yes")
+    cli.ok("tail", session)
+    for form in ("@1", "-", "--last"):
+        assert session in cli.ok("list")
+        assert f"{form} means {session}; nothing was done" in cli.refuses(2, "delete", form, "--yes")
+    assert cli.ok("delete", session[:3], "--yes") == f"deleted {session}\n"
 
 
 def test_one_unknown_id_among_several_deletes_none(cli: Segue, session: str) -> None:
@@ -150,7 +154,7 @@ def test_a_session_in_use_is_not_deleted(cli: Segue, session: str) -> None:
 @pytest.mark.parametrize(("answer", "code"), [("y\n", 0), ("n\n", 1), ("\n", 1), ("what?\n", 1), ("\x04", 1)])
 def test_at_a_terminal_delete_asks_and_takes_only_yes_for_yes(cli: Segue, session: str, answer: str, code: int) -> None:
     terminal = cli.at_terminal("delete", "log")
-    terminal.wait_for(f"Move {session} to the trash? [y/N]")
+    terminal.wait_for(f"Move {session} (Login bug) to the trash? [y/N]")
     terminal.type(answer)
     assert terminal.end().code == code
     assert (cli.root / "login.jsonl").exists() == (code == 1)

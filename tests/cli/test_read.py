@@ -94,19 +94,19 @@ def test_json_has_the_turns_of_the_branch_that_was_asked_for(cli: Segue, session
 
 
 def test_the_last_turns_keep_their_numbers(cli: Segue, session: str) -> None:
-    shown = cli.ok("show", session, "--last", "1")
+    shown = cli.ok("show", session, "-n", "1")
     assert "2 assistant" in shown
     assert "Why does login fail?" not in shown
-    assert "## 2. assistant" in cli.ok("show", session, "--last", "1", "--markdown")
-    assert [turn["tokens"] for turn in json.loads(cli.ok("show", session, "--last", "1", "--json"))["turns"]] == [7]
+    assert "## 2. assistant" in cli.ok("show", session, "-n", "1", "--markdown")
+    assert [turn["tokens"] for turn in json.loads(cli.ok("show", session, "-n", "1", "--json"))["turns"]] == [7]
 
 
 def test_a_branch_that_is_not_there_is_named_with_those_that_are(cli: Segue, session: str) -> None:
     assert "it has main" in cli.refuses(3, "show", session, "--branch", "nope")
-    assert "it has main" in cli.refuses(3, "show", session, "--branch", "nope", "--last", "1")
+    assert "it has main" in cli.refuses(3, "show", session, "--branch", "nope", "-n", "1")
 
 
-@pytest.mark.parametrize("args", [(), ("--json",), ("--markdown",), ("--last", "5")])
+@pytest.mark.parametrize("args", [(), ("--json",), ("--markdown",), ("-n", "5")])
 def test_of_a_damaged_session_the_rest_is_shown_and_the_damage_said(
     cli: Segue, session: str, args: tuple[str, ...]
 ) -> None:

@@ -110,14 +110,15 @@ def test_choosing_none_changes_nothing(cli: Segue) -> None:
     assert cli.files() == before
 
 
-@pytest.mark.parametrize("args", [(), ("--last",), ("words",)])
+@pytest.mark.parametrize("args", [(), ("--last",)])
 def test_where_there_is_nothing_to_resume_chat_is_suggested(cli: Segue, args: tuple[str, ...]) -> None:
     assert "start one with: segue chat" in cli.refuses(3, "resume", *args)
 
 
 def test_words_that_nothing_has_resume_nothing(cli: Segue, session: str) -> None:
     before = cli.files()
-    assert "no session matches 'zzz'" in cli.refuses(3, "resume", "zzz")
+    assert "there is no session zzz" in cli.refuses(3, "resume", "zzz")
+    assert "no session matches 'zzz größe'" in cli.refuses(3, "resume", "zzz", "größe")
     assert "cannot be used together" in cli.refuses(2, "resume", session, "--last")
     assert cli.files() == before
 

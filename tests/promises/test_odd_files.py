@@ -148,7 +148,7 @@ def check(world: World, note: str) -> set[str]:
     if world.kind in STORES:
         answers["verify"] = world.call("verify", "--json")
         answers["tail"] = world.call("tail", world.victim, "-n", "3", "--json")
-        answers["last"] = world.call("show", world.victim, "--last", "2")
+        answers["last"] = world.call("show", world.victim, "-n", "2")
         answers["recover"] = world.call("recover", world.victim, "--yes", "--json")
         answers["after"] = world.call("list", "--json")
     for verb, (code, out, err) in answers.items():

@@ -138,6 +138,12 @@ class Segue:
         assert result.complaint.endswith("\n")
         return result.complaint.rstrip("\n")
 
+    def refuses_json(self, code: int, *args: str) -> str:
+        """What a call prints on stderr that must fail with --json."""
+        result = self.call(*args)
+        assert (result.code, result.text) == (code, ""), result
+        return result.complaint
+
     def at_terminal(self, *args: str, **env: str) -> Terminal:
         screen, keyboard = pty.openpty()
         process = warm.Popen(

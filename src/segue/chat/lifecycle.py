@@ -106,13 +106,15 @@ def show_recap(session: LiveSession, terminal: Terminal, *, when: str, was: str,
         terminal.note(f"Where it stopped: {stopped}")
 
 
-def run(library: Library, conversation: Conversation, resolver: AgentResolver, *, dialect: Dialect) -> int:
-    """Chat until the user leaves; returns the exit code."""
+def run(
+    library: Library, conversation: Conversation, resolver: AgentResolver, *, dialect: Dialect, first: str = ""
+) -> int:
+    """Chat until the user leaves, after sending the message `first`; returns the exit code."""
     chat = Chat(library, conversation, surface=resolver.surface, agents=resolver, dialect=dialect)
     if resolver.surface.terminal.is_interactive:
         Thread(target=_prepare, args=(conversation.agent,), daemon=True).start()
     with process.exit_on_signal(), closing(resolver):
-        return chat.run()
+        return chat.run(first)
 
 
 def _prepare(agent: Agent) -> None:

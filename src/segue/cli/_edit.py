@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from segue.cli._lookup import find_stored
 from segue.console import output
 
 if TYPE_CHECKING:
@@ -15,20 +16,21 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def editing(library: Library, id: str) -> Iterator[LiveSession]:
-    """The session, locked for writing until the block ends."""
-    live = library.open(id)
+def editing(library: Library, text: str) -> Iterator[LiveSession]:
+    """The session that the text means, locked for writing until the block ends."""
+    found = find_stored(library, text)
+    live = found.library.open(found.id)
     try:
         yield live
     finally:
         live.release()
 
 
-def print_change(library: Library, id: str, sentence: str, *, as_json: bool) -> None:
-    """Report a change: as a sentence, or with `as_json` as the session now is."""
+def print_change(live: LiveSession, sentence: str, *, as_json: bool) -> None:
+    """Report a change after the session was released: as a sentence, or with `as_json` as the session now is."""
     if as_json:
         from segue.formats.transcript import to_json_object
 
-        output.data(to_json_object(library.store.head(id)))
+        output.data(to_json_object(live.store.head(live.id)))
     else:
         output.note(sentence)

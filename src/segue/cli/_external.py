@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from segue.cli._sources import is_store_named
 from segue.console import output
-from segue.errors import AmbiguousIdError, InvalidIdError, NotFoundError
+from segue.errors import AmbiguousIdError, NotFoundError, SessionNotFoundError
+from segue.ids import match_ids
 
 if TYPE_CHECKING:
     from segue.errors import Damage
@@ -51,45 +52,65 @@ class ReadableSession(NamedTuple):
     id: str
     damages: tuple[Damage, ...] = ()
     """Those in the files of an AI tool; a store reports its own."""
+    external: ExternalMatch | None = None
+    """The session of an AI tool of which this is a copy in memory."""
+
+    def refresh(self) -> None:
+        """Copy what the AI tool has added since."""
+        if self.external is not None:
+            _import(get_external(self.external.tool, self.external.id), self.library.store)
 
 
 def find_external_match(id: str, *, shortest: int = 1) -> ExternalMatch | None:
-    """The session with this id, or the only one whose id starts with it; None if there is none, or a store is named.
+    """The session with this id, or with this beginning or end of it; None if there is none, or a store is named.
 
-    A prefix has at least `shortest` characters. AmbiguousIdError if several ids start with it.
+    A part has at least `shortest` characters. AmbiguousIdError if several ids match.
     """
     if is_store_named():
         return None
     from segue.integrations.registry import with_history
 
-    found: dict[str, ExternalMatch] = {}
+    known: dict[str, ExternalMatch] = {}
     for integration in with_history().values():
         with suppress(Exception):  # `segue list` reports which tools cannot be read
             for session in integration.sessions(Path.home(), os.environ):
-                if session.id.startswith(id):
-                    found.setdefault(session.id, ExternalMatch(integration, session))
-    if id in found or not found or len(id) < shortest:
-        return found.get(id)
-    if len(found) > 1:
-        raise AmbiguousIdError(id, sorted(found))
-    return next(iter(found.values()))
+                known.setdefault(session.id, ExternalMatch(integration, session))
+    ids = match_ids(id, known)
+    if not ids or (ids != [id] and len(id) < shortest):
+        return None
+    if len(ids) > 1:
+        raise AmbiguousIdError(id, ids)
+    return known[ids[0]]
 
 
-def find_readable(library: Library, id: str) -> ReadableSession:
-    """The session of the store, or else one of an AI tool, which is copied into memory."""
-    try:
-        return ReadableSession(library, library.resolve(id))
-    except AmbiguousIdError:
-        raise
-    except (InvalidIdError, NotFoundError):
-        match = find_external_match(id)
-        if match is None:
-            raise
+def get_external(tool: str, id: str) -> ExternalMatch:
+    """The session of this tool with exactly this id."""
+    from segue.integrations.registry import INTEGRATIONS
+
+    for session in INTEGRATIONS[tool].sessions(Path.home(), os.environ) if tool in INTEGRATIONS else ():
+        if session.id == id:
+            return ExternalMatch(INTEGRATIONS[tool], session)
+    raise SessionNotFoundError(id, tool)
+
+
+def read_in_place(match: ExternalMatch) -> ReadableSession:
+    """The session, copied into memory."""
     from segue.library import open as open_url
 
     memory = open_url("memory:")
     imported = _import(match, memory.store)
-    return ReadableSession(memory, imported.session_id, imported.damages)
+    return ReadableSession(memory, imported.session_id, imported.damages, match)
+
+
+def is_imported(library: Library, match: ExternalMatch) -> bool:
+    """Whether the store has a copy of it."""
+    from segue.transfer.import_sessions import imported_session_id
+
+    try:
+        library.store.revision(imported_session_id(match.tool, match.id))
+    except NotFoundError:
+        return False
+    return True
 
 
 def import_match(library: Library, match: ExternalMatch) -> str:

@@ -8,9 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
-from segue.console import output
+from segue.console import options, output
 from segue.console.exit_codes import Exit
 from segue.console.surface import here
 from segue.errors import NotFoundError, SegueError, UsageError
@@ -217,5 +215,5 @@ def _command_line(launch: Launch) -> str:
 
 def _resume_command(library: Library, id: str, *arguments: str) -> str:
     """The command, with the store if this call names one."""
-    is_named = click.get_current_context().get_parameter_source("library") is click.core.ParameterSource.COMMANDLINE
-    return shlex.join(["segue", "resume", id, *arguments, *(("--store", library.store.url) if is_named else ())])
+    store = ("--store", library.store.url) if options.is_store_option_given() else ()
+    return shlex.join(["segue", "resume", id, *arguments, *store])

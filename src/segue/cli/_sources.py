@@ -125,7 +125,7 @@ def find_sources(library: Library) -> Sources:
 
     libraries = {library.store.url: library}
     if is_store_named():
-        default = library.store.url if not _is_store_option_given() else ""
+        default = library.store.url if not options.is_store_option_given() else ""
         return Sources([StoreSource(library.store)], libraries, default=default)
     from segue.console.settings import read_stores
     from segue.integrations.registry import integration_sources
@@ -133,6 +133,7 @@ def find_sources(library: Library) -> Sources:
 
     for url in read_stores(config_path()):
         found = options.open_library(url)
+        click.get_current_context().call_on_close(found.close)
         libraries.setdefault(found.store.url, found)
     stores = [StoreSource(one.store) for one in libraries.values()]
     return Sources([*stores, *integration_sources(Path.home(), os.environ)], libraries, default=library.store.url)
@@ -140,11 +141,7 @@ def find_sources(library: Library) -> Sources:
 
 def is_store_named() -> bool:
     """Whether --store or SEGUE_STORE names one store."""
-    return _is_store_option_given() or bool(os.environ.get("SEGUE_STORE"))
-
-
-def _is_store_option_given() -> bool:
-    return click.get_current_context().get_parameter_source("library") is click.core.ParameterSource.COMMANDLINE
+    return options.is_store_option_given() or bool(os.environ.get("SEGUE_STORE"))
 
 
 def open_index(sources: Sources, *, with_text: bool, every_session: bool = False) -> Index:

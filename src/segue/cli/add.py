@@ -28,7 +28,7 @@ _CHUNK = 1 << 16
     "segue add qa-2026 --role assistant --tokens 7 < answer.txt",
     "segue export other --format jsonl | segue add qa-2026 --jsonl",
 )
-@options.session
+@options.first_session
 @click.argument("text", metavar="[TEXT]", required=False, type=options.text)
 @click.option("--role", type=click.Choice(_ROLES), default="user", show_default=True, help="Author of the turn.")
 @click.option("--tokens", metavar="N", type=click.IntRange(min=0), help="Number of tokens.")
@@ -49,13 +49,12 @@ def command(
         raise UsageError("--jsonl reads standard input and cannot be used with TEXT", hint="omit one of them")
     content = "" if jsonl else _content(text)
     with editing(library, id) as live:
-        name = live.id
         if jsonl:
             count = _add_lines(live)
         else:
             live.add(role, content, tokens=tokens)
             count = 1
-    print_change(library, name, f"{count} turn{'' if count == 1 else 's'} recorded in {name}", as_json=as_json)
+    print_change(live, f"{count} turn{'' if count == 1 else 's'} recorded in {live.id}", as_json=as_json)
 
 
 def _content(text: str | None) -> str:

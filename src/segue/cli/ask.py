@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING
 import click
 
 from segue.chat.terminal.script import ScriptTerminal
+from segue.cli._lookup import find_stored
 from segue.console import options, output
+from segue.console.recent import record_session
 from segue.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
 
     from segue.chat.conversation import Conversation
+    from segue.cli._lookup import FoundSession
     from segue.library import Library
     from segue.surface import Terminal
 
@@ -28,29 +31,40 @@ _PATIENCE_SECONDS = 3.0
     'segue ask "Why does login fail?"',
     'segue ask "What is wrong here?" < error.log',
     'git diff | segue ask --agent reviewer "Review this"',
-    'segue ask --session qa-2026 "And if the clock is wrong?"',
+    'segue ask -c "And if the clock is wrong?"',
+    'segue ask --session login "And if the clock is wrong?"',
 )
 @click.argument("question", metavar="[QUESTION]", required=False, type=options.text)
 @click.option(
     "--session",
     "id",
+    cls=options.SessionOption,
     metavar="ID",
     type=options.text,
     shell_complete=options.complete_ids,
     help="Session to ask in, instead of a new one.",
 )
+@click.option("-c", "--continue", "continues", is_flag=True, help="Ask in the first session of segue list.")
 @options.agent
 @options.model
 @options.yes_to_tools
 @options.library
 @options.as_json
 def command(
-    *, library: Library, question: str | None, id: str | None, agent: str, model: str, yes: bool, as_json: bool
+    *,
+    library: Library,
+    question: str | None,
+    id: str | None,
+    continues: bool,
+    agent: str,
+    model: str,
+    yes: bool,
+    as_json: bool,
 ) -> None:
     """Ask one question; only the answer goes to standard output.
 
     Standard input is attached as context, unless it is a terminal; without QUESTION, it is the question. The question
-    and the answer are recorded, and segue resume continues the session.
+    and the answer are recorded, and segue ask -c or segue resume continues the session.
 
     If there is no --agent, no API key and no AI tool, nothing is asked and the exit code is 8. The rule-based offline
     agent answers only on request: --agent offline.
@@ -67,6 +81,7 @@ def command(
         question, given = given.strip(), ""
     if not question.strip():
         raise UsageError("there is no question", hint="give QUESTION, or pipe it to standard input")
+    found = _find(library, id, continues=continues)
     surface = open_surface(terminal=_AnswerTerminal(quiet=as_json), notify=output.warn)
     resolver = open_agents(
         surface,
@@ -75,15 +90,16 @@ def command(
         preset_for=preset_by_type(surface.cwd),
     )
     try:
-        if id is None:
+        if found is None:
             resolved = resolver.choose(agent, model=model)
             conversation = start(library, resolver, resolved, extra=origin_of(surface.cwd, surface.environ))
         else:
-            conversation = resume(library, resolver, library.resolve(id), agent=agent, model=model)
+            conversation = resume(found.library, resolver, found.id, agent=agent, model=model)
     except NoAgentError as error:
         error.hint = "segue setup shows what is missing; --agent offline asks the rule-based offline agent"
         raise
     session = conversation.session
+    record_session(session.store.url, session.id)
     output.warn(f"session {session.id}")
     try:
         if given:
@@ -96,6 +112,13 @@ def command(
     finally:
         session.close()
         resolver.close()
+
+
+def _find(library: Library, id: str | None, *, continues: bool) -> FoundSession | None:
+    if continues and id is not None:
+        raise UsageError("--continue and --session cannot be used together", hint="omit one of them")
+    text = options.LAST if continues else id
+    return None if text is None else find_stored(library, text, skips_damaged=True)
 
 
 class _AnswerTerminal(ScriptTerminal):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from segue.cli._lookup import find_readable
 from segue.console import options, output
 
 if TYPE_CHECKING:
@@ -17,7 +18,8 @@ def command(*, library: Library, id: str, as_json: bool) -> None:
     from segue.console.durations import time_formatter
     from segue.formats.transcript import iso
 
-    session = library.overview(id)
+    found = find_readable(library, id)
+    session = found.library.overview(found.id)
     branches = session.branches.values()
     if as_json:
         output.data(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from segue.console import options
+from segue.console.recent import record_session
 from segue.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -20,12 +21,14 @@ if TYPE_CHECKING:
 
 @options.verb(
     "segue chat",
+    'segue chat "Why does login fail?"',
     "segue chat --agent reviewer",
     "segue chat --agent ollama/qwen3 --preset reviewer",
     "segue chat --preset executor",
     "segue chat --agent 'command:claude -p' --title \"Login bug\"",
     "printf 'Why does login fail?\\n/exit\\n' | segue chat --agent offline",
 )
+@click.argument("message", metavar="[MESSAGE]...", nargs=-1, type=options.text)
 @options.agent
 @click.option(
     "--preset", metavar="NAME", default="", type=options.text, help="Preset whose prompt is used, with any agent."
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
 def command(
     *,
     library: Library,
+    message: tuple[str, ...],
     agent: str,
     preset: str,
     model: str,
@@ -49,9 +53,10 @@ def command(
 ) -> int:
     """Chat in a new session; every turn is saved at once.
 
-    /help lists the commands, /exit or Ctrl-D leaves, and segue resume continues later. Without --agent, the preset, the
-    configuration, or an API key or AI tool on this machine decides which agent answers; without any of them, the
-    offline agent does.
+    MESSAGE is sent first. /help lists the commands, /exit or Ctrl-D leaves, and segue resume continues later.
+
+    Without --agent, the preset, the configuration, or an API key or AI tool on this machine decides which agent
+    answers; without any of them, the offline agent does.
 
     Without a terminal, lines are read from standard input, answers go to standard output, and everything else to
     standard error.
@@ -71,7 +76,8 @@ def command(
     resolved = _choose(resolver, agent, preset, model)
     began = origin_of(surface.cwd, surface.environ)
     conversation = start(library, resolver, resolved, title=title, tags=tags, id=id, extra=began)
-    return run(library, conversation, resolver, dialect=dialect(library, resolver))
+    record_session(library.store.url, conversation.session.id)
+    return run(library, conversation, resolver, dialect=dialect(library, resolver), first=" ".join(message))
 
 
 def _choose(resolver: AgentResolver, agent: str, preset: str, model: str) -> ResolvedAgent:
@@ -115,8 +121,7 @@ def dialect(library: Library, resolver: AgentResolver) -> Dialect:
         create=_create,
         extra=workspace_commands(lambda: find_conversations(resolver.surface)),
     )
-    context = click.get_current_context()
-    if context.get_parameter_source("library") is not click.core.ParameterSource.COMMANDLINE:
+    if not options.is_store_option_given():
         return found
     store = shlex.quote(library.store.url).replace("{", "{{").replace("}", "}}")
     return replace(found, resume=f"{SEGUE.resume} --store {store}")

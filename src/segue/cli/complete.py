@@ -16,6 +16,5 @@ if TYPE_CHECKING:
 def command(*, library: Library, id: str, as_json: bool) -> None:
     """Mark a session as completed; undo with segue reopen."""
     with editing(library, id) as live:
-        name = live.id
         live.complete()
-    print_change(library, name, f"{name} is completed", as_json=as_json)
+    print_change(live, f"{live.id} is completed", as_json=as_json)

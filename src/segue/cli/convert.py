@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from segue.cli._external import warn_damages
+from segue.cli._lookup import find_readable
 from segue.console import exit_codes, options, output
 from segue.errors import UsageError
 
@@ -17,14 +19,14 @@ if TYPE_CHECKING:
     "segue convert --all --to cortext:~/notes",
     "segue convert --all --store gptel:~/.gptel/sessions --to journal:backup --json",
 )
-@click.argument("id", metavar="[ID]", type=options.text, default="", shell_complete=options.complete_ids)
+@options.optional_session
 @click.option(
     "--to", "url", metavar="URL", required=True, type=options.text, help="Store to copy into, e.g. journal:/path."
 )
 @click.option("--all", "everything", is_flag=True, help="Copy all sessions of the store.")
 @options.library
 @options.as_json
-def command(*, library: Library, id: str, url: str, everything: bool, as_json: bool) -> int:
+def command(*, library: Library, id: str | None, url: str, everything: bool, as_json: bool) -> int:
     """Copy a session into another store, and verify the copy.
 
     The source does not change. Repeating it adds what is new, and completes an interrupted copy. Losses are listed.
@@ -32,7 +34,7 @@ def command(*, library: Library, id: str, url: str, everything: bool, as_json: b
     """
     from segue.transfer.convert import Unconverted, copy_all
 
-    if bool(id) == everything:
+    if (id is not None) == everything:
         raise UsageError("specify a session or --all", hint=f"for example: segue convert --all --to {url}")
     target = options.open_library(url)
     try:
@@ -40,7 +42,12 @@ def command(*, library: Library, id: str, url: str, everything: bool, as_json: b
             raise UsageError("a memory: store is gone when this command exits", hint="use a store with a folder")
         if target.store.url == library.store.url:
             raise UsageError(f"{url} is the store of the sessions itself", hint="use another one")
-        ids = sorted(library.store.ids()) if everything else [library.resolve(id)]
+        if everything:
+            ids = sorted(library.store.ids())
+        else:
+            read = find_readable(library, id or "")
+            warn_damages(read.damages)
+            library, ids = read.library, [read.id]
         code, added, losses = exit_codes.Exit.DONE, 0, 0
         for number, found in enumerate(copy_all(library.store, target.store, ids), start=1):
             output.progress("" if number == len(ids) else f"{number:,} of {len(ids):,} sessions")

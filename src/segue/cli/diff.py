@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from segue.cli._lookup import find_readable
 from segue.console import options, output
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @options.verb("segue diff qa-2026 main other-idea", "segue diff qa-2026 main other-idea --json")
-@options.session
+@options.first_session
 @click.argument("left", metavar="BRANCH", type=options.text, shell_complete=options.complete_branches)
 @click.argument("right", metavar="BRANCH", type=options.text, shell_complete=options.complete_branches)
 @options.library
@@ -25,7 +26,8 @@ def command(*, library: Library, id: str, left: str, right: str, as_json: bool) 
     from segue.formats.branch_tree import diff_branches
     from segue.formats.transcript import to_json_object
 
-    difference = diff_branches(library.load(id), left, right)
+    found = find_readable(library, id)
+    difference = diff_branches(found.library.load(found.id), left, right)
     if as_json:
         output.data(
             {

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from segue.cli._external import find_readable, warn_damages
+from segue.cli._external import warn_damages
+from segue.cli._lookup import find_readable
 from segue.console import exit_codes, options, output
 from segue.errors import ConflictError, UsageError
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     "segue export qa-2026 --format jsonl --branch other-idea",
     "segue export --all backup/",
 )
-@click.argument("id", metavar="ID|FOLDER", type=options.text, default="", shell_complete=options.complete_ids)
+@options.session_argument("id", metavar="ID|FOLDER", required=False, callback=options.join_words)
 @click.option("--all", "everything", is_flag=True, help="Export all sessions of the store, one file each, into FOLDER.")
 @click.option(
     "--format",
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 def command(
     *,
     library: Library,
-    id: str,
+    id: str | None,
     everything: bool,
     format: str | None,
     path: str | None,

@@ -8,6 +8,7 @@ import click
 from segue.cli._entries import list_with_short_ids
 from segue.cli._sources import entry_json, filter_options, find_sources, parse_filters
 from segue.console import options, output
+from segue.console.recent import RecentSession, record_list
 
 if TYPE_CHECKING:
     from segue.library import Library
@@ -41,6 +42,7 @@ def command(*, library: Library, limit: int | None, pick: bool, as_json: bool, *
 
         return open_picker(sources, filters)
     entries, short_ids = list_with_short_ids(sources, filters, limit=limit)
+    record_list(RecentSession(entry.source, entry.id) for entry in entries)
     if as_json:
         output.data([entry_json(entry) for entry in entries])
         return None

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from segue.console import options, output
+from segue.console.recent import record_session
 
 if TYPE_CHECKING:
     from segue.library import Library
@@ -30,6 +31,7 @@ def command(*, library: Library, agent: str, title: str, tags: tuple[str, ...], 
     origin = origin_of(here(), os.environ)
     with library.create(agent=agent, title=title, tags=tags, id=id, extra=origin) as live:
         name = live.id
+    record_session(library.store.url, name)
     if as_json:
         from segue.formats.transcript import to_json_object
 

@@ -19,8 +19,7 @@ def command(*, library: Library, id: str, as_json: bool) -> None:
     This also applies to a session that was interrupted.
     """
     with editing(library, id) as live:
-        name = live.id
         if live.status == "interrupted":
             live.resume()  # only an active session can be paused
         live.pause()
-    print_change(library, name, f"{name} is paused", as_json=as_json)
+    print_change(live, f"{live.id} is paused", as_json=as_json)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from segue.cli._lookup import find_stored
 from segue.console import options, output
 from segue.console.exit_codes import Exit
 
@@ -19,7 +20,8 @@ def command(*, library: Library, id: str, yes: bool, as_json: bool) -> int | Non
 
     You are asked to confirm. The damaged original is saved next to it.
     """
-    name = library.resolve(id)
+    found = find_stored(library, id, words="never" if yes else "ask")
+    library, name = found.library, found.id
     damages = library.store.examine(name).damages
     for damage in damages if not as_json else ():
         output.line(f"lost: {damage}")

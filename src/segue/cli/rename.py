@@ -12,13 +12,12 @@ if TYPE_CHECKING:
 
 
 @options.verb('segue rename qa-2026 "Login bug, second try"')
-@options.session
+@options.first_session
 @click.argument("title", metavar="TITLE", type=options.text)
 @options.library
 @options.as_json
 def command(*, library: Library, id: str, title: str, as_json: bool) -> None:
     """Change the title of a session; its id stays the same."""
     with editing(library, id) as live:
-        name = live.id
         live.rename(title=title)
-    print_change(library, name, f"renamed {name} to {title}", as_json=as_json)
+    print_change(live, f"renamed {live.id} to {title}", as_json=as_json)

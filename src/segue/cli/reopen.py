@@ -17,11 +17,10 @@ if TYPE_CHECKING:
 def command(*, library: Library, id: str, as_json: bool) -> None:
     """Change a completed session back to paused."""
     with editing(library, id) as live:
-        name = live.id
         if live.status != "completed":
             raise UsageError(
-                f"session {name} is {live.status}, not completed", hint="only a completed session can be reopened"
+                f"session {live.id} is {live.status}, not completed", hint="only a completed session can be reopened"
             )
         live.resume(force=True)
         live.pause()  # no one is writing to it now
-    print_change(library, name, f"{name} is paused and can be resumed", as_json=as_json)
+    print_change(live, f"{live.id} is paused and can be resumed", as_json=as_json)

@@ -1,26 +1,17 @@
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import click
 
+from segue.cli._lookup import choose_session, find_session
 from segue.console import options, output
 from segue.console.exit_codes import Exit
-from segue.errors import AmbiguousIdError, InvalidIdError, NotFoundError, SegueError, UsageError
+from segue.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from segue.cli._external import ExternalMatch
+    from segue.cli._lookup import FoundSession
     from segue.library import Library
-    from segue.model import Head
-
-_LISTED = 10
-_SHORTEST_PREFIX = 4
-"""A shorter text is more likely a word than the prefix of an id of an AI tool."""
-_SEARCHED = 200
-"""In how many sessions the last turns are searched if no title matches: more would take too long."""
 
 
 @options.verb(
@@ -31,8 +22,7 @@ _SEARCHED = 200
     "segue resume login --with codex",
     "segue resume login --with claude --print",
 )
-@click.argument("words", metavar="[ID|WORDS]...", nargs=-1, type=options.text, shell_complete=options.complete_ids)
-@click.option("--last", is_flag=True, help="Resume the session that was active last.")
+@options.session_argument("words", metavar="[ID|WORDS]...", required=False)
 @click.option(
     "--with",
     "tool",
@@ -53,7 +43,6 @@ def command(
     *,
     library: Library,
     words: tuple[str, ...],
-    last: bool,
     tool: str,
     printed: bool,
     source: str,
@@ -63,7 +52,8 @@ def command(
 ) -> int:
     """Resume a session by its id or by words of its title.
 
-    An id may be shortened to a unique prefix. The last turns and a summary are shown. A question that was not answered
+    ID may be shortened to its beginning or its end; @2 is the second line of the last list, - the session used last.
+    The last turns and a summary are shown. A question that was not answered
     can be asked again. If several sessions match, you choose one; without a terminal they are listed, and nothing is
     resumed.
 
@@ -74,17 +64,25 @@ def command(
     any other command, which gets them as text. Losses are listed. The replies are imported when the tool exits, or with
     the next resume.
     """
-    _refuse_clashes(last=last, words=words, targets=(tool, source, agent))
-    external = None if source else _find_external(library, words)
+    if sum(map(bool, (tool, source, agent))) > 1:
+        raise UsageError("--with, --from and --agent cannot be used together", hint="omit all but one of them")
+    found = _find(library, words)
+    library, id, external = found
+    if source and external is not None:
+        raise NotFoundError(
+            f"{id} is a session of {external.tool}, and was not handed over from here",
+            hint="name the session that was handed over",
+        )
     if external is not None and not agent and tool in {"", external.tool} and external.integration.can_launch:
         from segue.cli._handover import resume_native
 
         return resume_native(external, model=model, printed=printed)
     if printed and not tool:
         raise UsageError("--print prints the command of a tool", hint="name the tool with --with")
-    id = _import(library, external) if external is not None else _find(library, words, last=last)
-    if id is None:
-        return Exit.DECLINED
+    if external is not None:
+        from segue.cli._external import import_match
+
+        id = import_match(library, external)
     if source:
         from segue.cli._handover import import_from_tool
 
@@ -130,107 +128,9 @@ def _resume_here(library: Library, id: str, *, agent: str, model: str, yes: bool
     return run(library, conversation, resolver, dialect=dialect(library, resolver))
 
 
-def _import(library: Library, external: ExternalMatch) -> str:
-    from segue.cli._external import import_match
-
-    return import_match(library, external)
-
-
-def _refuse_clashes(*, last: bool, words: Sequence[str], targets: Sequence[str]) -> None:
-    if last and words:
-        raise UsageError("--last and words cannot be used together", hint="omit one of them")
-    if sum(map(bool, targets)) > 1:
-        raise UsageError("--with, --from and --agent cannot be used together", hint="omit all but one of them")
-
-
-def _find(library: Library, words: Sequence[str], *, last: bool) -> str | None:
-    return _last(library) if last else _choose(_matching(library, words), words)
-
-
-def _last(library: Library) -> str:
-    for head in library.list():
-        if not head.damage:
-            return head.id
-        output.warn(f"{head.id} is damaged ({head.damage}); for details: segue verify {head.id}")
-    raise _nothing(library)
-
-
-def _find_external(library: Library, words: Sequence[str]) -> ExternalMatch | None:
-    """The session of an AI tool with this id; a session of the store comes first."""
-    from segue.cli._external import find_external_match
-
-    if len(words) != 1:
-        return None
-    try:
-        library.resolve(words[0])
-    except AmbiguousIdError:
-        return None
-    except (InvalidIdError, NotFoundError):
-        return find_external_match(words[0], shortest=_SHORTEST_PREFIX)
-    return None
-
-
-def _matching(library: Library, words: Sequence[str]) -> list[Head]:
-    """The sessions that match by id, prefix, words of the title, or else by their last turns; the last active first."""
-    if len(words) == 1:
-        try:
-            return [library.store.head(library.resolve(words[0]))]
-        except AmbiguousIdError as error:
-            candidates = set(error.candidates)
-            return [head for head in library.list() if head.id in candidates]
-        except (InvalidIdError, NotFoundError):
-            pass  # it is not an id
-    wanted = [word.casefold() for word in words]
-    heads = library.list()
-    if not heads:
-        raise _nothing(library)
-    found = [head for head in heads if _has(wanted, head.id, head.title, *head.tags)]
-    if not found:
-        found = [head for head in heads[:_SEARCHED] if not head.damage and _has(wanted, *_last_texts(library, head.id))]
-    if not found:
-        text = " ".join(words)
-        raise NotFoundError(f"no session matches {text!r} in {library.store.url}", hint="list all with: segue list")
-    return found
-
-
-def _has(wanted: Sequence[str], *texts: str) -> bool:
-    text = "\n".join(texts).casefold()
-    return all(word in text for word in wanted)
-
-
-def _last_texts(library: Library, id: str) -> list[str]:
-    from segue.chat.summary import summarize
-
-    try:
-        return [library.store.overview(id).summary, summarize(library.store.tail(id, 2))]
-    except SegueError:
-        return []  # damaged or deleted meanwhile: it does not match
-
-
-def _choose(heads: Sequence[Head], words: Sequence[str]) -> str | None:
-    """The only session, or the one that the user chooses; None if the user chooses none."""
-    if len(heads) == 1:
-        return heads[0].id
-    lines = [f"  {number:>2}  {_line(head)}" for number, head in enumerate(heads[:_LISTED], 1)]
-    more = [f"      and {len(heads) - _LISTED} more; list all with: segue list"] if len(heads) > _LISTED else []
-    output.write_stderr("\n".join([*lines, *more]))
-    if not output.stdin_is_tty():
-        what = f"{len(heads)} sessions match {' '.join(words)!r}" if words else f"there are {len(heads)} sessions"
-        raise NotFoundError(what, hint="use one of these ids, or --last")
-    while answer := output.prompt("Which one? (a number, Enter to cancel) "):
-        if answer.isdecimal() and 1 <= int(answer) <= len(lines):
-            return heads[int(answer) - 1].id
-    return None
-
-
-def _line(head: Head) -> str:
-    from segue.console.durations import ago
-    from segue.formats.terminal import one_line
-
-    facts = [head.title or "(no title)", f"{head.turn_count} turns", ago(head.updated_at, datetime.now(UTC))]
-    facts.append("damaged" if head.damage else head.status)
-    return one_line(f"{head.id}  {' · '.join(facts)}")
-
-
-def _nothing(library: Library) -> NotFoundError:
-    return NotFoundError(f"there are no sessions in {library.store.url}", hint="start one with: segue chat")
+def _find(library: Library, words: tuple[str, ...]) -> FoundSession:
+    if not words:
+        return choose_session(library)
+    if options.LAST in words and len(words) > 1:
+        raise UsageError("--last and an ID or words cannot be used together", hint="omit one of them")
+    return find_session(library, " ".join(words), skips_damaged=True)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from segue.cli._lookup import find_stored
 from segue.console import options, output
 from segue.console.exit_codes import Exit
 from segue.console.group import Group
@@ -15,6 +16,7 @@ from segue.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from segue.cli._lookup import Words
     from segue.library import Library
     from segue.model import JsonObject
     from segue.permissions import Action, Permissions, ResolvedScope, Verdict
@@ -151,7 +153,7 @@ def allow(
 
 
 @options.verb("segue scope set qa-2026 scope.yml", "segue scope set qa-2026 - < scope.yml", name="set")
-@options.session
+@options.first_session
 @click.argument("file", metavar="FILE", type=options.text)
 @options.library
 def set_(*, library: Library, id: str, file: str) -> None:
@@ -181,7 +183,7 @@ def hook(*, library: Library, id: str, grant: bool, project: Path | None, profil
 
     try:
         root = project or Path(os.environ.get("CLAUDE_PROJECT_DIR") or _here())
-        permissions = _permissions(library, id, root, profile, trust_project=trust_project)
+        permissions = _permissions(library, id, root, profile, trust_project=trust_project, words="never")
         answer = answer_call(sys.stdin.buffer.read(SIZE_BYTES + 1), permissions, grants=grant)
     except Exception as error:  # noqa: BLE001 - if a hook fails, the tool runs
         answer = deny_error(error)
@@ -204,7 +206,13 @@ def _single_target(read: str | None, write: str | None, shell: str | None) -> tu
 
 
 def _permissions(
-    library: Library, id: str, project: Path | None, profile: str, *, trust_project: bool = False
+    library: Library,
+    id: str,
+    project: Path | None,
+    profile: str,
+    *,
+    trust_project: bool = False,
+    words: Words = "ask",
 ) -> Permissions:
     from platformdirs import user_state_path
 
@@ -215,7 +223,8 @@ def _permissions(
     from segue.trust import Trust
     from segue.user_folders import config_path
 
-    name = library.resolve(id)
+    found = find_stored(library, id, words=words)
+    library, name = found.library, found.id
     root = Path(project).absolute() if project is not None else project_root(Path(_here()))
     return Permissions(
         library.store,

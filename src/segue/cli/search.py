@@ -7,6 +7,7 @@ import click
 
 from segue.cli._sources import entry_json, filter_options, find_sources, open_index, parse_filters
 from segue.console import options, output
+from segue.console.recent import RecentSession, record_list
 from segue.errors import SegueError
 from segue.ids import short_ids
 
@@ -55,6 +56,7 @@ def command(
         hits = index.search(text, filters, limit=limit, unfinished=True)
         total = index.count(text, filters, unfinished=True) if len(hits) == limit else len(hits)
         found = short_ids(index.ids(sources.names)) if output.stdout_is_tty() and not as_json else {}
+    record_list(RecentSession(hit.entry.source, hit.entry.id) for hit in hits)
     if as_json:
         output.data([_plain(hit) for hit in hits])
     elif hits:

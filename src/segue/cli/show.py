@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from segue.cli._external import find_readable, warn_damages
+from segue.cli._external import warn_damages
+from segue.cli._lookup import find_readable
 from segue.console import options, output
 from segue.console.exit_codes import Exit
 from segue.errors import DamagedError, UsageError
@@ -21,20 +22,22 @@ if TYPE_CHECKING:
 
 @options.verb(
     "segue show qa-2026",
-    "segue show qa-2026 --last 10",
-    "segue show qa-2026 --plain",
+    "segue show --last",
+    "segue show login bug",
+    "segue show @2 -n 10",
+    "segue show @2 --plain",
     "segue show qa-2026 --branch other-idea --markdown",
     "segue show qa-2026 --json | jq -r '.turns[].content'",
 )
 @options.session
 @options.branch
-@click.option("--last", metavar="N", type=click.IntRange(min=0), help="Show only the last N turns.")
+@click.option("-n", "count", metavar="N", type=click.IntRange(min=0), help="Show only the last N turns.")
 @click.option("--markdown", is_flag=True, help="Print Markdown.")
 @click.option("--plain", is_flag=True, help="Print answers as they are, instead of rendered.")
 @options.library
 @options.as_json
 def command(
-    *, library: Library, id: str, branch: str | None, last: int | None, markdown: bool, plain: bool, as_json: bool
+    *, library: Library, id: str, branch: str | None, count: int | None, markdown: bool, plain: bool, as_json: bool
 ) -> int | None:
     """Show the turns of a session.
 
@@ -51,13 +54,13 @@ def command(
     library, name = found.library, found.id
     warn_damages(found.damages)
     try:
-        if last is not None:
-            turns = library.tail(name, last, branch=branch)
+        if count is not None:
+            turns = library.tail(name, count, branch=branch)
             _show_last(library.overview(name), turns, branch, how)
             return None
         session = library.stream(name)
     except DamagedError:
-        return _show_damaged(library.verify(name), name, branch, last, how)
+        return _show_damaged(library.verify(name), name, branch, count, how)
     path = session.path(branch or session.overview.branch)
     _show_all(session.overview, session.unknown, path, branch, how)
     return None
@@ -85,7 +88,7 @@ def _show_all(
         output.page(chain(render_head(about, shown, count), rendered))
 
 
-def _show_damaged(examination: Examination, name: str, branch: str | None, last: int | None, how: str) -> int:
+def _show_damaged(examination: Examination, name: str, branch: str | None, count: int | None, how: str) -> int:
     """Print everything readable, then each damage."""
     from segue.model import overview_of
 
@@ -93,10 +96,10 @@ def _show_damaged(examination: Examination, name: str, branch: str | None, last:
     if session is None:
         raise DamagedError(name, examination.damages)
     turns = session.path(branch or session.branch)
-    if last is None:
+    if count is None:
         _show_all(overview_of(session), session.unknown, turns, branch, how)
     else:
-        _show_last(session, session.tail(last, branch=branch), branch, how)
+        _show_last(session, session.tail(count, branch=branch), branch, how)
     return _print_damages(name, examination.damages)
 
 
@@ -107,15 +110,15 @@ def _show_last(about: Overview, turns: tuple[Turn, ...], branch: str | None, how
     from segue.model import head_of
 
     shown = branch or about.branch
-    count = about.get_branch(shown).turn_count
-    first = max(1, count - len(turns) + 1)
+    total = about.get_branch(shown).turn_count
+    first = max(1, total - len(turns) + 1)
     if how == "json":
         output.data({**to_json_object(head_of(about)), "turns": [to_json_object(turn) for turn in turns]})
     elif how == "markdown":
         output.text(markdown_turns(about, turns, shown, first=first))
     else:
         rendered = render_turns(turns, first=first, as_markdown=_is_rendered(how))
-        output.page([*render_head(about, shown, count), *rendered])
+        output.page([*render_head(about, shown, total), *rendered])
 
 
 def _is_rendered(how: str) -> bool:

@@ -12,13 +12,12 @@ if TYPE_CHECKING:
 
 
 @options.verb("segue switch qa-2026 main", "segue switch qa-2026 other-idea")
-@options.session
+@options.first_session
 @click.argument("branch", metavar="BRANCH", type=options.text, shell_complete=options.complete_branches)
 @options.library
 @options.as_json
 def command(*, library: Library, id: str, branch: str, as_json: bool) -> None:
     """Make another branch the active one."""
     with editing(library, id) as live:
-        name = live.id
         live.switch(branch)
-    print_change(library, name, f"{branch} is now the active branch of {name}", as_json=as_json)
+    print_change(live, f"{branch} is now the active branch of {live.id}", as_json=as_json)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from segue.cli._edit import editing
+from segue.cli._lookup import find_readable
 from segue.console import options, output
 from segue.errors import UsageError
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     "segue tag qa-2026 --remove waiting",
     takes_dashes=True,
 )
-@options.session
+@options.first_session
 @click.argument(
     "tags", metavar="[TAG | +TAG | -TAG]...", nargs=-1, type=options.text, shell_complete=options.complete_tags
 )
@@ -45,8 +46,9 @@ def command(*, library: Library, id: str, tags: tuple[str, ...], remove: tuple[s
             live.tag(*added, remove=removed)
             found = live.overview.tags
     else:
-        name = library.resolve(id)
-        found = library.overview(name).tags
+        read = find_readable(library, id)
+        name = read.id
+        found = read.library.overview(name).tags
     if as_json:
         output.data({"id": name, "tags": list(found)})
     else:

@@ -1,14 +1,18 @@
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import click
 
+from segue.cli._lookup import find_readable
 from segue.console import options, output
 
 if TYPE_CHECKING:
     from segue.library import Library
     from segue.model import Event
+
+_POLL_SECONDS = 0.1
 
 
 @options.verb(
@@ -29,14 +33,18 @@ def command(*, library: Library, id: str, count: int, follow: bool, as_json: boo
     The turns are those of the active branch. With --json each is one line; with -f and --json every event is shown,
     of any type.
     """
-    name = library.resolve(id)
-    turns = library.tail(name, max(count, 1))  # the last one tells where to continue
+    found = find_readable(library, id)
+    turns = found.library.tail(found.id, max(count, 1))  # the last one tells where to continue
     after = turns[-1].seq if turns else 0
     for turn in turns[len(turns) - min(count, len(turns)) :]:
         _show(turn, as_json=as_json)
     if follow:
-        for event in library.follow(name, after=after):
-            _show(event, as_json=as_json)
+        follower = found.library.follower(found.id, after=after)
+        while (events := follower.poll()) is not None:
+            for event in events:
+                _show(event, as_json=as_json)
+            time.sleep(_POLL_SECONDS)
+            found.refresh()
 
 
 def _show(event: Event, *, as_json: bool) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from segue.cli._lookup import find_readable
 from segue.console import options, output
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ def command(*, library: Library, id: str, as_json: bool) -> None:
     from segue.formats.branch_tree import build_tree, first_words
     from segue.formats.transcript import iso
 
-    session = library.load(id)
+    found = find_readable(library, id)
+    session = found.library.load(found.id)
     nodes = list(build_tree(session))
     if as_json:
         output.data(

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from segue.cli._lookup import find_stored
 from segue.console import options, output
 from segue.console.exit_codes import Exit
 
@@ -34,7 +35,8 @@ def command(*, library: Library, id: str, yes: bool) -> int:
     from segue.tools.trust_requests import format_trust_requests
 
     resolver = open_agents(open_surface(notify=output.warn), preset_for=preset_by_type(here()))
-    name = library.resolve(id)
+    found = find_stored(library, id, words="never" if yes else "ask")
+    library, name = found.library, found.id
     session = _ReadSession(library.store, name, library.overview(name))
     missing = resolver.trust_requests(session)
     if missing:

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import click
+from msgspec.structs import replace
 
+from segue.cli._lookup import find_readable
 from segue.console import options, output
 from segue.console.exit_codes import Exit
 from segue.errors import Damage, NotFoundError, SegueError
@@ -15,17 +16,21 @@ if TYPE_CHECKING:
 
 
 @options.verb("segue verify", "segue verify qa-2026", "segue verify --json")
-@click.argument("id", metavar="[ID]", required=False, type=options.text, shell_complete=options.complete_ids)
+@options.optional_session
 @options.library
 @options.as_json
 def command(*, library: Library, id: str | None, as_json: bool) -> int:
     """Check one session or all of them for damage."""
-    names = sorted(library.store.ids()) if id is None else [library.resolve(id)]
+    names, damages = sorted(library.store.ids()) if id is None else [], tuple[Damage, ...]()
+    if id is not None:
+        library, name, damages, _ = find_readable(library, id)
+        names = [name]
     found: list[tuple[str, Examination]] = []
     for number, name in enumerate(names, start=1):
         output.progress(f"verifying {number} of {len(names)}: {name}" if len(names) > 1 else "")
         try:
-            found.append((name, library.store.examine(name)))
+            examination = library.store.examine(name)
+            found.append((name, replace(examination, damages=damages) if damages else examination))
         except NotFoundError:
             if id is not None:
                 raise

@@ -12,6 +12,7 @@ from segue.console import output
 from segue.console.error_messages import SEGUE_HINTS, ErrorHints
 from segue.durable.kernel import storage_error
 from segue.errors import (
+    AmbiguousIdError,
     ConflictError,
     DamagedError,
     MissingExtraError,
@@ -96,7 +97,8 @@ def report(error: BaseException, *, as_json: bool, hints: ErrorHints = SEGUE_HIN
             code, message = Exit.UNEXPECTED, f"unexpected: {type(error).__name__}: {error}"
             hint = "this is a bug in Segue; SEGUE_DEBUG=1 shows where it happened"
     if as_json:
-        output.error_data({"error": {"code": code.name.lower(), "message": message, "hint": hint}})
+        more = {"candidates": error.candidates} if isinstance(error, AmbiguousIdError) else {}
+        output.error_data({"error": {"code": code.name.lower(), "message": message, "hint": hint, **more}})
     else:
         output.error(message, hint)
     return code

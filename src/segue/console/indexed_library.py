@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from segue.errors import SegueError
 from segue.library import Library
-from segue.user_folders import cache_folder
+from segue.user_folders import INDEX_NAME, cache_folder
 
 if TYPE_CHECKING:
     from segue.session import LiveSession
@@ -41,7 +42,9 @@ class IndexedLibrary(Library):
 
     def _update_index(self) -> None:
         written, self._written = dict.fromkeys(self._written), ()
-        if not written or not self.store.capabilities.shared or not (folder := cache_folder()).exists():
+        if not written or not self.store.capabilities.shared:
+            return
+        if not Path((folder := cache_folder()).path_of(INDEX_NAME)).exists():
             return  # the first listing makes an index
         from segue.index import Index, StoreSource
 

@@ -15,11 +15,35 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., object])
 
+_LAST_OPTION = "--last"
+
+
+LAST = "@last"
+"""What `--last` passes as the session: the first one of `segue list`."""
+PREVIOUS = "-"
+"""The session that the last command in this terminal used."""
+LONGEST_ID = 128
+
+
+class SessionArgument(click.Argument):
+    """An argument that names one session, or several."""
+
+
+class SessionOption(click.Option):
+    """An option that names a session."""
+
 
 class CommandWithExamples(click.Command):
-    """A command whose help ends with examples."""
+    """A command whose help ends with examples. `--last` takes the place of its session."""
 
     examples: Sequence[str] = ()
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if _LAST_OPTION in args and any(param.name == "last" for param in self.params):
+            given, _, _ = self.make_parser(ctx).parse_args(list(args))
+            if given.get("last"):
+                args = [LAST, *args]
+        return super().parse_args(ctx, args)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
         with formatter.section("Examples"):
@@ -70,7 +94,49 @@ def as_json(function: F) -> F:
 
 
 def session(function: F) -> F:
-    return click.argument("id", metavar="ID", type=text, shell_complete=complete_ids)(function)
+    """ID or words or `--last`, passed to the verb as one text for `segue.cli._lookup`."""
+    return session_argument("id", metavar="ID", callback=join_words)(function)
+
+
+def optional_session(function: F) -> F:
+    """Like `session`; without it, the verb gets None."""
+    return session_argument("id", metavar="[ID]", required=False, callback=join_words)(function)
+
+
+def first_session(function: F) -> F:
+    """Like `session`, before other arguments: several words must be quoted."""
+    return session_argument("id", metavar="ID", nargs=1)(function)
+
+
+def session_argument(
+    name: str,
+    *,
+    metavar: str,
+    nargs: int = -1,
+    required: bool = True,
+    callback: Callable[[click.Context, click.Parameter, tuple[str, ...]], str | None] | None = None,
+) -> Callable[[F], F]:
+    """An argument for sessions, and `--last`, which takes its place."""
+    argument = click.argument(
+        name,
+        cls=SessionArgument,
+        metavar=metavar,
+        nargs=nargs,
+        required=required,
+        callback=callback,
+        type=text,
+        shell_complete=complete_ids,
+    )
+    last = click.option(
+        _LAST_OPTION, is_flag=True, expose_value=False, help="Use the first session of segue list as ID."
+    )
+    return lambda function: argument(last(function))
+
+
+def join_words(ctx: click.Context, param: click.Parameter, words: tuple[str, ...]) -> str | None:  # noqa: ARG001 - click's signature
+    if LAST in words and len(words) > 1:
+        raise UsageError("--last and an ID or words cannot be used together", hint="omit one of them")
+    return " ".join(words) if words else None
 
 
 def yes(function: F) -> F:
@@ -166,6 +232,10 @@ def open_library(url: str | None = None) -> Library:
     from segue.user_folders import cache_folder
 
     return IndexedLibrary(open_url(url or None).store, forget=forget, index_folder=cache_folder)
+
+
+def is_store_option_given() -> bool:
+    return click.get_current_context().get_parameter_source("library") is click.core.ParameterSource.COMMANDLINE
 
 
 def _open(ctx: click.Context, param: click.Parameter, value: str | None) -> Library:  # noqa: ARG001 - click's signature

@@ -5,18 +5,20 @@ In this order, a crash leaves the session, and with it a way to find the traces 
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from segue.console.paths import conversation_folders
+from segue.console.recent import forget_session
 from segue.errors import SegueError
-from segue.user_folders import cache_folder
+from segue.user_folders import INDEX_NAME, cache_folder
 
 if TYPE_CHECKING:
     from segue.library import Library
 
 
 def forget(library: Library, id: str) -> None:
-    """Remove a session from the index, the drafts of answers and the input history."""
+    """Remove a session from the index, the drafts of answers, the input history and the lists of terminals."""
     from segue.chat.drafts import Drafts
     from segue.chat.terminal.input_history import InputHistory
 
@@ -26,12 +28,13 @@ def forget(library: Library, id: str) -> None:
         messages = _user_messages(library, id)
         for history in histories:
             history.forget(id, messages)
+    forget_session(library.store.url, id)
     for folder in folders:
         Drafts(folder / "drafts").forget(id)
-    if library.store.capabilities.shared and cache_folder().exists():
+    if library.store.capabilities.shared and Path((cache := cache_folder()).path_of(INDEX_NAME)).exists():
         from segue.index import Index
 
-        with Index(cache_folder()) as index:
+        with Index(cache) as index:
             index.erase(library.store.url, id)
 
 

@@ -151,10 +151,10 @@ class Folder:
         finally:
             self.close(fd)
 
-    def begin(self, data: Data, purpose: str) -> tuple[int, str]:
-        """Write the data to a new temporary file, durably. Returns its descriptor and name; removed if anything fails.
+    def begin(self, data: Data, purpose: str, *, sync: bool = True) -> tuple[int, str]:
+        """Write the data to a new temporary file, durably unless `sync` is false; its descriptor and name.
 
-        `purpose` is the name that the file will get.
+        `purpose` is the name that the file will get. It is removed if anything fails.
         """
         name = temporary_for(purpose)
         fd = self.open(name, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL)
@@ -164,7 +164,8 @@ class Folder:
                     rest = memoryview(piece)
                     while rest:
                         rest = rest[self.kernel.write(fd, rest) :]
-                self.kernel.fdatasync(fd)
+                if sync:
+                    self.kernel.fdatasync(fd)
         except BaseException:
             self.close(fd)
             self.discard(name)
@@ -190,11 +191,11 @@ class Folder:
         self.close(fd)
         self.publish(temporary, name)
 
-    def replace(self, name: str, data: Data) -> None:
-        """Replace a whole file by another: old or new, never mixed."""
-        fd, temporary = self.begin(data, name)
+    def replace(self, name: str, data: Data, *, sync: bool = True) -> None:
+        """Replace a whole file by another: old or new, never mixed. Without `sync` the new one may be lost."""
+        fd, temporary = self.begin(data, name, sync=sync)
         self.close(fd)
-        self.rename(temporary, name)
+        self.rename(temporary, name, sync=sync)
 
     def rename(self, old: str, new: str, *, sync: bool = True) -> None:
         """Rename a file, durably unless `sync` is false."""

@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING
 
 from segue.errors import SegueError
 from segue.index.statements import schema
+from segue.user_folders import INDEX_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from segue.durable.folder import Folder
 
+NAME = INDEX_NAME
 VERSION = 6
 """The version of the schema."""
-NAME = "catalog.sqlite3"
 TIMEOUT_SECONDS = 2.0
 BROKEN = (sqlite3.DatabaseError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, MemoryError)
 """What reading a damaged index raises: errors of SQLite, and those of values that were never written."""
