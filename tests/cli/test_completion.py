@@ -45,8 +45,19 @@ def test_options_complete(cli: Segue) -> None:
 @NEEDS_BASH
 def test_ids_complete(cli: Segue, session: str) -> None:
     cli.ok("new", "--id", "logout")
-    assert complete(cli, "show", "log") == [session, "logout"]
+    assert complete(cli, "show", "log") == ["logout", session]
     assert complete(cli, "delete", session, "logo") == ["logout"]
+
+
+@NEEDS_BASH
+def test_words_of_a_title_complete_to_the_id_and_lines_of_the_last_list_to_themselves(cli: Segue, session: str) -> None:
+    cli.ok("new", "--id", "other", "--title", "Holidays")
+    assert complete(cli, "show", "holi") == ["other"]
+    assert complete(cli, "ask", "--session", "bug") == [session]
+    assert cli.call(COMP_WORDS="segue show @", COMP_CWORD="2", _SEGUE_COMPLETE="zsh_complete").text == "\n"
+    cli.ok("list")
+    asked = cli.call(COMP_WORDS="segue show @", COMP_CWORD="2", _SEGUE_COMPLETE="zsh_complete").text
+    assert asked.splitlines() == ["plain", "@1", "Holidays", "plain", "@2", "Login bug"]
 
 
 @NEEDS_BASH
@@ -74,7 +85,11 @@ def test_a_store_on_the_line_is_the_one_that_completes(cli: Segue, session: str)
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_each_shell_gets_its_script(cli: Segue, shell: str) -> None:
-    assert f"_SEGUE_COMPLETE={shell}_complete" in cli.ok("completion", shell)
+    script = cli.ok("completion", shell)
+    for name in ("SEGUE", "AUR", "CORTEXT", "SOLEUR"):
+        assert f"_{name}_COMPLETE={shell}_complete" in script
+    assert "ralphtool completion words" in script or '" completion words' in script
+    assert "SEGUE_COMPLETE" not in cli.ok("completion", shell, "aur", "soleur")
 
 
 def test_a_question_of_no_known_shell_is_refused_quietly(cli: Segue) -> None:

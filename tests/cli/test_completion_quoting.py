@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import segue
 from tests.support.pty import PtyProcess
 
 if TYPE_CHECKING:
@@ -46,20 +47,30 @@ PREPARE = {
 NEEDS = [pytest.param(name, marks=pytest.mark.needs(name)) for name in SHELLS]
 
 
+PROGRAMS = {
+    "segue": "segue",
+    "aur": "segue.dialects.aurora",
+    "cortext": "segue.dialects.cortext",
+    "soleur": "segue.dialects.soleur",
+    "ralphtool": "segue.dialects.ralph",
+}
+
+
 @pytest.fixture(autouse=True)
 def programs(cli: Segue) -> None:
-    """`segue` answers completions, and otherwise records its arguments."""
+    """Each program answers completions, and otherwise records its arguments."""
     place = cli.home / "bin"
     place.mkdir()
-    launcher = place / "segue"
-    launcher.write_text(
-        f"#!{sys.executable}\nimport os, runpy, sys\n"
-        "if '_SEGUE_COMPLETE' in os.environ or sys.argv[1:2] == ['completion']:\n"
-        "    runpy.run_module('segue', run_name='__main__', alter_sys=True)\n"
-        "open('called', 'a', encoding='utf-8').write(repr(sys.argv[1:]) + chr(10))\n",
-        encoding="utf-8",
-    )
-    launcher.chmod(0o755)
+    for name, module in PROGRAMS.items():
+        launcher = place / name
+        launcher.write_text(
+            f"#!{sys.executable}\nimport os, runpy, sys\n"
+            f"if '_{name.upper()}_COMPLETE' in os.environ or sys.argv[1:2] == ['completion']:\n"
+            f"    sys.exit(runpy.run_module({module!r}, run_name='__main__', alter_sys=True))\n"
+            "open('called', 'a', encoding='utf-8').write(repr(sys.argv[1:]) + chr(10))\n",
+            encoding="utf-8",
+        )
+        launcher.chmod(0o755)
 
 
 def tagged(cli: Segue, *tags: str) -> None:
@@ -67,8 +78,11 @@ def tagged(cli: Segue, *tags: str) -> None:
         pass
 
 
-def typed(cli: Segue, shell: str, *lines: str) -> list[list[str]]:
-    """What the command was called with when these lines were typed, tabs and all."""
+def typed(cli: Segue, shell: str, *lines: str, shows: str = "") -> list[list[str]]:
+    """What the commands were called with when these lines were typed, tabs and all.
+
+    Before the first line ends, `shows` is on the screen.
+    """
     environment = cli.environment(PROMPT_TOOLKIT_NO_CPR="1", TERM="dumb" if shell != "fish" else "xterm")
     environment["PATH"] = f"{cli.home / 'bin'}:{environment['PATH']}"
     with PtyProcess(SHELLS[shell], env=environment, cwd=cli.home, columns=2000) as person:
@@ -76,6 +90,8 @@ def typed(cli: Segue, shell: str, *lines: str) -> list[list[str]]:
         person.wait_for("prepared")
         for number, line in enumerate(lines):
             person.type(line)
+            if shows and not number:
+                person.wait_for(shows)
             person.type(f"; echo at''{number}\n")
             person.wait_for(f"at{number}")
         person.type("exit\n")
@@ -114,6 +130,38 @@ def test_a_script_of_an_earlier_version_gets_plain_words_only(cli: Segue) -> Non
     tagged(cli, "web-1", "web$(touch ran)")
     line = "segue list --tag web"
     assert cli.ok(COMP_WORDS=line, COMP_CWORD="3", _SEGUE_COMPLETE="bash_complete") == "plain,web-1\n"
+
+
+@pytest.mark.parametrize("shell", NEEDS[1:])
+def test_the_shell_shows_titles_of_sessions_and_obeys_none_of_them(cli: Segue, shell: str) -> None:
+    for id, title in (("login", "Login $(touch ran)`touch ran`:bug%n"), ("logout", "Out\x1b]0;x\x07\n;touch ran")):
+        with cli.library.create(id=id, title=title) as live:
+            live.add("user", "Hello")
+    called = typed(cli, shell, f"segue show lo{TAB}{TAB}", shows="Login $(touch ran)`touch ran`:bug%n")
+    assert called[-1][:1] == ["show"]
+
+
+@pytest.mark.parametrize("shell", NEEDS)
+def test_the_other_commands_complete_their_sessions_too(cli: Segue, shell: str) -> None:
+    for url, id in (
+        (f"journal:{cli.home}/.aurora/spawn/sessions", "review-1"),
+        (f"soleur:{cli.home}/.soleur/sessions", "0b1ec7ed-0000-4000-8000-000000000001"),
+    ):
+        with segue.open(url).create(id=id, title="Login bug") as live:
+            live.add("user", "Hello")
+    (cli.home / ".workspace").mkdir()
+    with segue.open(f"cortext:{cli.home}").create(agent="brainstorm", title="Garden") as live:
+        conversation = live.id
+    (cli.home / "openspec" / "changes" / "add-login").mkdir(parents=True)
+    (cli.home / "openspec" / "changes" / "add-login" / "tasks.md").write_text("## 1. One\n- [ ] 1.1 Do\n")
+    lines = {
+        f"aur spawn --resume rev{TAB}": ["spawn", "--resume", "review-1"],
+        f"soleur load 0b1{TAB}": ["load", "0b1ec7ed-0000-4000-8000-000000000001"],
+        f"cortext resume {conversation[:6]}{TAB}": ["resume", conversation],
+        f"ralphtool agent session next{TAB}": ["agent", "session", "next-story"],
+        f"ralphtool run --change add{TAB}": ["run", "--change", "add-login"],
+    }
+    assert typed(cli, shell, *lines) == list(lines.values())
 
 
 def _check_any(cli: Segue, shell: str, rng: random.Random, count: int) -> None:

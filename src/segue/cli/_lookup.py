@@ -181,13 +181,11 @@ class _Candidates:
         if not output.stdin_is_tty():
             ids, labels = [entry.id for entry in found], [self._label(entry) for entry in found]
             raise AmbiguousIdError(text, ids, labels=labels, hint="use one of these ids, or --last")
-        lines = [f"  {number:>2}  {self._line(entry)}" for number, entry in enumerate(found[:_LISTED], 1)]
-        more = [f"      and {len(found) - _LISTED} more; list all with: segue list"] if len(found) > _LISTED else []
-        output.write_stderr("\n".join([*lines, *more]))
-        while answer := output.prompt("Which one? (a number, Enter to cancel) "):
-            if answer.isdecimal() and 1 <= int(answer) <= len(lines):
-                return found[int(answer) - 1]
-        raise click.exceptions.Exit(Exit.DECLINED)
+        more = f"and {len(found) - _LISTED} more; list all with: segue list" if len(found) > _LISTED else ""
+        chosen = output.choose([self._line(entry) for entry in found[:_LISTED]], more=more)
+        if chosen is None:
+            raise click.exceptions.Exit(Exit.DECLINED)
+        return found[chosen]
 
     def last(self, *, skips_damaged: bool) -> IndexEntry | None:
         """The first line of `segue list`, or of those that can be read."""
@@ -221,14 +219,13 @@ class _Candidates:
 
     def _line(self, entry: IndexEntry) -> str:
         from segue.console.durations import ago
-        from segue.formats.terminal import one_line
 
         turns = "" if entry.turn_count is None else f"{entry.turn_count} turns"
         when = ago(entry.updated_at, datetime.now(UTC))
         facts = [entry.title or "(no title)", turns, when, "damaged" if entry.damage else entry.status]
         if not self._is_stored(entry):
             facts.append(entry.tool)
-        return one_line(f"{self._short(entry)}  {' · '.join(fact for fact in facts if fact)}")
+        return f"{self._short(entry)}  {' · '.join(fact for fact in facts if fact)}"
 
 
 # ── Lines of a list, and sessions used before ────────────────────────────────────────────────────────────────────────

@@ -93,7 +93,8 @@ class Verbs(click.Group):
 def app(ctx: click.Context, version: bool) -> int:
     """The session layer for AI agents: start a conversation anywhere, stop it anywhere, resume it anywhere.
 
-    Instead of a whole ID you can use any unique prefix of it.
+    ID is the id of a session, its beginning or its end, words of its title or text, @2 for the second line of the last
+    list in this terminal, - for the session that was used last, or --last for the first line of segue list.
     """
     if version:
         from segue._version import __version__
@@ -115,9 +116,10 @@ def run(args: Sequence[str]) -> int:
     try:
         output.prepare()
         if instruction := os.environ.get(COMPLETE_VARIABLE, ""):
-            from segue.cli.completion import answer
+            from segue.cli.completion import find_sessions
+            from segue.console.completion import answer
 
-            return answer(app, instruction)
+            return answer(app, "segue", instruction, sessions=find_sessions)
         return invoke(given)
     except BaseException as error:  # noqa: BLE001 - the last stop of every error
         return exit_codes.report(error, as_json=as_json)

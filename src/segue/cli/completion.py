@@ -1,101 +1,71 @@
-"""Shell completion. Ids, tags and names are untrusted: none reaches the command line unquoted."""
+"""Shell completion of all commands, and the sessions that it offers."""
 
 from __future__ import annotations
 
-import os
-import re
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import click
-from click.shell_completion import BashComplete, FishComplete, ZshComplete
 
-from segue.console import options, output
-from segue.console.exit_codes import Exit
+from segue.console import completion, options, output
+from segue.console.recent import recorded_list
 
 if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem, ShellComplete
+    from collections.abc import Iterator
 
-_VARIABLE = "_SEGUE_COMPLETE"
-_QUOTE = "_SEGUE_QUOTE"
-"""The first character of the current word. Scripts of earlier versions do not set it and get plain words only."""
-_NOT_PLAIN = re.compile(r"[^\w@%+=:,./-]")
+    from click.shell_completion import CompletionItem
 
-_BASH = """\
-%(complete_func)s() {
-    local response line
-    response=$(IFS=$'\\n'; env COMP_WORDS="${COMP_WORDS[*]}" COMP_CWORD=$COMP_CWORD \\
-        _SEGUE_QUOTE="${COMP_WORDS[COMP_CWORD]:0:1}" %(complete_var)s=bash_complete "$1")
-    while IFS= read -r line; do
-        case $line in
-            dir,*) COMPREPLY=(); compopt -o dirnames ;;
-            file,*) COMPREPLY=(); compopt -o default ;;
-            plain,*) COMPREPLY+=("${line#plain,}") ;;
-        esac
-    done <<< "$response"
+_APPS = {
+    "segue": "segue.cli.app:app",
+    "aur": "segue.dialects.aurora.cli:app",
+    "cortext": "segue.dialects.cortext.cli:app",
+    "soleur": "segue.dialects.soleur.cli:app",
 }
-
-complete -o nosort -F %(complete_func)s %(prog_name)s
-"""
-
-
-class _Bash(BashComplete):
-    """Bash inserts completions unchanged, so they are quoted here in the way the current word is."""
-
-    source_template = _BASH
-
-    def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem]:
-        return [item for item in super().get_completions(args, incomplete) if _quoted(item.value) is not None]
-
-    def format_completion(self, item: CompletionItem) -> str:
-        return f"{item.type},{_quoted(item.value)}"
-
-
-class _Fish(FishComplete):
-    """Fish quotes by itself; a completion may contain commas."""
-
-    source_template = FishComplete.source_template.replace('string split "," ', 'string split --max 1 "," ')
-
-
-_SHELLS: dict[str, type[ShellComplete]] = {"bash": _Bash, "zsh": ZshComplete, "fish": _Fish}
+_RALPHTOOL = "ralphtool"
+"""It does not use click, and brings its own scripts."""
 
 
 @options.verb(
     'eval "$(segue completion bash)"                             in ~/.bashrc',
     'eval "$(segue completion zsh)"                              in ~/.zshrc',
     "segue completion fish > ~/.config/fish/completions/segue.fish",
+    "segue completion fish aur > ~/.config/fish/completions/aur.fish",
 )
-@click.argument("shell", type=click.Choice(list(_SHELLS)))
-@click.pass_context
-def command(ctx: click.Context, shell: str) -> None:
+@click.argument("shell", type=click.Choice(list(completion.SHELLS)))
+@click.argument("commands", metavar="[COMMAND]...", nargs=-1, type=click.Choice([*_APPS, _RALPHTOOL]))
+def command(*, shell: str, commands: tuple[str, ...]) -> None:
     """Print the completion script for a shell.
 
-    It completes commands, options, ids, branches, tags and agents.
+    It completes commands, options, sessions, branches, tags and agents; zsh and fish show the titles of sessions. It is
+    for segue, aur, cortext, soleur and ralphtool, or for the COMMANDs that are named.
     """
-    completer = _SHELLS[shell](ctx.find_root().command, {}, "segue", _VARIABLE)
-    output.text(completer.source_template % completer.source_vars())
+    output.text("\n".join(_script(shell, name) for name in commands or (*_APPS, _RALPHTOOL)))
 
 
-def answer(app: click.Command, instruction: str) -> int:
-    """Answer a completion request of a shell."""
-    shell, _, wanted = instruction.partition("_")
-    if shell not in _SHELLS or wanted != "complete":
-        return Exit.USAGE
-    completer = _SHELLS[shell](app, {}, "segue", _VARIABLE)
-    found = completer.get_completions(*completer.get_completion_args())
-    # The user must see what is inserted, and a line break would start another completion.
-    shown = [completer.format_completion(item) for item in found if item.value.isprintable()]
-    output.text("\n".join(shown))
-    return Exit.DONE
+def _script(shell: str, name: str) -> str:
+    if name == _RALPHTOOL:
+        from segue.dialects.ralph.completion import SCRIPTS
+
+        return SCRIPTS[shell]
+    module, _, attribute = _APPS[name].partition(":")
+    app: click.Command = getattr(import_module(module), attribute)
+    return completion.script(shell, app, name)
 
 
-def _quoted(word: str) -> str | None:
-    """The word quoted for bash, so that it stays one word and nothing in it is run; None where that is impossible."""
-    match os.environ.get(_QUOTE):
-        case None:
-            return None if _NOT_PLAIN.search(word) else word
-        case '"':  # history is expanded within double quotes, and a backslash before it would stay
-            return None if "!" in word else re.sub(r'([$`"\\])', r"\\\1", word)
-        case "'":
-            return None if "'" in word else word
-        case _:
-            return _NOT_PLAIN.sub(r"\\\g<0>", word)
+def find_sessions(ctx: click.Context) -> Iterator[CompletionItem]:
+    """The sessions of `segue list`, then the lines of the last list in this terminal."""
+    from segue.cli._entries import list_entries
+    from segue.cli._sources import find_sources, parse_filters
+
+    library = ctx.params.get("library")
+    if library is None:
+        return
+    with ctx.scope(cleanup=False):
+        sources = find_sources(library)
+        entries = list_entries(sources, parse_filters(sources, {}))
+    for entry in entries:
+        yield completion.session_item(entry.id, entry.title)
+    titles = {(entry.source, entry.id): entry.title for entry in entries}
+    for number, line in enumerate(recorded_list() or (), 1):
+        if (title := titles.get((line.source, line.id))) is not None:
+            yield completion.session_item(f"@{number}", title or line.id)

@@ -45,6 +45,10 @@ def perform(app: click.Command, name: str, args: Sequence[str], *, hints: ErrorH
     as_json = "--json" in (given[: given.index("--")] if "--" in given else given)
     try:
         output.prepare(name)
+        if instruction := os.environ.get(f"_{name.upper()}_COMPLETE"):
+            from segue.console.completion import answer
+
+            return answer(app, name, instruction)
         with app.make_context(name, given) as ctx:
             code = app.invoke(ctx)
         return code if isinstance(code, int) else exit_codes.Exit.DONE

@@ -10,6 +10,8 @@ import click
 from segue.errors import SegueError, UsageError
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from segue.library import Library
     from segue.model import Head
 
@@ -185,12 +187,10 @@ def complete_available_agents(ctx: click.Context, param: click.Parameter, incomp
     return [name for name in names if name.startswith(incomplete)]
 
 
-def complete_ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001 - click's signature
-    found = _library(ctx)
-    try:
-        return sorted(name for name in found.store.ids() if name.startswith(incomplete)) if found else []
-    except SegueError:
-        return []  # completion cannot show errors
+def complete_ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from segue.console.completion import complete_sessions
+
+    return complete_sessions(lambda: ctx.obj(ctx) if ctx.obj is not None else ())(ctx, param, incomplete)
 
 
 def complete_branches(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001

@@ -162,6 +162,16 @@ def prompt(text: str) -> str:
     return answer.strip()
 
 
+def choose(choices: Sequence[str], *, more: str = "") -> int | None:
+    """Let the user choose one line by its number; its index, or None without a choice. `more` is shown after them."""
+    lines = [f"  {number:>2}  {one_line(choice)}" for number, choice in enumerate(choices, 1)]
+    write_stderr("\n".join([*lines, *([f"      {more}"] if more else [])]))
+    while answer := prompt("Which one? (a number, Enter to cancel) "):
+        if answer.isdecimal() and 1 <= int(answer) <= len(choices):
+            return int(answer) - 1
+    return None
+
+
 def prompt_after_flush(text: str) -> str:
     """As `prompt`, for decisions: input typed before the question is discarded."""
     if is_terminal(sys.stdin):

@@ -11,9 +11,13 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+import click
+
+from segue.console import output
 from segue.console.durations import ago
 from segue.console.exit_codes import Exit
-from segue.errors import DamagedError, SessionLockedError
+from segue.errors import AmbiguousIdError, DamagedError, InvalidIdError, NotFoundError, SessionLockedError
+from segue.ids import short_ids
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -22,9 +26,42 @@ if TYPE_CHECKING:
     from segue.chat.conversation import Conversation
     from segue.errors import Damage
     from segue.library import Library
-    from segue.model import Overview
+    from segue.model import Head, Overview
     from segue.session import LiveSession
     from segue.surface import Terminal
+
+_LISTED = 10
+
+
+def find_named(library: Library, text: str) -> str:
+    """The id of the one session that the text means: an id, a part of it, or words of its title or text.
+
+    If several match, the user chooses; without a terminal they are listed in an AmbiguousIdError.
+    """
+    try:
+        return library.resolve(text)
+    except InvalidIdError:
+        if " " not in text:
+            raise
+        missing: NotFoundError | None = None
+    except AmbiguousIdError:
+        missing = None
+    except NotFoundError as error:
+        missing = error
+    found = library.find(text)
+    if not found:
+        raise missing or NotFoundError(f"no session matches {text!r:.60} in {library.store.url}")
+    return found[0].id if len(found) == 1 else _choose(text, found)
+
+
+def _choose(text: str, found: Sequence[Head]) -> str:
+    short = short_ids([head.id for head in found])
+    labels = [f"{short[head.id]} ({head.title})" if head.title else short[head.id] for head in found]
+    if not output.stdin_is_tty():
+        raise AmbiguousIdError(text, [head.id for head in found], labels=labels)
+    if (chosen := output.choose(labels[:_LISTED])) is None:
+        raise click.exceptions.Exit(Exit.DECLINED)
+    return found[chosen].id
 
 
 def check_resumable(

@@ -135,7 +135,7 @@ def test_the_beginning_of_an_id_is_enough_if_only_one_begins_so(machine: Machine
     machine.journal("session-2", *TURNS)
     machine.journal("other", *TURNS)
     machine.run("aur spawn --resume oth", "/exit")
-    assert "session-1, session-2" in machine.run("aur spawn --resume sess", code=3).complaint
+    assert "session-2, session-1" in machine.run("aur spawn --resume sess", code=3).complaint
 
 
 def test_in_the_middle_of_a_conversation_errors_name_the_commands_of_this_tool(machine: Machine) -> None:
@@ -198,7 +198,7 @@ def test_nothing_in_a_listing_reaches_the_terminal(machine: Machine) -> None:
 def test_where_nobody_is_asked_only_a_whole_id_is_deleted(machine: Machine) -> None:
     machine.journal("session-123", *TURNS)
     for call in ("aur spawn --delete-session session", "aur spawn --delete-session session --yes"):
-        assert "only the beginning of session-123; nothing was deleted" in machine.run(call, code=2).complaint
+        assert "is not the complete id of session-123; nothing was deleted" in machine.run(call, code=2).complaint
     told = machine.run("aur spawn --delete-session nothing", code=3).complaint
     assert told == "aur: Session not found: nothing; aur spawn --list-sessions shows all\n"
     assert json.loads(machine.run("aur spawn --delete-session session-123 --json").text) == {"deleted": ["session-123"]}

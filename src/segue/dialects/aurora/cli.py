@@ -16,6 +16,8 @@ from segue.errors import UsageError
 from segue.model import STATUSES, Status
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from segue.dialects.aurora.config import AuroraConfig
     from segue.library import Library
 
@@ -27,6 +29,17 @@ _EXAMPLES = (
     "aur spawn --list-sessions --agent qa-test --status interrupted",
     "aur spawn --clean-sessions 30 --dry-run",
 )
+
+
+def _complete_sessions(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from segue.console.completion import complete_sessions, session_item
+    from segue.library import open as open_library
+
+    def find() -> list[CompletionItem]:
+        with open_library(f"journal:{AuroraPaths(Path.home()).sessions}") as library:
+            return [session_item(head.id, head.title or head.agent) for head in library.list()]
+
+    return complete_sessions(find)(ctx, param, incomplete)
 
 
 class SpawnCommand(click.Command):
@@ -106,10 +119,20 @@ def app(ctx: click.Context, *, version: bool) -> int:
 @click.option("-i", "--interactive", is_flag=True, help="Start an interactive conversation.")
 @click.option("--agent", metavar="NAME", help="Preset or agent that answers.")
 @click.option("--session", metavar="ID", help="Id of the new session.")
-@click.option("--resume", metavar="ID", help="Resume a session, by its id or a unique beginning of it.")
+@click.option(
+    "--resume",
+    metavar="ID",
+    shell_complete=_complete_sessions,
+    help="Resume a session, by its id, its beginning or end, or words of its title.",
+)
 @click.option("--list-sessions", is_flag=True, help="List the sessions, the last active first.")
 @click.option("--status", type=click.Choice(STATUSES), help="With --list-sessions: only sessions with this status.")
-@click.option("--delete-session", metavar="ID", help="Delete a session; asks first at a terminal.")
+@click.option(
+    "--delete-session",
+    metavar="ID",
+    shell_complete=_complete_sessions,
+    help="Delete a session; asks first at a terminal.",
+)
 @click.option("-y", "--yes", is_flag=True, help="With --delete-session: delete without asking.")
 @click.option(
     "--clean-sessions",

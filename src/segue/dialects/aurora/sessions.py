@@ -10,6 +10,7 @@ from segue.clock import local
 from segue.console import output
 from segue.console.columns import fit
 from segue.console.exit_codes import Exit
+from segue.dialects.resuming import find_named
 from segue.errors import AmbiguousIdError, NotFoundError, SessionNotFoundError, UsageError
 from segue.formats.transcript import iso
 
@@ -61,7 +62,7 @@ def delete(library: Library, id: str, *, yes: bool, as_json: bool) -> int | None
     must_ask = not yes and output.is_terminal(sys.stdin)
     name = find_session(library, id)
     if name != id and not must_ask:
-        raise UsageError(f"{id} is only the beginning of {name}; nothing was deleted", hint="use the complete id")
+        raise UsageError(f"{id} is not the complete id of {name}; nothing was deleted", hint="use the complete id")
     if must_ask and not output.confirm(f"Delete session '{name}'?", yes=False):
         output.warn("nothing was deleted")
         return Exit.DECLINED
@@ -90,9 +91,9 @@ def clean(library: Library, days: int, *, dry_run: bool, as_json: bool) -> None:
 
 
 def find_session(library: Library, id: str) -> str:
-    """Find the session with this id, or with a unique beginning of it."""
+    """Find the session with this id, or else with a unique part of it, or else with these words."""
     try:
-        return library.resolve(id)
+        return find_named(library, id)
     except AmbiguousIdError:
         raise  # it lists the sessions that match
     except NotFoundError as error:

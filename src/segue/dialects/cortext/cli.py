@@ -13,8 +13,21 @@ from segue.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from click.shell_completion import CompletionItem
+
 _HELP = {"help_option_names": ["-h", "--help"]}
 _STATUSES = click.Choice(["active", "paused", "completed"])
+
+
+def _complete_conversations(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from segue.console.completion import complete_sessions, session_item
+    from segue.dialects.cortext.context import WorkspaceContext
+
+    def find() -> list[CompletionItem]:
+        with WorkspaceContext(commit=False) as context:
+            return [session_item(entry.id, entry.title) for entry in context.conversations.entries()]
+
+    return complete_sessions(find)(ctx, param, incomplete)
 
 
 class CortextCommands(click.Group):
@@ -104,7 +117,7 @@ def new(*, type: str, topic: tuple[str, ...], tool: str, agent: str, model: str,
 
 
 @app.command(context_settings=_HELP)
-@click.argument("words", metavar="[ID]", nargs=-1)
+@click.argument("words", metavar="[ID]", nargs=-1, shell_complete=_complete_conversations)
 @click.option("--summary", metavar="TEXT", default="", help="Describe where it stopped.")
 @_no_commit
 @_json
@@ -122,7 +135,7 @@ def stop(*, words: tuple[str, ...], summary: str, no_commit: bool, as_json: bool
 
 
 @app.command(context_settings=_HELP)
-@click.argument("words", metavar="[ID]", nargs=-1)
+@click.argument("words", metavar="[ID]", nargs=-1, shell_complete=_complete_conversations)
 @click.option("--summary", metavar="TEXT", default="", help="Describe the outcome.")
 @_no_commit
 @_json
@@ -136,7 +149,7 @@ def complete(*, words: tuple[str, ...], summary: str, no_commit: bool, as_json: 
 
 
 @app.command(context_settings=_HELP)
-@click.argument("words", metavar="[ID|WORDS]", nargs=-1)
+@click.argument("words", metavar="[ID|WORDS]", nargs=-1, shell_complete=_complete_conversations)
 @click.option("--list", "only_list", is_flag=True, help="List the conversations instead of resuming one.")
 @_type
 @_status

@@ -47,7 +47,7 @@ compdef _ralphtool ralphtool
 _FISH = """\
 complete -c ralphtool -f -a '(ralphtool completion words -- (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)'
 """
-_SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
+SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
 
 
 def run(args: Sequence[str]) -> int:
@@ -55,9 +55,9 @@ def run(args: Sequence[str]) -> int:
     if args[:2] == ["words", "--"]:
         output.lines((f"{word}\t{one_line(about)}" if about else word,) for word, about in complete(list(args[2:])))
         return Exit.DONE
-    if len(args) != 1 or args[0] not in _SCRIPTS:
-        raise UsageError("completion takes the name of a shell", hint=f"one of {', '.join(_SCRIPTS)}")
-    output.write_raw(_SCRIPTS[args[0]])
+    if len(args) != 1 or args[0] not in SCRIPTS:
+        raise UsageError("completion takes the name of a shell", hint=f"one of {', '.join(SCRIPTS)}")
+    output.write_raw(SCRIPTS[args[0]])
     return Exit.DONE
 
 

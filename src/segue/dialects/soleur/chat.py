@@ -13,7 +13,7 @@ from segue.chat.terminal.script import answer_of, choices
 from segue.console.durations import ago
 from segue.console.exit_codes import Exit
 from segue.console.surface import open_surface
-from segue.dialects.resuming import check_resumable, resume_conversation
+from segue.dialects.resuming import check_resumable, find_named, resume_conversation
 from segue.dialects.soleur.hints import HINTS
 from segue.dialects.soleur.ledger import Ledger
 from segue.dialects.soleur.ledger_session import LedgerLibrary
@@ -79,7 +79,7 @@ class SoleurChat:
         return self._run(start(self._library, self._resolver, resolved))
 
     def resume(self, id: str, agent: str) -> int:
-        name = self._library.resolve(id)
+        name = find_named(self._library, id)
         before = check_resumable(self._library, name, self._terminal, recovery=f"soleur load {name}", reopen=True)
         if isinstance(before, Exit):
             return before

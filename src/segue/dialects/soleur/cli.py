@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,15 +11,31 @@ from segue.console import exit_codes, output
 from segue.dialects.soleur.paths import SoleurPaths
 from segue.errors import UsageError
 
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
 _HELP = {"help_option_names": ["-h", "--help"]}
 _OWN = {"-h", "--help", "-V", "--version"}
+
+
+def _complete_sessions(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from segue.console.completion import complete_sessions, session_item
+    from segue.dialects.soleur.sessions import open_store, preview
+    from segue.library import Library
+
+    def find() -> list[CompletionItem]:
+        store = open_store(_paths())
+        with Library(store) as library:
+            return [session_item(head.id, preview(store, head)) for head in library.list()]
+
+    return complete_sessions(find)(ctx, param, incomplete)
 
 
 class SoleurCommands(click.Group):
     """Runs `spar` if no command is named."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if not args or (args[0].startswith("-") and args[0] not in _OWN):
+        if not (args or ctx.resilient_parsing) or (args and args[0].startswith("-") and args[0] not in _OWN):
             args = ["spar", *args]
         return super().parse_args(ctx, args)
 
@@ -42,7 +59,7 @@ class SoleurCommands(click.Group):
 def app(*, version: bool) -> int:
     """Think decisions through with a sparring partner.
 
-    The default command is spar. An ID may be shortened to any unique beginning.
+    The default command is spar. ID is the id of a session, its beginning or end, or words of it.
     """
     if version:
         from segue._version import __version__
@@ -52,7 +69,7 @@ def app(*, version: bool) -> int:
 
 
 @app.command(context_settings=_HELP)
-@click.option("--session", metavar="ID", help="Resume this session.")
+@click.option("--session", metavar="ID", shell_complete=_complete_sessions, help="Resume this session.")
 @click.option("--fresh", is_flag=True, help="Start a new session without asking.")
 @click.option("--agent", metavar="NAME", default="", help="Preset or agent that answers, e.g. offline.")
 def spar(*, session: str | None, fresh: bool, agent: str) -> int:
@@ -69,7 +86,7 @@ def spar(*, session: str | None, fresh: bool, agent: str) -> int:
 
 
 @app.command(context_settings=_HELP)
-@click.argument("id", metavar="ID")
+@click.argument("id", metavar="ID", shell_complete=_complete_sessions)
 @click.option("--agent", metavar="NAME", default="", help="Preset or agent to use from now on.")
 def load(*, id: str, agent: str) -> int:
     """Resume a session."""
