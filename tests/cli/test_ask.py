@@ -184,3 +184,13 @@ def test_the_server_can_be_named_by_the_configuration(cli: Segue) -> None:
         (folder / "config.toml").write_text(text, encoding="utf-8")
         assert cli.run("ask", "Why?").text == "Yes.\n"
     assert server.asked[0].body["model"] == "mine"
+
+
+def test_the_last_session_is_asked_in_with_c(cli: Segue) -> None:
+    cli.ok("new", "--id", "older")
+    for question in ("Why?", "And now?"):
+        option = ["-c"] if question == "And now?" else []
+        assert cli.call("ask", question, "--agent", "command:cat", *option).code == 0
+    (name,) = {head.id for head in cli.library.list() if head.turn_count}
+    assert [turn.content for turn in cli.library.load(name).turns if turn.role == "user"] == ["Why?", "And now?"]
+    assert "cannot be used together" in cli.refuses(2, "ask", "Why?", "-c", "--session", "older")

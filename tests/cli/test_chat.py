@@ -395,3 +395,16 @@ def test_a_terminal_that_is_closed_loses_nothing(cli: Segue, heard: str) -> None
         seat.hang_up()
     assert said(cli, "talk") == [("user", "hello"), ("assistant", "I heard.")]
     assert cli.library.store.owner("talk") is None
+
+
+def test_a_message_on_the_command_line_is_sent_first(cli: Segue) -> None:
+    done = cli.call("chat", "--agent", "command:cat", "--id", "talk", "Why does", "login fail?", stdin=b"And logout?\n")
+    assert done.code == 0
+    assert [turn.content for turn in cli.library.load("talk").turns if turn.role == "user"] == [
+        "Why does login fail?",
+        "And logout?",
+    ]
+    with ChatProcess(cli, "chat", "--agent", "command:cat", "Hello you") as seat:
+        seat.wait_for("cat> Hello you")
+        seat.type("/exit\r")
+        assert seat.end() == 0

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from contextlib import closing, suppress
+from dataclasses import replace
 from threading import Thread
 from typing import TYPE_CHECKING
 
 from segue import process
 from segue.chat.repl import Chat
 from segue.chat.summary import summarize
+from segue.chat.terminal.first_line import with_first_line
 from segue.errors import DamagedError, NotFoundError
 from segue.presets import describe_drift
 from segue.tools.recorded_calls import format_turn
@@ -109,12 +111,13 @@ def show_recap(session: LiveSession, terminal: Terminal, *, when: str, was: str,
 def run(
     library: Library, conversation: Conversation, resolver: AgentResolver, *, dialect: Dialect, first: str = ""
 ) -> int:
-    """Chat until the user leaves, after sending the message `first`; returns the exit code."""
-    chat = Chat(library, conversation, surface=resolver.surface, agents=resolver, dialect=dialect)
+    """Chat until the user leaves; `first` is handled as if it were typed first. Returns the exit code."""
+    surface = replace(resolver.surface, terminal=with_first_line(resolver.surface.terminal, first))
+    chat = Chat(library, conversation, surface=surface, agents=resolver, dialect=dialect)
     if resolver.surface.terminal.is_interactive:
         Thread(target=_prepare, args=(conversation.agent,), daemon=True).start()
     with process.exit_on_signal(), closing(resolver):
-        return chat.run(first)
+        return chat.run()
 
 
 def _prepare(agent: Agent) -> None:

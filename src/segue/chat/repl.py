@@ -95,15 +95,15 @@ class Chat:
         """The short name of the agent that answers: of its preset, or of itself."""
         return self.conversation.preset.name if self.conversation.preset else short_name(self.conversation.agent)
 
-    def run(self, first: str = "") -> int:
+    def run(self) -> int:
         """Chat until /exit, Ctrl-D or the end of input, and record the status that the way of leaving means.
 
-        The message `first` is sent before anything is read. Returns 0, or in a script 1 if a line failed. An exception
-        leaves the session as it is, so that it counts as interrupted.
+        Returns 0, or in a script 1 if a line failed. An exception leaves the
+        session as it is, so that it counts as interrupted.
         """
         self.terminal.complete_with(self._suggest)
         try:
-            code = self._talk(first)
+            code = self._talk()
         except SystemExit:  # by a signal
             save_at_exit(self.conversation, self.dialect, self.terminal)
             raise
@@ -186,7 +186,7 @@ class Chat:
         changed.named = {name: str(values[name]) for name in ("agent", "model") if name in values}
         self.conversation = changed
 
-    def _talk(self, first: str) -> int:
+    def _talk(self) -> int:
         step = self._greet
         while True:
             left: Leave | None = None
@@ -197,7 +197,7 @@ class Chat:
                     self._leave(self.dialect.exit_status)
                     return _INTERRUPTED
                 self.terminal.note("stopped")
-            step, first = partial(self._send, first) if first else self._step, ""
+            step = self._step
             if left is not None:
                 self._leave(left.status)
                 return 1 if self._failures and not self.terminal.is_interactive else 0
@@ -235,12 +235,6 @@ class Chat:
                 self.ask_again()
             elif draft and self.terminal.ask("Save this part, marked as cut off?", default=True):
                 self.conversation.save_draft()
-
-    def _send(self, text: str) -> None:
-        """Send a message that was not typed here."""
-        if self.terminal.is_interactive:
-            self.terminal.say(f"{self._text(self.dialect.prompt)}{text}")
-        self._try(lambda: self._answer(lambda: self.conversation.ask(text)))
 
     def _step(self) -> Leave | None:
         """Read one line and handle it. The one place where the chat waits for the user."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from contextlib import redirect_stderr
-from pathlib import Path
+from io import StringIO
 from typing import TYPE_CHECKING
 
 from click.shell_completion import BashComplete, CompletionItem, FishComplete, ZshComplete
@@ -85,7 +85,7 @@ def answer(app: click.Command, program: str, instruction: str, *, sessions: Sess
         return Exit.USAGE
     completer = SHELLS[shell](app, {"obj": sessions}, program, variable(program))
     # A warning or progress would end up in the line that the user is typing.
-    with Path(os.devnull).open("w", encoding="utf-8") as nowhere, redirect_stderr(nowhere):
+    with redirect_stderr(StringIO()):
         found = completer.get_completions(*completer.get_completion_args())
     # The user must see what is inserted, and a line break would start another completion.
     shown = [completer.format_completion(item) for item in found if item.value.isprintable()]
