@@ -133,13 +133,15 @@ def short_ids(ids: Collection[str], *, only: Collection[str] | None = None) -> d
     """
     forward, backward = sorted(set(ids)), sorted({id[::-1] for id in ids})
 
-    def is_found(part: str) -> bool:
-        """Whether one id begins with it; or else none does, and one ends with it."""
+    def finds(part: str, id: str) -> bool:
+        """Whether only this id begins with it; or else none does, and only this one ends with it."""
         begun = _count(part, forward)
-        return begun == 1 or (begun == 0 and _count(part[::-1], backward) == 1)
+        if id.startswith(part):
+            return begun == 1
+        return begun == 0 and _count(part[::-1], backward) == 1
 
     def shorten(id: str) -> str:
-        return next(filter(is_found, _parts(id)), id)
+        return next((part for part in _parts(id) if finds(part, id)), id)
 
     return {id: shorten(id) if len(id) > _LONG else id for id in (forward if only is None else only)}
 

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 import click
 
 from segue.cli._edit import editing
-from segue.cli._external import find_readable, warn_damages
+from segue.cli._external import warn_damages
+from segue.cli._lookup import find_readable
 from segue.console import options, output
 from segue.errors import UsageError
 
