@@ -11,10 +11,20 @@ from segue.errors import UsageError
 from segue.integrations.registry import INTEGRATIONS, with_history
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from segue.library import Library
     from segue.transfer.import_sessions import FailedImport, Imported
 
 TOOLS = tuple(with_history())
+
+
+def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - click's signature
+    """The AI tools; files where no tool begins like this."""
+    from click.shell_completion import CompletionItem
+
+    found = [CompletionItem(tool) for tool in TOOLS if tool.startswith(incomplete)]
+    return found or [CompletionItem(incomplete, type="file")]
 
 
 @options.verb(
@@ -24,7 +34,7 @@ TOOLS = tuple(with_history())
     "segue import backup/ --store journal:archive",
     name="import",
 )
-@click.argument("tool", metavar="TOOL|FILE|FOLDER", type=click.Path())
+@click.argument("tool", metavar="TOOL|FILE|FOLDER", type=click.Path(), shell_complete=_complete)
 @click.argument("id", metavar="[ID]", type=options.text, default="")
 @click.option("--all", "everything", is_flag=True, help="Import all sessions of the tool.")
 @click.option("--id", "name", metavar="NAME", type=options.text, default="", help="Import the FILE under this id.")
