@@ -430,11 +430,11 @@ def test_a_session_imports_its_own_export_after_a_fork(desk: ScriptedChat, name:
 @pytest.mark.parametrize(
     ("name", "content", "reason"),
     [
-        ("a.jsonl", '{"role":"user","content":"a"}\n{"role":"user"}\n', "line 2 of a.jsonl: it has no content"),
-        ("a.json", '[{"role":"user","content":"a"}, 7]', "turn 2 of a.json: it is JSON, but not an object"),
-        ("a.json", '{"turns": 7}', "it has no role"),
+        ("a.jsonl", '{"role":"user","content":"a"}\n{"role":"user"}\n', "a.jsonl: line 2: it has no content"),
+        ("a.json", '[{"role":"user","content":"a"}, 7]', "a.json: turn 2: it is JSON, but not an object"),
+        ("a.json", '{"turns": 7}', "not an export"),
         ("a.json", "[" * 100_000, "nested too deeply"),
-        ("a.txt", "hello", "it is not JSON"),
+        ("a.txt", "hello", "it is not an export of a session"),
         ("a.md", "# Old\n\n- session: `s`\n\n## 1. user · 2026\n\nx\n", "it was not exported by this version"),
     ],
 )

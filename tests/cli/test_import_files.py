@@ -95,6 +95,18 @@ def test_the_turns_of_one_branch_come_back_from_markdown_and_json_lines(cli: Seg
         assert (library.load(id).agent, library.load(id).created_at) == ("qa", cli.library.load(id).created_at)
 
 
+def test_lines_without_ids_and_times_are_a_session_and_more_of_them_are_added(cli: Segue) -> None:
+    lines = b'{"role":"user","content":"Why?"}\n{"role":"assistant","content":"The token."}\n'
+    (cli.home / "notes.jsonl").write_bytes(lines)
+    assert cli.ok("import", "notes.jsonl").startswith("notes: 2 turns")
+    assert "nothing new" in cli.ok("import", "notes.jsonl")
+    (cli.home / "notes.jsonl").write_bytes(lines + b'{"role":"user","content":"Since when?"}\n')
+    assert cli.ok("import", "notes.jsonl").startswith("notes: 1 turn ")
+    assert cli.library.load("notes").created_at.year > 1970
+    (cli.home / "notes.jsonl").write_bytes(lines.replace(b"Why", b"How"))
+    assert "was continued differently" in cli.refuses(4, "import", "notes.jsonl")
+
+
 def test_a_later_export_adds_what_is_new_and_another_conversation_is_refused(cli: Segue) -> None:
     id, there = whole(cli.library), f"journal:{cli.home}/there"
     cli.ok("import", "-", "--store", there, stdin=cli.ok("export", id, "--format", "json").encode())

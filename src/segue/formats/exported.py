@@ -20,7 +20,6 @@ from segue.formats.records import BadRecordError, convert_to, parse_event, parse
 from segue.formats.transcript import BadTurnError, decode_turn, read_markdown
 from segue.ids import is_id
 from segue.model import (
-    EPOCH,
     MAIN,
     Branch,
     BranchCreated,
@@ -66,12 +65,15 @@ class ExportedSession(Struct, frozen=True, kw_only=True):
     blobs: dict[str, bytes] = {}
 
 
-def read_export(data: bytes, *, id: str) -> ExportedSession:
-    """The session in an export, in whichever format it is; `id` is for a format that does not contain one."""
+def read_export(data: bytes, *, id: str, now: datetime) -> ExportedSession:
+    """The session in an export, in whichever format it is; `id` and `now` are for formats that do not contain them.
+
+    Raises BadExportError with the reason.
+    """
     if data.count(b",") + data.count(b"[") + data.count(b"{") > _MOST_VALUES:
         raise BadExportError(f"it has more than {_MOST_VALUES:,} values")
     if data.startswith(b"# "):
-        return _read_markdown(data, id)
+        return _read_markdown(data, id, now)
     if not data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[")):
         raise BadExportError("it is not an export of a session" if data.strip() else "it is empty")
     try:
@@ -79,15 +81,15 @@ def read_export(data: bytes, *, id: str) -> ExportedSession:
     except BadRecordError as error:
         if b"\n" not in data.strip():
             raise BadExportError(str(error)) from None
-        return _read_lines(enumerate(data.split(b"\n"), start=1), id, what="line")
+        return _read_lines(enumerate(data.split(b"\n"), start=1), id, now, what="line")
     if isinstance(found, dict) and {"own_turns", "branches"} <= found.keys():
         return _read_json(found)
     match found:
         case {"turns": list(turns)} | [*turns]:
             lines = (json.dumps(turn).encode() for turn in turns)
-            return _read_lines(enumerate(lines, start=1), id, what="turn")
+            return _read_lines(enumerate(lines, start=1), id, now, what="turn")
         case {"role": _, "content": _}:
-            return _read_lines([(1, data)], id, what="line")
+            return _read_lines([(1, data)], id, now, what="line")
     raise BadExportError("it is JSON, but not an export of a session")
 
 
@@ -180,7 +182,7 @@ def _last_moment(events: list[Event], about: Overview) -> Iterator[Event]:
         yield StatusChanged(status=status, timestamp=about.updated_at, id=mark, seq=len(events) + 1)
 
 
-def _read_markdown(data: bytes, id: str) -> ExportedSession:
+def _read_markdown(data: bytes, id: str, now: datetime) -> ExportedSession:
     try:
         text = data.decode()
         turns = read_markdown(text)
@@ -198,27 +200,26 @@ def _read_markdown(data: bytes, id: str) -> ExportedSession:
     return _read_lines(
         lines,
         name if is_id(name) else id,
+        _moment(header.get("created", ""), now),
         what="turn",
         title="" if title == name else title,
         tags=tuple(dict.fromkeys(tags)),
         agent=unescape_markdown(header.get("agent", "")),
-        created=header.get("created", ""),
     )
 
 
 def _read_lines(
     lines: Iterable[tuple[int, bytes]],
     id: str,
+    start: datetime,
     *,
     what: str,
     title: str = "",
     tags: tuple[str, ...] = (),
     agent: str = "",
-    created: str = "",
 ) -> ExportedSession:
     """A session of turns; one without an id or a time gets an id from its content, and the time of the turn before."""
     turns: list[Turn] = []
-    start = _moment(created)
     for number, line in lines:
         if not line.strip():
             continue
@@ -233,7 +234,7 @@ def _read_lines(
     metadata = Metadata(
         session_id=id,
         agent=agent,
-        created_at=start if created else turns[0].timestamp,
+        created_at=min(start, turns[0].timestamp),
         status="paused",
         version=FORMAT_VERSION,
         title=title,
@@ -243,11 +244,11 @@ def _read_lines(
     return ExportedSession(events=[metadata, *turns], is_whole=False)
 
 
-def _moment(text: str) -> datetime:
+def _moment(text: str, now: datetime) -> datetime:
     try:
-        return parse_moment(text or None)
+        return parse_moment(text) if text else now
     except BadRecordError:
-        return EPOCH
+        return now
 
 
 def _mark(kind: str, content: object) -> str:

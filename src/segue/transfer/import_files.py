@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from segue.clock import utc_now
 from segue.durable.kernel import storage_error
 from segue.durable.small_file import UnusableFileError, read_small_file
 from segue.errors import ConflictError, NotFoundError, SegueError, UsageError
@@ -157,7 +158,7 @@ def _read(data: bytes, name: str) -> ExportedSession:
     path = Path(name)
     own_id = path.stem if path.suffix and is_id(path.stem) else ""
     if not data.startswith(b'{"type":"metadata"') and not data.startswith(b'{"type": "metadata"'):
-        return read_export(data, id=own_id or f"import-{sha256(data).hexdigest()[:12]}")
+        return read_export(data, id=own_id or f"import-{sha256(data).hexdigest()[:12]}", now=utc_now())
     parser = Parser(own_id, name)
     whole, newline, rest = data.rpartition(b"\n")
     parser.feed(whole + newline)
@@ -192,11 +193,11 @@ def _merge(source: Store, there: Session, store: Store, here: Session, *, is_who
     """Append what the file has and the store has not; the number of new turns."""
     if not is_whole and _is_within(there, here):
         return 0
-    if not _missing(source, there, store, here) and not _missing_blobs(source, store, there.id):
+    if not _missing(source, there, store, here, is_whole=is_whole) and not _missing_blobs(source, store, there.id):
         return 0
     with store.open(there.id) as writer:
         here = store.load(there.id)  # it may have changed before it was opened
-        missing = _missing(source, there, store, here)
+        missing = _missing(source, there, store, here, is_whole=is_whole)
         for data in _missing_blobs(source, store, there.id):
             writer.put_blob(data)
         if missing:
@@ -215,7 +216,7 @@ def _texts(turns: Iterable[Turn]) -> list[tuple[str, bytes]]:
     return [(turn.role, turn.content.encode("utf-8", "backslashreplace")) for turn in turns]
 
 
-def _missing(source: Store, there: Session, store: Store, here: Session) -> list[Event]:
+def _missing(source: Store, there: Session, store: Store, here: Session, *, is_whole: bool = True) -> list[Event]:
     """The events to append, in order. SessionDivergedError if the two are not the same conversation."""
     known = {event.id: event for event in store.read(here.id)}
     is_newer = there.updated_at > here.updated_at
@@ -224,7 +225,7 @@ def _missing(source: Store, there: Session, store: Store, here: Session) -> list
         same = known.get(event.id)
         match event:
             case Metadata():
-                if event.created_at != here.created_at:
+                if is_whole and event.created_at != here.created_at:
                     raise SessionDivergedError(here.id, is_other=True)
             case BranchCreated() if event.name in here.branches:
                 branch = here.branches[event.name]
@@ -242,7 +243,7 @@ def _missing(source: Store, there: Session, store: Store, here: Session) -> list
         shared = min(len(own), len(ids))
         if own[:shared] != ids[:shared]:
             raise SessionDivergedError(here.id)
-    if is_newer:
+    if is_newer and is_whole:
         missing += _renamed(there, here, missing)
     return missing
 

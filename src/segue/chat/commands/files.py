@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import shlex
 import stat
@@ -18,10 +17,11 @@ from segue.durable.folder import Folder
 from segue.durable.kernel import storage_error
 from segue.errors import UsageError
 from segue.formats import transcript
-from segue.formats.transcript import BadTurnError, decode_turn, has_derived_id, read_markdown
+from segue.formats.exported import BadExportError, read_export
+from segue.formats.transcript import has_derived_id
+from segue.model import fold
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from datetime import datetime
 
     from segue.chat.repl import Chat
@@ -120,7 +120,7 @@ def _import(chat: Chat, argument: str) -> None:
         raise UsageError("no file is named", hint="/import FILE reads what /export wrote")
     path = resolve_path(chat, argument)
     data = read(path, limit_bytes=_IMPORT_LIMIT_BYTES)
-    turns = turns_of(data, path.name, now=chat.clock(), branch=chat.session.branch, new_id=lambda: os.urandom(8).hex())
+    turns = turns_of(data, path.name, now=chat.clock(), branch=chat.session.branch)
     before = chat.session.overview.turn_count
     if turns:
         chat.session.record(*_placed(turns, chat.library.load(chat.session.id)))
@@ -190,71 +190,11 @@ COMMANDS = (
 )
 
 
-Record = tuple[str, bytes]
-"""The place of a turn in the file, and its JSON."""
-
-
-def turns_of(data: bytes, name: str, *, now: datetime, branch: str, new_id: Callable[[], str]) -> list[Turn]:
-    """Every turn of the file; UsageError names the first thing in it that is not a turn."""
-    turns: list[Turn] = []
-    for where, record in _records(data, name):
-        try:
-            turns.append(decode_turn(record, now=now, branch=branch, id=new_id()))
-        except BadTurnError as error:
-            raise UsageError(
-                f"{where} of {name}: {error}; nothing was recorded", hint="correct it, and try again"
-            ) from None
-    return turns
-
-
-def _records(data: bytes, name: str) -> list[Record]:
-    if name.lower().endswith((".md", ".markdown")):
-        return _markdown_records(data, name)
-    lines = [(f"line {number}", line) for number, line in enumerate(data.split(b"\n"), start=1) if line.strip()]
-    if not name.lower().endswith(".json") and not data.lstrip().startswith(b"[") and len(lines) != 1:
-        return lines
+def turns_of(data: bytes, name: str, *, now: datetime, branch: str) -> list[Turn]:
+    """The turns of the active branch of an export, for this branch; UsageError names the first thing that is wrong."""
     try:
-        found = json.loads(data)
-    except (ValueError, RecursionError):
-        return lines  # the error will name the first bad one
-    turns = _turns(found)
-    if turns is None:
-        return lines
-    return [(f"turn {number}", json.dumps(turn).encode()) for number, turn in enumerate(turns, start=1)]
-
-
-def _markdown_records(data: bytes, name: str) -> list[Record]:
-    try:
-        turns = read_markdown(data.decode("utf-8"))
-    except (BadTurnError, ValueError, RecursionError) as error:
-        reason = error if isinstance(error, BadTurnError) else "it is not a Segue export"
-        raise UsageError(f"{name}: {reason}", hint="/export jsonl writes what every version reads") from None
-    return [(f"turn {number}", json.dumps(turn).encode()) for number, turn in enumerate(turns, start=1)]
-
-
-def _turns(found: object) -> list[object] | None:
-    match found:
-        case list():
-            return found
-        case {"turns": list(turns)}:
-            return turns
-        case {"own_turns": dict(own), "branches": dict(branches), "branch": str(branch)}:
-            return _path(own, branches, branch)
-    return None
-
-
-def _path(own: dict[str, object], branches: dict[str, object], name: str) -> list[object]:
-    """The active branch of a whole session, through every branch it grew from."""
-    path: list[object] = []
-    upto: int | None = None
-    while name:
-        turns, about = own.get(name), branches.pop(name, None)  # popped: a circle ends
-        at, parent = 0, ""
-        if isinstance(about, dict):
-            at = about["at"] if isinstance(about.get("at"), int) else 0
-            parent = about["parent"] if isinstance(about.get("parent"), str) else ""
-        piece = turns if isinstance(turns, list) else []
-        path = [*(piece if upto is None else piece[: max(0, upto - at)]), *path]
-        upto = at if upto is None else min(upto, at)
-        name = parent
-    return path
+        turns = fold(read_export(data, id="import", now=now).events).turns
+    except (BadExportError, RecursionError) as error:
+        reason = error if isinstance(error, BadExportError) else "it is nested too deeply"
+        raise UsageError(f"{name}: {reason}; nothing was recorded", hint="correct it, and try again") from None
+    return [replace(turn, branch=branch, seq=0) for turn in turns]
