@@ -505,6 +505,17 @@ def test_compact_continues_with_a_summary_and_deletes_nothing(desk: ScriptedChat
     assert [content for _, content in desk.said] == ["one", "first", "two", "second"]
 
 
+def test_a_conversation_that_no_longer_fits_says_so_once_and_compact_helps(desk: ScriptedChat) -> None:
+    long = "word " * 8000
+    desk.agent = EchoAgent(*["short"] * 15, "The summary.", "after")
+    desk.talk(*[f"{number} {long}" for number in range(15)], "/compact", "and now")
+    assert (
+        len(re.findall(r"\d+ earlier turns were left out, which the budget has no room for; /compact", desk.err)) == 1
+    )
+    assert re.search(r"instead of the 30 turns \(\d+ of them did not fit and are not in it\)", desk.err)
+    assert len(desk.agent.requests[-1].messages) == 2
+
+
 def test_nothing_is_compacted_without_a_summary(desk: ScriptedChat) -> None:
     desk.agent = EchoAgent("first", (AgentError("the line is dead"),), "", (AgentError("dead again"),))
     desk.talk("/compact", "one", "/compact", "/compact", "two", "n", "/compact")

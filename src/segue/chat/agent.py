@@ -11,7 +11,11 @@ from segue.model import JsonObject
 from segue.tools import ToolCall, ToolSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+
+    from segue.chat.conversation import Conversation
+    from segue.session import LiveSession
+    from segue.trust import Marks
 
 Role = Literal["user", "assistant", "system", "tool"]
 
@@ -85,3 +89,18 @@ class Agent(Protocol):
         Closing the iterator early stops the work and frees its resources (connection, process). Raises AgentError, also
         after some pieces, and nothing else.
         """
+
+
+class Agents(Protocol):
+    """The agents that a chat can switch to."""
+
+    def names(self) -> Sequence[str]: ...
+
+    def attach(self, session: LiveSession, agent: str, model: str) -> Conversation:
+        """A conversation with the named agent or preset; empty names mean those of the session.
+
+        A SegueError says which agents exist.
+        """
+
+    def marks_of(self, session: LiveSession) -> Marks:
+        """What this user has set on this machine about a session."""

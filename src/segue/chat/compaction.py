@@ -72,7 +72,7 @@ def _begin(conversation: Conversation, focus: str) -> tuple[Generator[str], int]
         turns = conversation.session.tail(_MOST_TURNS)
         return _excerpt(turns), conversation.session.overview.turn_count - len(turns)
     question = f"{_QUESTION} Most important: {focus}" if focus else _QUESTION
-    request, unread = conversation.requests.make_with_count(
+    request, unread = conversation.requests.make(
         question, preset=conversation.preset, changed=conversation.changed_files, model=conversation.model
     )
     return _ask(conversation, request), unread

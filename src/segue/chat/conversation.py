@@ -84,6 +84,8 @@ class Conversation:
         """The first state of a session that exists for this conversation alone; None for any other session."""
         self.decisions: tuple[str, ...] = ()
         """The decisions recorded from the last answer."""
+        self.left_out = 0
+        """The number of turns that the last request had no room for."""
         self.requests = RequestBuilder(session, budget=max_tokens, counter=counter)
         self._unsaved: UnsavedTurn | None = None
         self._drafts = drafts or Drafts()
@@ -285,7 +287,10 @@ class Conversation:
 
     def _request(self, text: str | None = None) -> Request:
         tools = self._executor.specs if self._executor is not None and self._rounds < TOOL_ROUNDS else ()
-        return self.requests.make(text, preset=self.preset, changed=self.changed_files, model=self.model, tools=tools)
+        request, self.left_out = self.requests.make(
+            text, preset=self.preset, changed=self.changed_files, model=self.model, tools=tools
+        )
+        return request
 
     def _stream(self, request: Request, place: tuple[str, int]) -> Generator[str, None, None]:
         self._check_idle()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from segue import process
 from segue.chat.agent import AgentError
@@ -21,34 +21,19 @@ from segue.tools.call import RESULT_UNKNOWN
 from segue.tools.recorded_calls import format_call
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Sequence
+    from collections.abc import Callable, Generator, Iterable
     from datetime import datetime
 
+    from segue.chat.agent import Agents
     from segue.chat.conversation import Conversation
     from segue.chat.dialect import Dialect
     from segue.library import Library
     from segue.model import Status
     from segue.session import LiveSession
     from segue.surface import Suggestion, Surface
-    from segue.trust import Marks
 
 _INTERRUPTED = 130
 _LEAVING = ("/exit", "/quit", "exit", "quit")
-
-
-class Agents(Protocol):
-    """The agents that a chat can switch to."""
-
-    def names(self) -> Sequence[str]: ...
-
-    def attach(self, session: LiveSession, agent: str, model: str) -> Conversation:
-        """A conversation with the named agent or preset; empty names mean those of the session.
-
-        A SegueError says which agents exist.
-        """
-
-    def marks_of(self, session: LiveSession) -> Marks:
-        """What this user has set on this machine about a session."""
 
 
 class Chat:
@@ -77,6 +62,7 @@ class Chat:
         self.previous = ""
         """The session before the current one; empty if there is none in this library."""
         self._failures = 0
+        self._too_long: set[tuple[str, str]] = set()
         conversation.autorecord = conversation.autorecord or dialect.autorecord
         if dialect.keeps_blank:
             conversation.initial = None
@@ -317,7 +303,16 @@ class Chat:
             else:
                 for decision in self.conversation.decisions:
                     self.terminal.note(f"decision recorded: {decision}")
+                self._report_left_out()
             return
+
+    def _report_left_out(self) -> None:
+        """Report, once per branch, that the conversation no longer fits into a request."""
+        count, place = self.conversation.left_out, (self.session.id, self.session.branch)
+        if count and place not in self._too_long:
+            self._too_long.add(place)
+            turns = f"{count:,} earlier turn{' was' if count == 1 else 's were'}"
+            self.terminal.note(f"{turns} left out, which the budget has no room for; /compact sends a summary instead")
 
     def _show(self, pieces: Iterable[str]) -> None:
         self.terminal.show(pieces, waiting=f"waiting for {self.conversation.agent.name}")

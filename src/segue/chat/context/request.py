@@ -59,18 +59,6 @@ class RequestBuilder:
 
     def make(
         self,
-        text: str | None = None,
-        *,
-        preset: Preset | None,
-        changed: Collection[str],
-        model: str,
-        tools: tuple[ToolSpec, ...] = (),
-    ) -> Request:
-        """The request as it will be with this question; without one, as the record has it."""
-        return self.make_with_count(text, preset=preset, changed=changed, model=model, tools=tools)[0]
-
-    def make_with_count(
-        self,
         text: str | None,
         *,
         preset: Preset | None,
@@ -78,7 +66,7 @@ class RequestBuilder:
         model: str,
         tools: tuple[ToolSpec, ...] = (),
     ) -> tuple[Request, int]:
-        """The request, and the number of turns that it leaves out."""
+        """The request as it will be with this question, and how many turns it leaves out; without a question, as is."""
         asked: tuple[Turn, ...] = ()
         if text is not None:
             asked = (Turn(role="user", content=text, timestamp=utc_now(), tokens=None, id=""),)
