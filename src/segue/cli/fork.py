@@ -8,6 +8,7 @@ from segue.cli._edit import editing
 from segue.cli._external import warn_damages
 from segue.cli._lookup import find_readable
 from segue.console import options, output
+from segue.console.recent import record_session
 from segue.errors import UsageError
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ def _copy(library: Library, id: str, *, at: int | None, title: str | None, new_i
     found = find_readable(library, id)
     warn_damages(found.damages)
     copy = copy_session(found.library, found.id, at=at, create=create)
+    record_session(library.store.url, copy.id)
     if as_json:
         output.data({"id": copy.id, "source": copy.source, "turns": copy.turns})
     else:
