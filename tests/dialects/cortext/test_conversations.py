@@ -97,7 +97,7 @@ def test_a_conversation_is_numbered_and_called_after_its_type_and_topic(room: Ro
         assert first.id == "2025-11-22-001-brainstorm-api-design"
         assert first.title == "API design"
     with room.conversations.start("plan", "Größe") as second:
-        assert second.id == "2025-11-22-002-plan-gr-e"
+        assert second.id == "2025-11-22-002-plan-grosse"
     assert room.document(first.id).name == "brainstorm.md"
     assert b"<!-- segue:begin" in room.document(second.id).read_bytes()
 
