@@ -228,6 +228,10 @@ def test_tests_of_a_project_run_with_an_ai_tool_only_if_the_user_agrees(demo: De
         user.type("n\r")
         user.wait_for("stories are not verified")
         assert user.end() == 1
+    with demo.at_terminal(*words) as user:
+        user.wait_for(ASKED)
+        user.type("\x03")
+        assert user.end() == 130
     assert not (demo.root / "ran").exists()
     with demo.at_terminal(*words) as user:
         user.wait_for(ASKED)

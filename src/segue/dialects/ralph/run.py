@@ -7,6 +7,8 @@ import shlex
 import sys
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from segue import process
 from segue.console import output
 from segue.console.durations import parse_time_limit
@@ -35,19 +37,18 @@ def run(options: dict[str, str]) -> int:
     _check(options)
     cwd = current_folder()
     command = _own_command()
+    run_options = RunOptions(
+        change=options["--change"],
+        max_retries=_number(options, "--max-retries", 3),
+        max_stories=_number(options, "--max-stories", 0) or None,
+        limits=TimeLimits(_time_limit(options, "--timeout"), _time_limit(options, "--idle-timeout")),
+        resets="--reset" in options,
+        takeover="--takeover" in options,
+    )
+    worker = find_worker(options.get("--with", ""), os.environ, cwd)
+    verify, source = _verification(options, cwd, is_free=isinstance(worker, CommandWorker))
+    run_options = replace(run_options, verify=verify, verify_source=source)
     with process.noted_signals() as signals, open_library(options.get("--store") or None) as library:
-        worker = find_worker(options.get("--with", ""), os.environ, cwd)
-        verify, source = _verification(options, cwd, is_free=isinstance(worker, CommandWorker))
-        run_options = RunOptions(
-            change=options["--change"],
-            verify=verify,
-            verify_source=source,
-            max_retries=_number(options, "--max-retries", 3),
-            max_stories=_number(options, "--max-stories", 0) or None,
-            limits=TimeLimits(_time_limit(options, "--timeout"), _time_limit(options, "--idle-timeout")),
-            resets="--reset" in options,
-            takeover="--takeover" in options,
-        )
         orchestrator = Orchestrator(
             run_options,
             environ=os.environ,
