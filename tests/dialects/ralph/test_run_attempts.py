@@ -90,16 +90,16 @@ def test_an_agent_or_a_verification_that_takes_too_long_is_stopped_with_all_it_s
     words = ("--max-retries", "0", "--change", "add-greeting")
     (demo.root / "check.sh").write_text("echo checking; sleep 1000 & sleep 1000", encoding="utf-8")
     agent = numbered(demo, hanging)[:2]
-    shown = demo.run("run", *words, *agent, "--no-verify", "--idle-timeout", "1s", code=1).text
-    assert "\n    sh numbered.sh was stopped after 1s without output (--idle-timeout)\n" in shown
+    shown = demo.run("run", *words, *agent, "--no-verify", "--idle-timeout", "3s", code=1).text
+    assert "\n    sh numbered.sh was stopped after 3s without output (--idle-timeout)\n" in shown
     assert demo.saved().turns[-1].content == "begun"
     assert demo.saved().turns[-1].partial
     locks = Folder(str(demo.root / ".ralph" / "locks"))
     while find_owner(locks, "add-greeting.agent") is not None:  # until the last of them has gone
         os.sched_yield()
     agent = ("--with", "echo fine")
-    shown = demo.run("run", *words, *agent, "--verify", "sh check.sh", "--timeout", "1s", code=1).text
-    assert "`sh check.sh` was stopped after 1s (--timeout), with this output:\n    \n    checking\n" in shown
+    shown = demo.run("run", *words, *agent, "--verify", "sh check.sh", "--timeout", "3s", code=1).text
+    assert "`sh check.sh` was stopped after 3s (--timeout), with this output:\n    \n    checking\n" in shown
 
 
 def test_output_without_newlines_costs_what_its_length_is(

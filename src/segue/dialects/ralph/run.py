@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -135,9 +136,9 @@ def _show_plan(orchestrator: Orchestrator) -> int:
 
 def _own_command() -> tuple[str, ...]:
     """How an agent calls `ralphtool`: always with the whole path, since its shell may have another PATH."""
-    script = os.path.abspath(sys.argv[0])  # noqa: PTH100 - links stay: they outlive an upgrade
-    if os.path.basename(script) == "ralphtool" and os.access(script, os.X_OK):  # noqa: PTH119
-        return (script,)
+    script = Path(os.path.abspath(sys.argv[0]))  # noqa: PTH100 - links stay: they outlive an upgrade
+    if script.name == "ralphtool" and script.is_file() and os.access(script, os.X_OK):
+        return (str(script),)
     return (sys.executable, "-P", "-m", "segue.dialects.ralph")  # -P: modules of the project are not imported
 
 
