@@ -172,7 +172,7 @@ def test_a_preset_gets_its_model_through_the_tool_of_the_same_house(cli: Segue) 
     program(programs, "claude", '#!/bin/sh\necho "claude $*"\n')
     preset(cli.home / "agents", "reviewer", "You review code.", model="opus")
     path = f"{programs}{os.pathsep}{os.environ['PATH']}"
-    assert answer(cli, "--agent", "reviewer", PATH=path) == "claude -p --model opus\n"
+    assert answer(cli, "--agent", "reviewer", PATH=path) == "claude -p --no-session-persistence --model opus\n"
 
 
 def test_a_preset_cannot_name_a_command(cli: Segue) -> None:
