@@ -10,13 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import segue
-from segue.dialects.cortext.document import BlockError, render_context, with_block, write_block
+from segue.dialects.cortext.document import BlockError, render_body, render_context, with_block, write_block
 from segue.durable.folder import Folder
 from segue.transfer.window import LAST, handover_window
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from segue.model import JsonObject
     from segue.session import LiveSession
 
 STUB = b"# API design\n\n- type: brainstorm\n"
@@ -140,3 +141,25 @@ def test_a_giant_turn_is_cut_and_said_to_be(tmp_path: Path) -> None:
 def test_a_conversation_in_which_nothing_was_said_begins(tmp_path: Path) -> None:
     with of(tmp_path) as session:
         assert told(session).endswith("## Now\n\nThis conversation begins.\n")
+
+
+# ── What users read ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_calls_are_one_line_long_results_are_cut_and_reasoning_is_left_out(tmp_path: Path) -> None:
+    call: JsonObject = {"type": "tool_call", "id": "1", "name": "Bash", "arguments": {"command": "ls"}}
+    own: JsonObject = {**call, "id": "2", "arguments": {"command": "cortext resume api --json"}}
+    reasoning: JsonObject = {"type": "reasoning", "text": "Hm."}
+    with of(tmp_path, "What is here?") as session:
+        session.add("assistant", "", parts=[reasoning])
+        session.add("assistant", "Let me look.", parts=[reasoning, call])
+        session.add("tool", "x" * 1_000, parts=[{"type": "tool_result", "id": "1", "content": "x" * 1_000}])
+        session.add("assistant", "", parts=[own])
+        session.add("tool", "all of it", parts=[{"type": "tool_result", "id": "2", "content": "all of it"}])
+        text = render_body(session.overview, session.turns)
+    headings = [line.split(" · ")[0] for line in text.splitlines() if line.startswith("## ")]
+    assert headings == ["## 1. user", "## 3. assistant", "## 4. tool"]
+    assert "Let me look.\n\n[called Bash(command=ls)]\n" in text
+    assert text.endswith(f"```\n{'x' * 600}\n[400 more characters]\n```")
+    assert "Hm." not in text
+    assert "all of it" not in text
