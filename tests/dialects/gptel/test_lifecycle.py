@@ -148,6 +148,7 @@ def test_what_emacs_turned_off_is_no_longer_what_the_preset_has(sessions: Sessio
     off = [f"{name}: nil" for name in sorted(OFF)]
     say(text(spoken), "gptel--preset: executor", "gptel-model: nil", *off)
     assert sessions.open(at(spoken)).overrides == NONE
+    assert GptelStore(sessions.root).load(spoken.session_id).overrides == NONE
     assert sessions.save(at(spoken)).overrides == NONE
     assert turned_off(text(spoken)) == OFF
     # A branch that is not the current one keeps what Emacs turned off there, while others write to the session.
@@ -160,6 +161,7 @@ def test_what_emacs_turned_off_is_no_longer_what_the_preset_has(sessions: Sessio
     )
     with segue.open(f"gptel:{sessions.root}") as library, library.resume(spoken.session_id) as live:
         live.add("user", "Hello?")
+    sessions.save(at(other))
     assert turned_off(text(spoken)) == {"gptel--tool-names"}
     assert sessions.open(at(spoken)).settings["tools"] == []
     assert sessions.open(at(other)).settings["tools"] != []
