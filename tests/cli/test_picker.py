@@ -100,15 +100,15 @@ def test_in_80_columns_the_keys_show_the_way_out_and_reading_has_keys_of_its_own
     async def does(pilot: PickerPilot) -> None:
         assert "esc quit" in shown(pilot, "keys")[:80]
         assert "^d delete" in shown(pilot, "keys")[:80]
-        await press(pilot, "tab")
+        await press(pilot, "tab")  # to a preview that is too short to scroll
         assert "esc back to the list" in shown(pilot, "keys")
         await press(pilot, "down", "down", "pagedown", "up", "down")
-        assert "So refresh it earlier." in shown(pilot, "text")  # the same session is selected
+        assert "So refresh it earlier." in shown(pilot, "text")
         assert pilot.app.screen.query_one(OptionList).highlighted == 0
         await press(pilot, "escape", "down")
         assert pilot.app.screen.query_one(OptionList).highlighted == 1
 
-    use(library, tmp_path / "cache", does, size=(80, 24))
+    use(library, tmp_path / "cache", does, size=(80, 50))
 
 
 def test_a_notice_has_a_line_of_its_own_below_every_question(library: Library, tmp_path: Path) -> None:

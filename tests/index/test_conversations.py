@@ -100,6 +100,9 @@ def test_all_copies_of_a_conversation_are_one_entry_that_names_them(machine: Mac
         (hit,) = index.search("okapi")  # only the copy has it so far
         assert (hit.entry, hit.copy) == (entry, Copy(source=tool, id=OTHER, tool="claude"))
         assert index.count("zebra") == index.count("okapi") == 1
+        late = NOW.replace(year=2028)
+        assert [hit.entry.id for hit in index.search("zebra", Filters(since=late))] == ["ours"]
+        assert index.search("zebra", Filters(until=late)) == []
         assert ids(index, tool="claude") == ids(index, since=NOW.replace(year=2028)) == ["ours"]
         assert ids(index, until=NOW.replace(year=2028)) == ids(index, tool="codex") == []
 

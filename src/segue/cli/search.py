@@ -53,7 +53,7 @@ def command(
 
         return open_picker(sources, filters, text)
     with open_index(sources, with_text=True) as index:
-        hits = index.search(text, filters, limit=limit, unfinished=True)
+        hits = index.search(text, filters, limit=limit, unfinished=True, turns_first=True)
         total = index.count(text, filters, unfinished=True) if len(hits) == limit else len(hits)
         found = short_ids(index.ids(sources.names)) if output.stdout_is_tty() and not as_json else {}
     record_list(RecentSession(hit.entry.source, hit.entry.id) for hit in hits)

@@ -57,10 +57,11 @@ class Answers:
         alone = [entry_of(row) for row in self._ask(query("listed").format(filters=condition), values)]
         if not (shown := conversations.shown):
             return alone
-        condition, values = conditions(replace(filters, since=None, until=None), in_tool=in_tool)
+        condition, values = conditions(_at_any_time(filters), in_tool=in_tool)
         statement = query("listed").format(filters=f"{condition} AND {_IS_SHOWN}")
-        rows = self._ask(statement, values | {"limit": LARGEST, "shown": as_json(shown)})
-        together = [entry for row in rows if is_within(entry := entry_of(row, shown[row["number"]]), filters)]
+        within = [number for number, one in shown.items() if is_within(one.updated_at, filters)]
+        rows = self._ask(statement, values | {"limit": LARGEST, "shown": as_json(within)})
+        together = [entry_of(row, shown[row["number"]]) for row in rows]
         together.sort(key=lambda entry: entry.updated_at, reverse=True)
         return list(islice(merge(together, alone, key=lambda entry: entry.updated_at, reverse=True), limit))
 
@@ -68,12 +69,13 @@ class Answers:
         statement = query("ids_of")
         return {row[0] for source in sources for row in self._connection.execute(statement, (source,))}
 
-    def hits(self, words: str, filters: Filters, limit: int) -> list[SearchHit]:
+    def hits(self, words: str, filters: Filters, limit: int, *, turns_first: bool) -> list[SearchHit]:
         conversations = self._conversations(filters)
         statement, values = self._search_statement("matches", words, filters, conversations)
         shown = conversations.shown
         return [
-            self._hit(words, row, shown.get(row["session"])) for row in self._ask(statement, values | {"limit": limit})
+            self._hit(words, row, shown.get(row["session"]), turns_first=turns_first)
+            for row in self._ask(statement, values | {"limit": limit})
         ]
 
     def count(self, words: str, filters: Filters) -> int:
@@ -84,15 +86,24 @@ class Answers:
         self, name: str, words: str, filters: Filters, conversations: Conversations
     ) -> tuple[str, dict[str, object]]:
         in_tool = conversations.in_tool(filters.tool) if filters.tool is not None else ()
-        condition, values = conditions(filters, in_tool=in_tool, for_search=True)
-        values["words"] = words
+        condition, values = conditions(_at_any_time(filters), in_tool=in_tool, for_search=True)
+        time, times = conditions(Filters(since=filters.since, until=filters.until))
+        values |= {"words": words, **times}
         if not (shown_for := conversations.shown_for):
-            return query(name).format(filters=condition, shown="p.session"), values
-        values |= {"grouped": as_json(shown_for), "shown_for": json.dumps(shown_for)}
-        return query(name).format(filters=condition, shown=_SHOWN_FOR), values
+            return query(name).format(filters=f"{condition} AND {time}", shown="p.session"), values
+        within = [one.shown for one in conversations.all if is_within(one.updated_at, filters)]
+        values |= {"grouped": as_json(shown_for), "shown_for": json.dumps(shown_for), "shown": as_json(within)}
+        return query(name).format(
+            filters=f"{condition} AND CASE WHEN {_IS_ALONE} THEN {time} ELSE {_IS_SHOWN} END", shown=_SHOWN_FOR
+        ), values
 
-    def _hit(self, words: str, found: sqlite3.Row, conversation: Conversation | None) -> SearchHit:
+    def _hit(
+        self, words: str, found: sqlite3.Row, conversation: Conversation | None, *, turns_first: bool
+    ) -> SearchHit:
         values = {"words": words, "piece": found["piece"], "begin": BEGIN, "end": END}
+        if turns_first and found["kind"] == "title" and found["matches"] > 1:
+            turns = self._ask(query("matching_turn"), {"words": words, "session": found["session"]})
+            values["piece"] = turns[0][0] if turns else found["piece"]
         row = self._ask(query("shown"), values)[0]
         is_copied = row["number"] != found["session"]
         entry = row if not is_copied else self._ask(query("by_number"), {"number": found["session"]})[0]
@@ -117,6 +128,11 @@ class Answers:
         cursor = self._connection.cursor()
         cursor.row_factory = sqlite3.Row
         return cursor.execute(statement, values).fetchall()
+
+
+def _at_any_time(filters: Filters) -> Filters:
+    """The filters without a time: a conversation was active when any of its sessions was."""
+    return replace(filters, since=None, until=None)
 
 
 def _spans(snippet: str) -> tuple[tuple[str, bool], ...]:

@@ -127,10 +127,10 @@ def conditions(
     return " AND ".join(condition for condition, _ in found) or "1", values
 
 
-def is_within(entry: IndexEntry, filters: Filters) -> bool:
-    """Whether it was last active in the time that the filters allow."""
-    is_since = filters.since is None or entry.updated_at >= filters.since
-    return is_since and (filters.until is None or entry.updated_at < filters.until)
+def is_within(microseconds: int, filters: Filters) -> bool:
+    """Whether what was last active then is in the time that the filters allow."""
+    is_since = filters.since is None or microseconds >= to_microseconds(filters.since)
+    return is_since and (filters.until is None or microseconds < to_microseconds(filters.until))
 
 
 def as_json(values: Iterable[object]) -> str:

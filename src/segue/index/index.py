@@ -138,14 +138,22 @@ class Index(Closing):
         return self._answer(lambda answers: answers.ids(sources))
 
     def search(
-        self, text: str, filters: Filters | None = None, *, limit: int | None = 20, unfinished: bool = False
+        self,
+        text: str,
+        filters: Filters | None = None,
+        *,
+        limit: int | None = 20,
+        unfinished: bool = False,
+        turns_first: bool = False,
     ) -> list[SearchHit]:
         """The conversations that match, the best first, each with its best match.
 
-        The last word of an `unfinished` text matches as a prefix. UsageError if the text has no word.
+        The last word of an `unfinished` text matches as a prefix. With `turns_first`, a turn is returned instead of a
+        title if both match. UsageError if the text has no word.
         """
         words, most = fts_query(text, unfinished=unfinished), LARGEST if limit is None else min(limit, LARGEST)
-        return self._answer(lambda answers: answers.hits(words, filters or Filters(), most))
+        wanted = filters or Filters()
+        return self._answer(lambda answers: answers.hits(words, wanted, most, turns_first=turns_first))
 
     def count(self, text: str, filters: Filters | None = None, *, unfinished: bool = False) -> int:
         """How many conversations a search without a limit finds."""

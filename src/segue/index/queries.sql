@@ -66,26 +66,29 @@ WITH scored AS MATERIALIZED ( -- for bm25 knows no groups
         s.number AS session,
         p.number AS piece,
         p.session = s.number AS is_own,
-        p.kind = 'title' AS is_title,
+        p.kind AS kind,
         bm25(words) * CASE p.kind WHEN 'title' THEN 4.0 WHEN 'turn' THEN 1.0 ELSE 2.0 END
             * CASE p.session WHEN s.number THEN 1.0 ELSE 0.9 END AS score
     FROM words
     JOIN pieces AS p ON p.number = words.rowid
     JOIN sessions AS s ON s.number = {shown}
     WHERE words MATCH :words AND (p.session = s.number OR p.kind = 'turn') AND {filters}
-),
-found AS MATERIALIZED (
-    SELECT session, piece, is_title, min(score) AS score, coalesce(nullif(sum(is_own), 0), count(*)) AS matches
-    FROM scored
-    GROUP BY session
-    ORDER BY score, session DESC
-    LIMIT :limit
 )
-SELECT session, matches, coalesce(CASE WHEN is_title AND matches > 1 THEN (
-    SELECT t.piece FROM scored AS t WHERE t.session = found.session AND NOT t.is_title ORDER BY t.score LIMIT 1
-) END, piece) AS piece -- a title is shown anyway
-FROM found
-ORDER BY score, session DESC;
+SELECT session, piece, kind, min(score) AS score, coalesce(nullif(sum(is_own), 0), count(*)) AS matches
+FROM scored
+GROUP BY session
+ORDER BY score, session DESC
+LIMIT :limit;
+
+-- matching_turn: the first turn of a session that matches, without a look at other sessions
+SELECT p.number
+FROM words
+JOIN pieces AS p ON p.number = words.rowid
+WHERE words MATCH :words AND p.session = :session AND p.kind = 'turn'
+    AND words.rowid >= (SELECT min(number) FROM pieces WHERE session = :session)
+    AND words.rowid <= (SELECT max(number) FROM pieces WHERE session = :session)
+ORDER BY words.rowid
+LIMIT 1;
 
 -- count_matches: how many conversations match
 WITH matching AS (

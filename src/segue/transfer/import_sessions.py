@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -95,7 +95,8 @@ def import_session(
     except Exception as error:
         raise StorageError(str(unforeseen(error, external.path)), path=external.path) from error
     if trust is not None and copy.created_at is not None:
-        trust.of(store.url, copy.session_id).link(integration.name, external.id, copy.created_at, "import")
+        with suppress(StorageError):  # then both are listed
+            trust.of(store.url, copy.session_id).link(integration.name, external.id, copy.created_at, "import")
     return Imported(
         tool=integration.name,
         native_id=external.id,
