@@ -223,6 +223,7 @@ def test_tests_of_a_project_run_with_an_ai_tool_only_if_the_user_agrees(demo: De
     refused = demo.run(*words, code=1)
     assert b"stories are not verified: `make test`, from Makefile, would run code of this project" in refused.err
     assert b"use --verify 'make test' or --sandbox" in refused.err
+    assert "if it had none, use --with 'claude --allowedTools Bash,Edit,Write'\n" in refused.text
     with demo.at_terminal(*words) as user:
         user.wait_for(ASKED)
         user.type("n\r")

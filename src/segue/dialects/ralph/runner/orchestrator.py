@@ -267,6 +267,8 @@ class Orchestrator:
                 self._notify(StoryFinished(story=story, commit=self._commit(story.title or f"story {story.id}")))
                 return True
             self._notify(StoryFailed(story=story, reason=failure, is_last=number == attempts))
+            if number == 1 and self._worker.permission_hint and story.done == attempt.story.done:
+                self._notify(Notice(text=self._worker.permission_hint))
             failure = "\n\n".join([failure, *attempt.restored])
         return False
 

@@ -33,9 +33,21 @@ class AgentRun(Struct, frozen=True, kw_only=True):
     """Temporary files, needed only while it runs."""
 
 
+_GRANTING = {
+    "claude": "--allowedTools Bash,Edit,Write",
+    "codex": "--sandbox workspace-write",
+    "gemini": "--yolo",
+}
+"""The options with which a tool that cannot ask may run commands and write the project."""
+
+
 class Worker(Protocol):
     @property
     def name(self) -> str: ...
+
+    @property
+    def permission_hint(self) -> str:
+        """What the user can do if it changed nothing, perhaps for want of permissions; empty if that is not known."""
 
     def prepare(self, prompt: str, *, title: str, cwd: str, environ: Mapping[str, str]) -> AgentRun: ...
 
@@ -48,6 +60,10 @@ class CommandWorker(Struct, frozen=True, kw_only=True):
     @property
     def name(self) -> str:
         return shlex.join([Path(self.argv[0]).name, *self.argv[1:]])
+
+    @property
+    def permission_hint(self) -> str:
+        return ""
 
     def prepare(self, prompt: str, *, title: str, cwd: str, environ: Mapping[str, str]) -> AgentRun:  # noqa: ARG002 - a command needs only the prompt
         return AgentRun(argv=self.argv, stdin=prompt)
@@ -62,6 +78,12 @@ class ToolWorker(Struct, frozen=True, kw_only=True):
     @property
     def name(self) -> str:
         return self.tool.name
+
+    @property
+    def permission_hint(self) -> str:
+        granting = "" if self.options else _GRANTING.get(self.name, "")
+        hint = f"{self.name} cannot ask for permission here; if it had none, use --with '{self.name} {granting}'"
+        return hint if granting else ""
 
     def prepare(self, prompt: str, *, title: str, cwd: str, environ: Mapping[str, str]) -> AgentRun:
         options = LaunchOptions(cwd=Path(cwd), environ=environ, prompt=prompt, headless=True, arguments=self.options)
