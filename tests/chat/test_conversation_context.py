@@ -104,6 +104,14 @@ def test_a_setting_of_the_session_wins_over_that_of_the_preset(session: LiveSess
     assert partner.requests[0].temperature == 1.0
 
 
+def test_what_is_turned_off_in_the_session_is_not_sent(session: LiveSession) -> None:
+    session.set_overrides({"temperature": None, "system_message": None})
+    partner = ScriptedAgent()
+    preset = Preset(name="reviewer", system_prompt="You review code.", temperature=0.2)
+    list(talk(session, partner, preset).ask("one"))
+    assert (partner.requests[0].system, partner.requests[0].temperature) == ("", None)
+
+
 def test_attachments_decisions_and_summary_are_told(session: LiveSession) -> None:
     partner = ScriptedAgent()
     conversation = talk(session, partner, Preset(name="reviewer", system_prompt="You review code."))

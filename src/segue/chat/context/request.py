@@ -86,7 +86,9 @@ class RequestBuilder:
         return request, window.dropped
 
     def _system(self, preset: Preset | None, changed: Collection[str]) -> str:
-        return self._background.text(preset.system_prompt if preset is not None else "", changed)
+        overrides = self._session.overview.overrides
+        is_off = "system_message" in overrides and not overrides["system_message"]
+        return self._background.text(preset.system_prompt if preset is not None and not is_off else "", changed)
 
     def _check_size(self, window: Window, reserved: int) -> None:
         """Refuse what cannot fit before anything is recorded or sent.
