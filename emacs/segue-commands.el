@@ -32,6 +32,11 @@
 (autoload 'segue-tools-setup "segue-tools")
 (autoload 'segue-times-setup "segue-times")
 
+(defcustom segue-activities-directory "~/emacs-activities/"
+  "The folder in which `activities-ext-create' makes activities."
+  :type 'directory
+  :group 'segue)
+
 (defvar segue-command-map
   (let ((map (make-sparse-keymap)))
     (define-key map "l" #'segue-list)

@@ -17,11 +17,6 @@
 (require 'tabulated-list)
 (require 'segue)
 
-(defcustom segue-activities-directory "~/emacs-activities/"
-  "The folder in which `activities-ext-create' makes activities."
-  :type 'directory
-  :group 'segue)
-
 (defvar gptel--known-presets)
 (defvar segue-list-history nil "Titles and words that were looked for.")
 
