@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -27,6 +28,8 @@ OTHER = "qa-20261115-093012-9xzz"
 NOT_LOOKED_UP = {
     "chat --id",  # a new session
     "new --id",
+    "fork --id",
+    "import --id",
     "import ID",  # of one AI tool
     "trash restore ID...",  # of the trash
 }
@@ -203,10 +206,20 @@ def test_every_verb_works_on_a_session_of_a_tool_or_names_the_command_that_impor
 
 
 def test_once_imported_the_copy_is_changed_and_brought_up_to_date_by_the_id_of_the_tool(home: ToolHome) -> None:
-    home.run("import", "claude", OWN)
+    home.run("import", "claude", OWN[-6:])
     home.store_session("Why does login fail?", "The token expires.", "And logout?", title="Login bug")
     assert home.run("tag", OWN[:8], "urgent").text == "urgent\n"
     assert home.said(f"claude-{OWN}")[2:] == ["And logout?"]
+
+
+def test_what_a_tool_writes_is_followed_in_place(home: ToolHome) -> None:
+    terminal = home.cli.at_terminal("tail", OWN, "-f", **home.env)
+    terminal.wait_for("The token expires.")
+    home.store_session("Why does login fail?", "The token expires.", "And logout?", title="Login bug")
+    terminal.wait_for("And logout?")
+    terminal.process.send_signal(signal.SIGINT)
+    assert terminal.end().code == 130
+    assert not (home.cli.home / "state" / "segue" / "sessions").exists()
 
 
 def test_at_a_terminal_the_import_is_offered_at_once(home: ToolHome) -> None:

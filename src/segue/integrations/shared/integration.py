@@ -16,6 +16,7 @@ from segue import process
 from segue.clock import utc_now
 from segue.durable.kernel import storage_error
 from segue.errors import AmbiguousIdError, NotFoundError, UsageError
+from segue.ids import match_ids
 from segue.integrations.format.values import sendable
 from segue.integrations.shared.session_files import remove_file
 from segue.model import Turn
@@ -244,15 +245,14 @@ class Integration(Struct, frozen=True, kw_only=True):
         return self.history.sessions(home, environ)
 
     def find_session(self, id: str, home: Path, environ: Mapping[str, str]) -> ExternalSession:
-        """The session with this id, or the only one whose id starts with it."""
-        found = {session.id: session for session in self.sessions(home, environ) if session.id.startswith(id)}
-        if id in found:
-            return found[id]
-        if len(found) > 1:
-            raise AmbiguousIdError(id, sorted(found))
-        if not found:
+        """The session with this id, or with this beginning or end of it."""
+        known = {session.id: session for session in self.sessions(home, environ)}
+        ids = match_ids(id, known)
+        if len(ids) > 1:
+            raise AmbiguousIdError(id, ids)
+        if not ids:
             raise NotFoundError(f"{self.name} has no session {id!r:.80} in {self.root(home, environ)}")
-        return next(iter(found.values()))
+        return known[ids[0]]
 
     def read(self, session: ExternalSession) -> OpenedTranscript:
         return self.history.read(session)
