@@ -196,7 +196,7 @@ def changed(change: Callable[[dict[str, object]], object]) -> bytes:
         (b"{}", "it is JSON, but not an export"),
         (b'{"role": 1, "content": 2}', "line 1: it is not a valid turn"),
         (b"[" * 100_000, "nested too deeply"),
-        (b"[" + b"0," * 9_000_000 + b"0]", "more than 8,000,000 values"),
+        (b"[" + b"0," * 5_000_000 + b"0]", "more than 4,000,000 values"),
         (b'{"role":"user","content":"x"}\n{"role":', "line 2: it is not JSON"),
         (b'{"type":"metadata","session_id":"x","seq":1}\n', "it is damaged"),
         (

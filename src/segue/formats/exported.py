@@ -47,7 +47,7 @@ MARK = "export:"
 _LISTS = ("decisions", "learnings", "patterns", "attachments", "tasks_done", "unknown")
 _OURS = {*Overview.__struct_fields__, "own_turns", "unknown", "blobs"}
 _HEADER = re.compile(r"- (session|agent|status|branch|created|tags): (.*)")
-_MOST_VALUES = 8_000_000
+_MOST_VALUES = 4_000_000
 """JSON with more values than this would not fit into memory."""
 
 
