@@ -69,7 +69,7 @@ def test_the_help_names_every_integration() -> None:
     offered = {option.name: getattr(option, "help", "") for option in resume.command.params}
     assert ", ".join(launchable()) in offered["tool"]
     listed = " ".join(str(import_.command.help).split())
-    assert f"TOOL is {', '.join([*MODULES][:-1])} or {[*MODULES][-1]}." in listed
+    assert f"TOOL is {', '.join([*MODULES][:-1])} or {[*MODULES][-1]}" in listed
 
 
 def test_listing_sessions_starts_no_launcher_and_knows_no_writer(tmp_path: Path) -> None:
