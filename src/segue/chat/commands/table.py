@@ -13,7 +13,7 @@ from segue.model import Status
 if TYPE_CHECKING:
     from segue.chat.repl import Chat  # noqa: TC004 - a circle, and never read at run time
 
-_NEAR = 0.6
+_NEAR = 0.7
 _LEAVING = frozenset({"exit", "quit"})
 """Words that leave without a slash, alone on their line."""
 
