@@ -12,9 +12,22 @@ from segue.model.blobs import blob_names, is_blob_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from typing import Protocol
 
-    from segue.model import Event, Session
+    from segue.model import Event, Head, Session
     from segue.store import Store
+
+    class Source(Protocol):
+        """What is copied: a store, or the content of a file. See store.Store."""
+
+        @property
+        def url(self) -> str: ...
+
+        def read(self, session_id: str, *, after: int = 0) -> Iterator[Event]: ...
+
+        def head(self, session_id: str) -> Head: ...
+
+        def get_blob(self, session_id: str, name: str) -> bytes: ...
 
 
 class Converted(Struct, frozen=True, kw_only=True):
@@ -42,7 +55,7 @@ def convert(source: Store, session_id: str, target: Store) -> Session:
     return target.load(session_id)
 
 
-def copy(source: Store, session_id: str, target: Store) -> Converted:
+def copy(source: Source, session_id: str, target: Store) -> Converted:
     """Copy a session into another store under the same id, as far as it is not there yet; the source does not change.
 
     Repeating it completes an interrupted copy, or adds what is new. SessionExistsError if the target has another
@@ -96,7 +109,7 @@ def _verify(target: Store, session_id: str, events: list[Event], blobs: dict[str
             raise StorageError(f"blob {name} of session {session_id} differs after it was copied to {target.url}")
 
 
-def find_blobs(source: Store, session_id: str, events: Iterable[Event]) -> dict[str, bytes]:
+def find_blobs(source: Source, session_id: str, events: Iterable[Event]) -> dict[str, bytes]:
     """The blobs of a session that these events refer to, as far as they exist."""
     found = {name: _find_blob(source, session_id, name) for name in sorted(blob_names(*events))}
     return {name: data for name, data in found.items() if data is not None}
@@ -116,14 +129,14 @@ def iter_blobs(source: Store, session_id: str) -> Iterator[tuple[str, bytes]]:
             yield name, data
 
 
-def _blobs(source: Store, session_id: str, events: list[Event]) -> tuple[dict[str, bytes], list[str]]:
+def _blobs(source: Source, session_id: str, events: list[Event]) -> tuple[dict[str, bytes], list[str]]:
     """The blobs that exist, and the names of attachments whose blobs are missing."""
     found = find_blobs(source, session_id, events)
     attached = {event.hash for event in events if isinstance(event, Attachment)}
     return found, sorted(attached - found.keys())
 
 
-def _find_blob(store: Store, session_id: str, name: str) -> bytes | None:
+def _find_blob(store: Source, session_id: str, name: str) -> bytes | None:
     """The blob, or None: an event may contain a hash of bytes that were never stored."""
     try:
         return store.get_blob(session_id, name)

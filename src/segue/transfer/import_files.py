@@ -32,18 +32,20 @@ from segue.model import (
     TagsChanged,
     TitleChanged,
     Turn,
+    accept_first,
     content_of,
+    fold,
+    head_of,
 )
 from segue.store import FORMAT_VERSION
 from segue.stores.journal.parser import Parser
 from segue.stores.journal.store import JournalStore
-from segue.stores.memory import MemoryStore
 from segue.transfer.convert import copy, find_blobs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from segue.model import Event, Session
+    from segue.model import Event, Head, Session
     from segue.store import Store
 
 LIMIT_BYTES = 256 << 20
@@ -109,19 +111,19 @@ def import_data(data: bytes, store: Store, *, name: str, id: str = "") -> Import
         raise UsageError(f"{name}: it is larger than {LIMIT_BYTES >> 20} MB")
     try:
         exported = _read(data, name)
-        source, session_id = _in_memory(exported, check_id(id) if id else "")
+        source = _FileSource(exported, check_id(id) if id else "", name)
     except (BadExportError, SegueError) as error:
         raise UsageError(f"{name}: {error}; nothing was imported") from None
     except RecursionError:
         raise UsageError(f"{name}: it is nested too deeply; nothing was imported") from None
+    session_id, there = source.id, source.session
     try:
         here = store.load(session_id)
     except NotFoundError:
         copy(source, session_id, store)
-        there = source.load(session_id)
         turns = sum(branch.own for branch in there.branches.values())
         return ImportedFile(file=name, session_id=session_id, is_new=True, turns=turns, is_whole=exported.is_whole)
-    turns = _merge(source, source.load(session_id), store, here, is_whole=exported.is_whole)
+    turns = _merge(source, store, here, is_whole=exported.is_whole)
     return ImportedFile(file=name, session_id=session_id, is_new=False, turns=turns, is_whole=exported.is_whole)
 
 
@@ -132,9 +134,8 @@ def is_contained(data: bytes, store: Store, session_id: str) -> bool:
         first = exported.events[0]
         if not isinstance(first, Metadata) or first.session_id != session_id:
             return False
-        source, _ = _in_memory(exported, "")
-        there, here = source.load(session_id), store.load(session_id)
-        return not _missing(source, there, store, here) if exported.is_whole else _is_within(there, here)
+        source, here = _FileSource(exported, "", ""), store.load(session_id)
+        return not _missing(source, store, here) if exported.is_whole else _is_within(source.session, here)
     except (BadExportError, RecursionError, SessionDivergedError, UsageError):
         return False
 
@@ -173,31 +174,48 @@ def _read(data: bytes, name: str) -> ExportedSession:
     return ExportedSession(events=events, is_whole=True, blobs=blobs)
 
 
-def _in_memory(exported: ExportedSession, id: str) -> tuple[MemoryStore, str]:
-    """The session in a store of its own, which checks every event, before anything is written elsewhere."""
-    first, *rest = exported.events
-    if not isinstance(first, Metadata):
-        raise BadExportError("it does not begin with a session")
-    if first.version > FORMAT_VERSION:
-        raise BadExportError(f"it was written by a newer version (format {first.version})")
-    session_id = check_id(id or first.session_id)
-    store = MemoryStore()
-    with store.create(session_id, [replace(first, session_id=session_id), *rest]) as writer:
-        for name, data in exported.blobs.items():
-            if writer.put_blob(data) != name:
-                raise BadExportError(f"its attachment {name!a:.80} has another content")
-    return store, session_id
+class _FileSource:
+    """The session of a file, whose events are all checked before anything is written elsewhere."""
+
+    def __init__(self, exported: ExportedSession, id: str, name: str) -> None:
+        first, *rest = exported.events
+        if not isinstance(first, Metadata):
+            raise BadExportError("it does not begin with a session")
+        if first.version > FORMAT_VERSION:
+            raise BadExportError(f"it was written by a newer version (format {first.version})")
+        for blob, data in exported.blobs.items():
+            if blob != f"sha256:{sha256(data).hexdigest()}":
+                raise BadExportError(f"its attachment {blob!a:.80} has another content")
+        self.id = check_id(id or first.session_id)
+        self.url = name
+        self.session = fold(accept_first(self.id, [replace(first, session_id=self.id), *rest]).new)
+        self._events = exported.events
+        self._blobs = exported.blobs
+
+    def read(self, session_id: str, *, after: int = 0) -> Iterator[Event]:
+        """The events, numbered in their order."""
+        events = (replace(event, seq=seq) for seq, event in enumerate(self._events, start=1) if seq > after)
+        return (replace(event, session_id=session_id) if isinstance(event, Metadata) else event for event in events)
+
+    def head(self, session_id: str) -> Head:
+        return replace(head_of(self.session), id=session_id)
+
+    def get_blob(self, session_id: str, name: str) -> bytes:
+        if name not in self._blobs:
+            raise NotFoundError(f"session {session_id} has no blob {name}")
+        return self._blobs[name]
 
 
-def _merge(source: Store, there: Session, store: Store, here: Session, *, is_whole: bool) -> int:
+def _merge(source: _FileSource, store: Store, here: Session, *, is_whole: bool) -> int:
     """Append what the file has and the store has not; the number of new turns."""
+    there = source.session
     if not is_whole and _is_within(there, here):
         return 0
-    if not _missing(source, there, store, here, is_whole=is_whole) and not _missing_blobs(source, store, there.id):
+    if not _missing(source, store, here, is_whole=is_whole) and not _missing_blobs(source, store, there.id):
         return 0
     with store.open(there.id) as writer:
         here = store.load(there.id)  # it may have changed before it was opened
-        missing = _missing(source, there, store, here, is_whole=is_whole)
+        missing = _missing(source, store, here, is_whole=is_whole)
         for data in _missing_blobs(source, store, there.id):
             writer.put_blob(data)
         if missing:
@@ -216,8 +234,9 @@ def _texts(turns: Iterable[Turn]) -> list[tuple[str, bytes]]:
     return [(turn.role, turn.content.encode("utf-8", "backslashreplace")) for turn in turns]
 
 
-def _missing(source: Store, there: Session, store: Store, here: Session, *, is_whole: bool = True) -> list[Event]:
+def _missing(source: _FileSource, store: Store, here: Session, *, is_whole: bool = True) -> list[Event]:
     """The events to append, in order. SessionDivergedError if the two are not the same conversation."""
+    there = source.session
     known = {event.id: event for event in store.read(here.id)}
     is_newer = there.updated_at > here.updated_at
     missing: list[Event] = []
@@ -276,7 +295,7 @@ def _renamed(there: Session, here: Session, missing: list[Event]) -> Iterator[Ev
         yield TagsChanged(tags=there.tags, timestamp=moment, id=f"export:tags:{mark}")
 
 
-def _missing_blobs(source: Store, store: Store, session_id: str) -> list[bytes]:
+def _missing_blobs(source: _FileSource, store: Store, session_id: str) -> list[bytes]:
     events = list(source.read(session_id))
     here = find_blobs(store, session_id, events)
     return [data for name, data in find_blobs(source, session_id, events).items() if name not in here]
