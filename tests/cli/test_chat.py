@@ -352,6 +352,11 @@ def test_the_commands_of_a_chat_at_a_terminal(cli: Segue, heard: str) -> None:
     assert said(cli, "talk") == [("user", "in\n*mine*"), ("assistant", "I heard.")]
 
 
+def test_the_session_used_last_is_the_one_that_the_chat_went_to(cli: Segue) -> None:
+    cli.call("chat", "--id", "first", "--agent", "offline", stdin=script("hello", "/new Second"))
+    assert cli.ok("show", "-").startswith("Second\n")
+
+
 def test_a_session_that_is_open_elsewhere_can_be_continued_in_a_copy(cli: Segue, heard: str) -> None:
     with cli.library.create(id="other", agent="offline") as live, ChatProcess(cli, "chat", "--agent", heard) as seat:
         live.add("user", "one")

@@ -37,6 +37,8 @@ class Dialect(Struct, frozen=True, kw_only=True):
     """The status that /exit, Ctrl-D and the end of input record."""
     create: Callable[[Chat, Overview, str, JsonObject], LiveSession] = create_session
     """Makes a session for /new and for copies: like this one, with this title and these fields."""
+    entered: Callable[[str, str], None] = lambda _store, _id: None
+    """Called with the URL of the store and the id when the chat continues in another session."""
     settle: Callable[[Conversation, Status], None] = lambda _conversation, _status: None
     """Called before leaving, with the conversation, which is still open, and its new status."""
     save: Callable[[Conversation], str] | None = None

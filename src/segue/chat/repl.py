@@ -140,6 +140,7 @@ class Chat:
             where = f"; {left.session.id} is {left.session.status}{elsewhere}"
         if discards_blank and not self.dialect.keeps_blank:
             conversation.initial = session.overview
+        self.dialect.entered(self.library.store.url, session.id)
         self.terminal.note(self._text("now in session {id}, with {turns} turns") + where)
         recap()
         self._begin()

@@ -119,6 +119,7 @@ def dialect(library: Library, resolver: AgentResolver) -> Dialect:
         hint_for=SEGUE_HINTS.hint_for,
         idle_seconds=resolver.settings.idle_minutes * 60,
         create=_create,
+        entered=record_session,
         extra=workspace_commands(lambda: find_conversations(resolver.surface)),
     )
     if not options.is_store_option_given():
