@@ -130,6 +130,7 @@ def test_exit_and_quit_leave_with_and_without_a_slash(table: Table, line: str) -
         ("/histroy 5", ("history",)),
         ("/decisons", ("decisions",)),
         ("/hist 5", ("history",)),
+        ("/nwe", ("new",)),
         ("/delete this", ()),
         ("/exit, please", ("exit",)),
         ("/tmp is full", ()),

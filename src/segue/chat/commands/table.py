@@ -89,10 +89,11 @@ class Table:
         return tuple(self._by_name)
 
     def near(self, name: str) -> tuple[str, ...]:
-        """The names that were probably meant: those that begin so, or else those that look alike."""
+        """The names that were probably meant: those that begin so, have the same letters, or else look alike."""
         name = name.casefold()
         begun = [one for one in self._by_name if one.startswith(name)]
-        return tuple(begun[:2] or difflib.get_close_matches(name, self._by_name, n=2, cutoff=_NEAR))
+        swapped = [one for one in self._by_name if sorted(one) == sorted(name)]
+        return tuple(begun[:2] or swapped or difflib.get_close_matches(name, self._by_name, n=2, cutoff=_NEAR))
 
     def parse(self, line: str) -> Called | UnknownCommand | TypedLine:
         """What a line means.
