@@ -294,11 +294,11 @@ PRESET is `segue-default-preset' unless given.  ACTIVITY is the folder of an
 activity to create it in, instead of `jf/gptel-sessions-directory'."
   (interactive (list (read-string "Name of the session: ")
                      (and current-prefix-arg (segue-read-preset))))
-  (let ((answer (apply #'segue--call "gptel" "new" name "--preset" (format "%s" (or preset segue-default-preset))
+  (let ((answer (apply #'segue--call "gptel" "new" "--preset" (format "%s" (or preset segue-default-preset))
                        (append (if activity
                                    (list "--activity" (expand-file-name activity))
                                  (list "--store" (segue--store jf/gptel-sessions-directory)))
-                               (segue--editor-presets)))))
+                               (segue--editor-presets) (list "--" name)))))
     (segue--visit (plist-get answer :branch-dir))))
 
 (defun segue-branch (name &optional exclude)
@@ -308,8 +308,9 @@ or a prefix argument, without that question."
   (interactive (list (read-string "Name of the branch: ") current-prefix-arg))
   (segue--check)
   (save-buffer)
-  (let ((answer (apply #'segue--call "gptel" "branch" (jf/gptel--context-file-path jf/gptel--branch-dir) name
-                       "--position" (number-to-string (point)) (and exclude '("--exclude")))))
+  (let ((answer (apply #'segue--call "gptel" "branch" "--position" (number-to-string (point))
+                       (append (and exclude '("--exclude"))
+                               (list "--" (jf/gptel--context-file-path jf/gptel--branch-dir) name)))))
     (segue--reread)
     (segue--visit (plist-get answer :branch-dir))))
 

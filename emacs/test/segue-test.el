@@ -342,6 +342,14 @@
             (should (eq gptel--preset 'executor)))
         (kill-buffer))
       (should-error (jf/gptel-persistent-session "API" "nobody") :type 'user-error)
+      (jf/gptel-persistent-session "--help wanted") ; a name is never an option
+      (unwind-protect
+          (progn
+            (should (string-prefix-p "help-wanted-" jf/gptel--session-id))
+            (insert "### Hi")
+            (segue-branch "-x")
+            (should (string-suffix-p "-x" jf/gptel--branch-name)))
+        (kill-buffer))
       (should-not warned))))
 
 (ert-deftest segue-a-session-inside-an-activity-is-made-there ()
