@@ -136,6 +136,11 @@ def test_the_beginning_of_an_id_is_enough_if_only_one_begins_so(machine: Machine
     machine.journal("other", *TURNS)
     machine.run("aur spawn --resume oth", "/exit")
     assert "session-2, session-1" in machine.run("aur spawn --resume sess", code=3).complaint
+    with machine.aurora.create(id="titled", title="Login bug", agent="qa-test") as live:
+        live.add("user", "Why?")
+    for text in ("tled", "'bug login'"):
+        assert "titled" in machine.run(f"aur spawn --resume {text}", "/exit").complaint
+    assert "is not the complete id of titled" in machine.run("aur spawn --delete-session login --yes", code=2).complaint
 
 
 def test_in_the_middle_of_a_conversation_errors_name_the_commands_of_this_tool(machine: Machine) -> None:
