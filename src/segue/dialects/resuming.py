@@ -17,7 +17,8 @@ from segue.console import output
 from segue.console.durations import ago
 from segue.console.exit_codes import Exit
 from segue.errors import AmbiguousIdError, DamagedError, InvalidIdError, NotFoundError, SessionLockedError
-from segue.ids import short_ids
+from segue.ids import match_named, short_ids
+from segue.library_results import names_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -34,7 +35,7 @@ _LISTED = 10
 
 
 def find_named(library: Library, text: str) -> str:
-    """The id of the one session that the text means: an id, a part of it, or words of its title or text.
+    """The id of the one session that the text means: an id, a part of it, or words of its title.
 
     If several match, the user chooses; without a terminal they are listed in an AmbiguousIdError.
     """
@@ -48,7 +49,7 @@ def find_named(library: Library, text: str) -> str:
         missing = None
     except NotFoundError as error:
         missing = error
-    found = library.find(text)
+    found = match_named(text, library.list(), names_of)
     if not found:
         raise missing or NotFoundError(f"no session matches {text!r:.60} in {library.store.url}")
     return found[0].id if len(found) == 1 else _choose(text, found)

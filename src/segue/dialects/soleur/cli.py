@@ -59,7 +59,7 @@ class SoleurCommands(click.Group):
 def app(*, version: bool) -> int:
     """Think decisions through with a sparring partner.
 
-    The default command is spar. ID is the id of a session, its beginning or end, or words of it.
+    The default command is spar. ID is the id of a session, its beginning or its end.
     """
     if version:
         from segue._version import __version__
