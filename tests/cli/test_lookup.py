@@ -158,6 +158,7 @@ def test_every_verb_accepts_every_form(two: Segue, verb: str) -> None:
             assert "k3f2" in done.complaint + done.text, (kind, done)
         else:
             assert used(two) == SESSION, (kind, done)
+            assert ("segue: using k3f2 (" in done.complaint) == (kind in WORDS), (kind, done)
             assert call.shows in done.text + done.complaint, (kind, done)
         assert (two.root / f"{SESSION}.jsonl").exists()
 

@@ -166,7 +166,7 @@ class _Candidates:
         if words == "use" or (len(found) > 1 and words == "ask"):
             entry = self.choose(text, found)
             if len(found) == 1:
-                output.note(f"{text} is {self._label(entry)}")
+                output.warn(f"using {self._label(entry)}, which has the words {text!r:.60}")
             return entry
         if words == "ask" and output.stdin_is_tty():
             if output.confirm(f"Do you mean {self._label(found[0])}?", yes=False):
