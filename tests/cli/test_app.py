@@ -114,7 +114,7 @@ def test_the_reference_page_says_what_the_help_says(cli: Segue) -> None:
 def test_a_listing_at_a_terminal_is_a_table_with_relative_times(cli: Segue, session: str) -> None:
     header, row = cli.at_terminal("list", NO_COLOR="1").end().text.splitlines()
     assert header.split() == ["TITLE", "TURNS", "ACTIVE", "AGENT", "ID"]
-    assert row.startswith("Login bug ")
+    assert row.startswith("@1  Login bug ")
     assert row.endswith(session)
     assert re.search(r"  (now|\d+s ago)  ", row)
     assert header.index("ID") == row.index(session)
@@ -132,7 +132,7 @@ def test_in_80_columns_no_line_breaks_and_the_columns_are_kept_in_any_script(cli
             live.set_overrides({"cwd": "/srv/some-project"})
     header, *rows = cli.at_terminal("list", NO_COLOR="1", COLUMNS="80").end().text.splitlines()
     assert header.split() == ["TITLE", "ACTIVE", "AGENT", "PROJECT", "ID"]
-    found = {row.partition("  ")[0]: row.index("planner") for row in rows}
+    found = {row.split("  ")[1]: row.index("planner") for row in rows}
     assert {title: at - len(title) + WIDE[title] for title, at in found.items() if title in WIDE} == dict.fromkeys(
         WIDE, header.index("AGENT")
     )
@@ -144,11 +144,11 @@ def test_a_long_list_goes_to_the_pager_the_newest_first_and_json_does_not(cli: S
     for number in range(3):
         cli.library.create(id=f"session-{number}", title=f"Talk {number}").close()
     shown = cli.at_terminal("list", PAGER="sed s/^/paged:/", NO_COLOR="1").end().text
-    assert [line[:12] for line in shown.splitlines()] == [
-        "paged:TITLE ",
-        "paged:Talk 2",
-        "paged:Talk 1",
-        "paged:Talk 0",
+    assert [line[:16] for line in shown.splitlines()] == [
+        "paged:    TITLE ",
+        "paged:@1  Talk 2",
+        "paged:@2  Talk 1",
+        "paged:@3  Talk 0",
     ]
     assert "paged:" not in cli.at_terminal("list", "--json", PAGER="sed s/^/paged:/").end().text
     assert "paged:" not in cli.at_terminal("list", PAGER="sed s/^/paged:/", TERM="dumb").end().text

@@ -20,21 +20,29 @@ if TYPE_CHECKING:
 
 _STATUS_STYLES = {"active": "green", "paused": "", "completed": "dim", "interrupted": "yellow", "damaged": "red"}
 _ROLE_STYLES = {"user": "green", "assistant": "cyan", "system": "yellow", "tool": "blue"}
-_COLUMNS = ("TITLE", "TURNS", "ACTIVE", "STATUS", "AGENT", "PROJECT", "ALSO IN", "ID")
-_TITLE, _EXTRA, _OPTIONAL = 0, (1,), (4, 6, 5)
+_COLUMNS = ("", "TITLE", "TURNS", "ACTIVE", "STATUS", "AGENT", "PROJECT", "ALSO IN", "ID")
+_TITLE, _EXTRA, _OPTIONAL = 1, (2,), (5, 7, 6, 0)
 _LONGEST_AGENT, _LONGEST_PROJECT, _LONGEST_PLACES = 10, 12, 14
 """So that the title is readable in 80 columns."""
 
 
-def print_sessions(entries: Sequence[IndexEntry], short_ids: Mapping[str, str], *, with_sources: bool = False) -> None:
-    """On a terminal a table that fits its width, in the pager if it is long; elsewhere tabs between all fields."""
+def print_sessions(
+    entries: Sequence[IndexEntry], short_ids: Mapping[str, str], *, with_sources: bool = False, numbered: int = 0
+) -> None:
+    """On a terminal a table that fits its width, in the pager if it is long; elsewhere tabs between all fields.
+
+    The first `numbered` lines of the table begin with the name under which they can be used, `@1` and so on.
+    """
     when = time_formatter()
     if not output.stdout_is_tty():
         output.tabbed([*_fields(entry, when), *((entry.source,) if with_sources else ())] for entry in entries)
         return
     from segue.console.columns import fit
 
-    rows = [_row(entry, short_ids.get(entry.id, entry.id), when) for entry in entries]
+    rows = [
+        [("dim", f"@{line}" if line <= numbered else ""), *_row(entry, short_ids.get(entry.id, entry.id), when)]
+        for line, entry in enumerate(entries, 1)
+    ]
     output.page(fit(_COLUMNS, rows, stretch=_TITLE, optional=_OPTIONAL, extra=_EXTRA, width=output.terminal_width()))
 
 

@@ -42,7 +42,7 @@ def command(*, library: Library, limit: int | None, pick: bool, as_json: bool, *
 
         return open_picker(sources, filters)
     entries, short_ids = list_with_short_ids(sources, filters, limit=limit)
-    record_list(RecentSession(entry.source, entry.id) for entry in entries)
+    recorded = record_list(RecentSession(entry.source, entry.id) for entry in entries)
     if as_json:
         output.data([entry_json(entry) for entry in entries])
         return None
@@ -54,7 +54,7 @@ def command(*, library: Library, limit: int | None, pick: bool, as_json: bool, *
         return None
     from segue.cli._rendering import print_sessions
 
-    print_sessions(entries, short_ids, with_sources=len(sources.sources) > 1)
+    print_sessions(entries, short_ids, with_sources=len(sources.sources) > 1, numbered=recorded)
     for entry in entries:
         if entry.damage:
             more = "; for details: segue verify {}".format(shlex.join(sources.arguments("verify", entry)[1:]))

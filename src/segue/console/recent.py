@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,11 +35,14 @@ class RecentSession(Struct, frozen=True, array_like=True):
     id: str
 
 
-def record_list(sessions: Iterable[RecentSession]) -> None:
-    """Record the lines of a list that was shown, from the first on."""
-    lines = list(sessions)[:_MOST_LINES]
-    with suppress(SegueError, OSError):
+def record_list(sessions: Iterable[RecentSession]) -> int:
+    """Record the lines of a list that is shown, from the first on; how many have been recorded."""
+    lines = list(islice(sessions, _MOST_LINES))
+    try:
         _remove_old(_write("list", lines))
+    except (SegueError, OSError):
+        return 0
+    return len(lines)
 
 
 def recorded_list() -> list[RecentSession] | None:
