@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import count
 from typing import TYPE_CHECKING
 
 from segue.chat.summary import shortened
@@ -11,6 +10,7 @@ from segue.console import output
 from segue.console.columns import fit
 from segue.errors import SegueError
 from segue.formats.transcript import iso
+from segue.ids import short_ids
 from segue.library import Library
 from segue.stores.isolation import isolate_sessions
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 COLUMNS = ("id", "created", "last message")
 NO_SESSIONS = "No saved sessions found"
 
-_SHORT_ID, _PREVIEW = 8, 60
+_PREVIEW = 60
 _LAST_MESSAGE = 2
 _UNLIMITED = 1 << 20
 
@@ -61,20 +61,10 @@ def preview(store: SoleurStore, head: Head) -> str:
         return f"({error})"
 
 
-def short_ids(heads: Sequence[Head]) -> dict[str, str]:
-    """Each id cut to eight characters, or to as many as make it unique."""
-    names = [head.id for head in heads]
-    for length in count(_SHORT_ID):
-        short = {name: name[:length] for name in names}
-        if len(set(short.values())) == len(names):
-            return short
-    raise AssertionError  # ids are unique
-
-
 def _show_table(store: SoleurStore, heads: Sequence[Head]) -> None:
     """Print short ids at a terminal, complete ids in a pipe."""
     if output.stdout_is_tty():
-        ids = short_ids(heads)
+        ids = short_ids([head.id for head in heads])
         rows: list[list[Span]] = [
             [ids[head.id], f"{local(head.created_at):%Y-%m-%d %H:%M}", preview(store, head)] for head in heads
         ]
