@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
     from segue.library import Library
 
-START = datetime(2026, 11, 15, 9, 0, tzinfo=UTC)
+START = datetime(2096, 11, 15, 9, 0, tzinfo=UTC)
+"""In the future: a file that was changed much later than it records counts as active then."""
 
 
 class Clock:

@@ -88,6 +88,10 @@ class AsyncSession:
     def branch(self) -> str:
         return self.sync.branch
 
+    @property
+    def is_open(self) -> bool:
+        return self.sync.is_open
+
     async def turns(self) -> tuple[Turn, ...]:
         return await _finish(lambda: self.sync.turns)
 
@@ -115,6 +119,7 @@ class AsyncSession:
     resume = _session_call(LiveSession.resume)
     close = _session_call(LiveSession.close)
     release = _session_call(LiveSession.release)
+    reopen = _session_call(LiveSession.reopen)
 
     async def __aenter__(self) -> Self:
         return self

@@ -50,7 +50,7 @@ def compact(conversation: Conversation, focus: str, *, show: Callable[[Iterable[
     session = conversation.session
     conversation.save()
     if conversation.pending is not None:
-        raise UsageError("your last message is not answered", hint="/retry asks again, /undo takes it back")
+        raise UsageError("your last message is not answered", hint="ask again, or take it back")
     count, before = session.overview.turn_count, session.branch
     if count < _FEWEST_TURNS:
         raise UsageError("there is nothing to summarize yet", hint="ask something first")
