@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from segue.chat.commands.table import Command
 from segue.chat.conversation import Conversation
+from segue.chat.session_finder import LibrarySessions, SessionFinder
 from segue.errors import SegueError
 from segue.model import JsonObject, Overview, Status
 from segue.session import LiveSession
 
 if TYPE_CHECKING:
     from segue.chat.repl import Chat  # noqa: TC004 - a circle, and never read at run time
+    from segue.index import IndexEntry  # noqa: TC004 - never read at run time
+    from segue.library import Library  # noqa: TC004 - never read at run time
 
 
 def create_session(chat: Chat, like: Overview, title: str, extra: JsonObject) -> LiveSession:
@@ -37,6 +40,10 @@ class Dialect(Struct, frozen=True, kw_only=True):
     """The status that /exit, Ctrl-D and the end of input record."""
     create: Callable[[Chat, Overview, str, JsonObject], LiveSession] = create_session
     """Makes a session for /new and for copies: like this one, with this title and these fields."""
+    finder: Callable[[Library], SessionFinder] = LibrarySessions
+    """Finds the sessions of /list and /resume, given the current library."""
+    listed: Callable[[Sequence[IndexEntry]], None] = lambda _entries: None
+    """Called with the lines of a list that was shown."""
     entered: Callable[[str, str], None] = lambda _store, _id: None
     """Called with the URL of the store and the id when the chat continues in another session."""
     settle: Callable[[Conversation, Status], None] = lambda _conversation, _status: None

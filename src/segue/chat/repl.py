@@ -13,6 +13,7 @@ from segue.chat.commands import Called, Leave, TypedLine, UnknownCommand, table_
 from segue.chat.commands.attachments import attach, attach_mentioned, report_attachments
 from segue.chat.commands.completion import suggestions
 from segue.chat.commands.session import preview
+from segue.chat.session_finder import places_of
 from segue.chat.tool_loop import run_tool_loop
 from segue.clock import utc_now
 from segue.errors import SegueError
@@ -21,12 +22,14 @@ from segue.tools.call import RESULT_UNKNOWN
 from segue.tools.recorded_calls import format_call
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable
+    from collections.abc import Callable, Generator, Iterable, Sequence
     from datetime import datetime
 
     from segue.chat.agent import Agents
     from segue.chat.conversation import Conversation
     from segue.chat.dialect import Dialect
+    from segue.chat.session_finder import SessionFinder
+    from segue.index import IndexEntry
     from segue.library import Library
     from segue.model import Status
     from segue.session import LiveSession
@@ -57,10 +60,10 @@ class Chat:
         self.dialect = dialect
         self.clock = clock
         self.table = table_of(dialect)
-        self.listed: tuple[str, ...] = ()
-        """The ids of the last list, for commands that take its numbers."""
-        self.previous = ""
-        """The session before the current one; empty if there is none in this library."""
+        self.listed: Sequence[IndexEntry] = ()
+        """The last list, for commands that take its numbers."""
+        self.previous: tuple[str, str] | None = None
+        """The store and id of the session before the current one."""
         self._failures = 0
         self._too_long: set[tuple[str, str]] = set()
         conversation.autorecord = conversation.autorecord or dialect.autorecord
@@ -70,6 +73,14 @@ class Chat:
     @property
     def session(self) -> LiveSession:
         return self.conversation.session
+
+    @property
+    def finder(self) -> SessionFinder:
+        return self.dialect.finder(self.library)
+
+    def is_current(self, entry: IndexEntry) -> bool:
+        """Whether the conversation of an entry is the one that runs."""
+        return (self.library.store.url, self.session.id) in places_of(entry)
 
     @property
     def model(self) -> str:
@@ -133,9 +144,9 @@ class Chat:
         conversation.autorecord = left.autorecord
         self._settle("paused")
         self.conversation, self.library, self.dialect = conversation, library or old_library, dialect or self.dialect
-        where, self.previous = "", ""
+        where, self.previous = "", None
         if _close(left, old_library):
-            self.previous = left.session.id if self.library is old_library else ""
+            self.previous = old_library.store.url, left.session.id
             elsewhere = f" (resume with: {resume})" if self.library is not old_library else ""
             where = f"; {left.session.id} is {left.session.status}{elsewhere}"
         if discards_blank and not self.dialect.keeps_blank:

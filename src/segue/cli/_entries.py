@@ -25,7 +25,7 @@ def list_with_short_ids(sources: Sources, filters: Filters, *, limit: int | None
         return Listing(entries, short_ids(index.ids(filters.sources)) if output.stdout_is_tty() else {})
 
 
-def list_entries(sources: Sources, filters: Filters, *, limit: int | None = None) -> list[IndexEntry]:
+def list_entries(sources: Sources, filters: Filters, *, quiet: bool = False) -> list[IndexEntry]:
     """One entry per conversation, the last active first. The index is brought up to date before."""
-    with open_index(sources, with_text=False) as index:
-        return index.entries(filters, limit=limit)
+    with open_index(sources, with_text=False, quiet=quiet) as index:
+        return index.entries(filters)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from segue.cli._external import ExternalMatch, ReadableSession
     from segue.cli._sources import Sources
+    from segue.errors import SegueError
     from segue.index import IndexEntry
     from segue.library import Library
 
@@ -87,6 +88,23 @@ def choose_session(library: Library) -> FoundSession:
     return candidates.open(candidates.choose("", candidates.entries))
 
 
+def find_entries(library: Library, sources: Sources, text: str) -> list[IndexEntry]:
+    """Like `find_session`, for callers that let the user choose: all sessions that the text may mean."""
+    from segue.chat.session_finder import entry_of
+
+    if text == options.PREVIOUS or _LINE.fullmatch(text):
+        return _Candidates(library, sources).with_place(_recorded(text))
+    try:
+        ids: Sequence[str] = [library.resolve(text)]
+    except AmbiguousIdError as error:
+        ids = error.candidates
+    except (InvalidIdError, NotFoundError) as error:
+        candidates = _Candidates(library, sources)
+        return candidates.with_id(text, hidden=True) or candidates.with_words(text, error)
+    found = [entry_of(library, library.store.head(id)) for id in ids]
+    return sorted(found, key=lambda entry: entry.updated_at, reverse=True)
+
+
 def _find(library: Library, text: str, words: Words, *, skips_damaged: bool) -> FoundSession:
     if text in {options.LAST, options.PREVIOUS} or _LINE.fullmatch(text):
         return _find_reference(library, text, words, skips_damaged=skips_damaged)
@@ -105,10 +123,9 @@ def _find(library: Library, text: str, words: Words, *, skips_damaged: bool) -> 
         return candidates.open(candidates.choose(text, found))
     if hidden := _find_hidden(text):
         return FoundSession(library, hidden.id, hidden)
-    is_id = not isinstance(missing, InvalidIdError)
-    if (is_id or _is_words(text)) and (found := candidates.with_words(text)):
+    if found := candidates.with_words(text, missing):
         return candidates.open(candidates.confirm(text, found, words))
-    if not is_id and _is_words(text):
+    if isinstance(missing, InvalidIdError) and _is_words(text):
         raise NotFoundError(f"no session matches {text!r:.60} in {library.store.url}", hint="segue list shows all")
     raise missing
 
@@ -129,27 +146,42 @@ def _is_words(text: str) -> bool:
 class _Candidates:
     """The sessions of `segue list`."""
 
-    def __init__(self, library: Library) -> None:
+    def __init__(self, library: Library, sources: Sources | None = None) -> None:
         from segue.cli._entries import list_entries
         from segue.cli._sources import find_sources, parse_filters
 
         self._library = library
-        self._sources: Sources = find_sources(library)
+        self._sources: Sources = sources or find_sources(library)
         self._filters = parse_filters(self._sources, {})
         self.entries: list[IndexEntry] = list_entries(self._sources, self._filters)
 
-    def with_id(self, text: str) -> list[IndexEntry]:
+    def with_id(self, text: str, *, hidden: bool = False) -> list[IndexEntry]:
+        """Those with the id or the part of one; with `hidden` also those of which a copy has it."""
         from segue.ids import match_ids
 
         shown = [entry for entry in self.entries if self._is_stored(entry) or len(text) >= _SHORTEST_TOOL_PART]
         ids = set(match_ids(text, {entry.id for entry in shown}))
+        if not ids and hidden and len(text) >= _SHORTEST_TOOL_PART:
+            copies = set(match_ids(text, {copy.id for entry in self.entries for copy in entry.copies}))
+            return [entry for entry in self.entries if any(copy.id in copies for copy in entry.copies)]
         return [entry for entry in shown if entry.id in ids]
 
-    def with_words(self, text: str) -> list[IndexEntry]:
-        """Those with the words in their title or tags; or else in all that is listed of them; or else in their text."""
+    def with_place(self, place: RecentSession) -> list[IndexEntry]:
+        """The conversation that has this session; empty if none has it any more."""
+        from segue.chat.session_finder import places_of
+
+        return [entry for entry in self.entries if (place.source, place.id) in places_of(entry)]
+
+    def with_words(self, text: str, missing: SegueError) -> list[IndexEntry]:
+        """Those with the words in their title or tags; or else in all that is listed of them; or else in their text.
+
+        `missing` tells why the text is not an id.
+        """
         from segue.cli._sources import open_index
         from segue.ids import match_words
 
+        if isinstance(missing, InvalidIdError) and not _is_words(text):
+            return []
         for names in (self._titles, self._names):
             if found := match_words(text, self.entries, names):
                 return found

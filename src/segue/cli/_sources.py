@@ -144,28 +144,34 @@ def is_store_named() -> bool:
     return options.is_store_option_given() or bool(os.environ.get("SEGUE_STORE"))
 
 
-def open_index(sources: Sources, *, with_text: bool, every_session: bool = False) -> Index:
+def open_index(sources: Sources, *, with_text: bool, every_session: bool = False, quiet: bool = False) -> Index:
     """The index, brought up to date. A source that cannot be read is reported, or raised if it is the only one.
 
-    It has one entry per conversation, or with `every_session` one per session.
+    It has one entry per conversation, or with `every_session` one per session. With `quiet` nothing is printed.
     """
     from segue.console.paths import machine_trust
     from segue.index import Index
     from segue.user_folders import cache_folder
 
-    index = Index(cache_folder(), links=None if every_session else machine_trust().links, notify=_warn_rebuilt)
+    links = None if every_session else machine_trust().links
+    index = Index(cache_folder(), links=links, notify=_be_silent if quiet else _warn_rebuilt)
     try:
-        refreshed = index.refresh(sources.sources, with_text=with_text, notify=_show_progress)
-        if refreshed.read >= _SLOW:
+        refreshed = index.refresh(sources.sources, with_text=with_text, notify=_be_silent if quiet else _show_progress)
+        if refreshed.read >= _SLOW and not quiet:
             output.progress("")
         for name, error in refreshed.failed:
             if len(sources.sources) == 1:
                 raise error
-            output.warn(f"{name} was skipped: {error}")
+            if not quiet:
+                output.warn(f"{name} was skipped: {error}")
     except BaseException:
         index.close()
         raise
     return index
+
+
+def _be_silent(_: object) -> None:
+    pass
 
 
 def _show_progress(count: int) -> None:

@@ -6,14 +6,17 @@ from typing import TYPE_CHECKING
 import click
 
 from segue.console import options
-from segue.console.recent import record_session
+from segue.console.recent import RecentSession, record_list, record_session
 from segue.errors import MissingExtraError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from segue.chat.agents.resolved import ResolvedAgent
     from segue.chat.agents.resolver import AgentResolver
     from segue.chat.dialect import Dialect
     from segue.chat.repl import Chat
+    from segue.index import IndexEntry
     from segue.library import Library
     from segue.model import JsonObject, Overview
     from segue.session import LiveSession
@@ -107,22 +110,33 @@ def _create(chat: Chat, like: Overview, title: str, extra: JsonObject) -> LiveSe
 
 
 def dialect(library: Library, resolver: AgentResolver) -> Dialect:
-    """Segue's own dialect, as configured. If --store was given, the farewell repeats it, since resuming needs it."""
+    """Segue's own dialect, as configured. The farewell repeats a store that resuming needs to be named."""
     from msgspec.structs import replace
 
     from segue.chat.dialect import SEGUE
+    from segue.cli._chat_sessions import ListedSessions
     from segue.console.error_messages import SEGUE_HINTS
     from segue.dialects.cortext.slash_commands import find_conversations, workspace_commands
 
+    def dialect_of(current: Library) -> Dialect:
+        if current is library and not options.is_store_option_given():
+            return found
+        store = shlex.quote(current.store.url).replace("{", "{{").replace("}", "}}")
+        return replace(found, resume=f"{SEGUE.resume} --store {store}")
+
+    sessions = ListedSessions(library, dialect_of)
     found = replace(
         SEGUE,
         hint_for=SEGUE_HINTS.hint_for,
         idle_seconds=resolver.settings.idle_minutes * 60,
         create=_create,
+        finder=lambda _: sessions,
+        listed=_record_lines,
         entered=record_session,
         extra=workspace_commands(lambda: find_conversations(resolver.surface)),
     )
-    if not options.is_store_option_given():
-        return found
-    store = shlex.quote(library.store.url).replace("{", "{{").replace("}", "}}")
-    return replace(found, resume=f"{SEGUE.resume} --store {store}")
+    return dialect_of(library)
+
+
+def _record_lines(entries: Sequence[IndexEntry]) -> None:
+    record_list(RecentSession(entry.source, entry.id) for entry in entries)

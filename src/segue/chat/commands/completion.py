@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from segue.errors import SegueError
+from segue.ids import match_words
 from segue.surface import Suggestion
 
 if TYPE_CHECKING:
@@ -42,6 +43,9 @@ def suggestions(chat: Chat, line: str) -> Iterator[Suggestion]:
     if command_called.completes == "path":
         yield from [*_paths(chat, argument)] or _words_of_paths(chat, _last_word(argument))
         return
+    if command_called.completes == "session":
+        yield from islice(_sessions(chat, argument), _MOST)
+        return
     found = _asked(chat, command_called.words) or _words(chat, command_called.completes)
     for word in islice((word for word in found if word.startswith(argument)), _MOST):
         yield Suggestion(text=word, replaces=len(argument))
@@ -62,11 +66,6 @@ def _asked(chat: Chat, words: Callable[[Chat], Iterable[str]] | None) -> list[st
 
 def _words(chat: Chat, kind: str) -> Iterable[str]:
     match kind:
-        case "session":
-            try:
-                return sorted(one for one in chat.library.store.ids() if one != chat.session.id)
-            except SegueError:
-                return ()
         case "branch":
             return [name for name in chat.session.overview.branches if name != chat.session.branch]
         case "agent":
@@ -76,6 +75,18 @@ def _words(chat: Chat, kind: str) -> Iterable[str]:
         case "switch":
             return ("on", "off")
     return ()
+
+
+def _sessions(chat: Chat, argument: str) -> Iterator[Suggestion]:
+    """The other sessions whose id begins with the argument, or else those with its words in their title."""
+    try:
+        others = [entry for entry in chat.finder.entries(quiet=True) if not chat.is_current(entry)]
+    except SegueError:
+        return  # completion has no place for errors
+    begun = [entry for entry in others if entry.id.startswith(argument)]
+    for entry in begun or match_words(argument, others, lambda entry: (entry.title, entry.tool)):
+        about = " · ".join(fact for fact in (entry.tool, entry.title) if fact)
+        yield Suggestion(text=entry.id, replaces=len(argument), about=about)
 
 
 def _last_word(argument: str) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from segue.chat.commands.table import Command
+from segue.chat.session_finder import places_of
 from segue.chat.summary import shortened
 from segue.clock import ago
 from segue.errors import NotFoundError, SegueError, SessionLockedError, TransitionError, UsageError
@@ -16,8 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from segue.chat.repl import Chat
+    from segue.index import IndexEntry
     from segue.library import Library
-    from segue.model import Head, JsonObject, Overview
+    from segue.model import JsonObject, Overview
     from segue.session import LiveSession
 
 _LISTED, _TITLE_LENGTH = 10, 40
@@ -51,44 +53,48 @@ def _new(chat: Chat, argument: str) -> None:
 
 
 def _list(chat: Chat, argument: str) -> None:
-    _show_list(chat, _find(chat, argument) if argument else chat.library.list())
+    _show_list(chat, _find(chat, argument) if argument else chat.finder.entries())
 
 
 def _resume(chat: Chat, argument: str) -> None:
-    heads = [head for head in _find_named(chat, argument) if head.id != chat.session.id]
-    if not heads:
+    found = _find_others(chat, argument)
+    if not found:
         is_current = f"session {chat.session.id} is the current one" if argument else "there is no other session"
         raise UsageError(is_current, hint="/new starts another one")
-    head = heads[0] if argument and len(heads) == 1 else _choose(chat, heads)
-    if head is not None:
-        _go_to(chat, head)
+    entry = found[0] if argument and len(found) == 1 else _choose(chat, found)
+    if entry is not None:
+        _go_to(chat, entry)
 
 
-def _find_named(chat: Chat, argument: str) -> Sequence[Head]:
-    """All sessions without an argument; the line of the last list with its number; else those that it means."""
+def _find_others(chat: Chat, argument: str) -> Sequence[IndexEntry]:
+    """All other sessions without an argument; the line of the last list with its number; else those that it means."""
+    return [entry for entry in _find_named(chat, argument) if not chat.is_current(entry)]
+
+
+def _find_named(chat: Chat, argument: str) -> Sequence[IndexEntry]:
     if not argument:
-        return chat.library.list()
+        return chat.finder.entries()
     if argument == "-" and chat.previous:
-        return [chat.library.store.head(chat.previous)]
+        return [entry for entry in chat.finder.entries() if chat.previous in places_of(entry)] or _find(chat, argument)
     number = argument.removeprefix("@")
-    if number.isdecimal() and 1 <= int(number) <= len(chat.listed) and argument not in chat.library.store.ids():
-        return [chat.library.store.head(chat.listed[int(number) - 1])]
+    if number.isdecimal() and 1 <= int(number) <= len(chat.listed):
+        return [chat.listed[int(number) - 1]]
     return _find(chat, argument)
 
 
-def _find(chat: Chat, text: str) -> Sequence[Head]:
-    found = chat.library.find(text)
+def _find(chat: Chat, text: str) -> Sequence[IndexEntry]:
+    found = chat.finder.find(text)
     if not found:
         raise NotFoundError(f"no session matches {text!r}", hint="/list shows all")
     return found
 
 
-def _choose(chat: Chat, heads: Sequence[Head]) -> Head | None:
+def _choose(chat: Chat, entries: Sequence[IndexEntry]) -> IndexEntry | None:
     """Ask for a number of the list, or for words, until one session is chosen; None without an answer."""
-    _show_list(chat, heads)
+    _show_list(chat, entries)
     while answer := (chat.terminal.answer(_QUESTION) or "").strip():
         try:
-            found = [head for head in _find_named(chat, answer) if head.id != chat.session.id]
+            found = _find_others(chat, answer)
         except SegueError as error:
             if not chat.terminal.is_interactive:
                 raise
@@ -101,63 +107,78 @@ def _choose(chat: Chat, heads: Sequence[Head]) -> Head | None:
     return None
 
 
-def _show_list(chat: Chat, heads: Sequence[Head]) -> None:
+def _show_list(chat: Chat, entries: Sequence[IndexEntry]) -> None:
     """Show the first sessions with numbers, and remember which they are."""
-    shown, hidden = heads[:_LISTED], len(heads) - _LISTED
-    chat.listed = tuple(head.id for head in shown)
-    lines = [f"{number:>2}  {_line(chat, head)}" for number, head in enumerate(shown, start=1)]
+    shown, hidden = entries[:_LISTED], len(entries) - _LISTED
+    chat.listed = tuple(shown)
+    chat.dialect.listed(shown)
+    lines = [f"{number:>2}  {_line(chat, entry)}" for number, entry in enumerate(shown, start=1)]
     more = [f"    and {hidden} more; /list WORDS finds them"] if hidden > 0 else []
     chat.terminal.say("\n".join([*lines, *more]) if lines else "there are no sessions")
 
 
-def _line(chat: Chat, head: Head) -> str:
+def _line(chat: Chat, entry: IndexEntry) -> str:
+    library = chat.finder.library_of(entry)
+    turns = "" if entry.turn_count is None else f"{entry.turn_count} turn{'' if entry.turn_count == 1 else 's'}"
     facts = [
-        shortened(head.title or _last_question(chat, head), _TITLE_LENGTH) or head.id,
-        f"{head.turn_count} turn{'' if head.turn_count == 1 else 's'}",
-        ago(head.updated_at, chat.clock()),
-        "this one" if head.id == chat.session.id else "damaged" if head.damage else head.status,
+        shortened(entry.title or _last_question(library, entry), _TITLE_LENGTH) or entry.id,
+        turns,
+        ago(entry.updated_at, chat.clock()),
+        "this one" if chat.is_current(entry) else "damaged" if entry.damage else entry.status,
+        entry.tool if library is None else "",
     ]
-    return one_line(" · ".join(facts))
+    return one_line(" · ".join(fact for fact in facts if fact))
 
 
-def _last_question(chat: Chat, head: Head) -> str:
+def _last_question(library: Library | None, entry: IndexEntry) -> str:
     """What the user asked last in a session without a title; empty if that is not known."""
     try:
-        turns = chat.library.tail(head.id, 2) if not head.damage else ()
+        turns = library.tail(entry.id, 2) if library is not None and not entry.damage else ()
     except SegueError:
         return ""  # damaged or deleted meanwhile
     return next((f"“{turn.content}”" for turn in reversed(turns) if turn.role == "user"), "")
 
 
-def _go_to(chat: Chat, head: Head) -> None:
+def _go_to(chat: Chat, entry: IndexEntry) -> None:
     from segue.chat.lifecycle import show_recap  # imports the chat
 
+    library, id, dialect = chat.finder.open(entry)
+    before = library.store.head(id)
     try:
-        session = resume(chat, chat.library, head.id, f"Session {head.id}")
+        session = resume(chat, library, id, f"Session {id}")
     except SessionLockedError as error:
         if not chat.terminal.is_interactive:
             raise
         chat.terminal.error(str(error))
         if chat.terminal.ask("Continue in a copy of it?", default=True):
-            continue_in_copy(chat, head.id)
+            continue_in_copy(chat, id, library=library)
         return
     if session is not None:
-        when = ago(head.updated_at, chat.clock())
-        chat.go_to(session, recap=lambda: show_recap(session, chat.terminal, when=when, was=head.status))
+        when = ago(before.updated_at, chat.clock())
+        chat.go_to(
+            session,
+            library=library,
+            dialect=dialect,
+            recap=lambda: show_recap(session, chat.terminal, when=when, was=before.status),
+        )
 
 
-def continue_in_copy(chat: Chat, id: str, *, at: int | None = None, title: str = "") -> None:
-    """Copy a session, which may be in use, up to a turn, and continue in the copy."""
+def continue_in_copy(
+    chat: Chat, id: str, *, library: Library | None = None, at: int | None = None, title: str = ""
+) -> None:
+    """Copy a session, which may be in use, up to a turn, and continue in the copy, which is in the current library."""
     from segue.session_copy import copy_session
 
     chat.conversation.save()
     # The agent that answers here is the user's choice in a copy of this session; of another one, the user is asked.
-    chosen = chat.session.overview.overrides if id == chat.session.id else {}
+    source = library or chat.library
+    is_this = source is chat.library and id == chat.session.id
+    chosen = chat.session.overview.overrides if is_this else {}
 
     def create(about: Overview, extra: JsonObject) -> LiveSession:
         return chat.dialect.create(chat, about, title or about.title, extra)
 
-    copy = copy_session(chat.library, id, at=at, create=create)
+    copy = copy_session(source, id, at=at, create=create)
     turns = f"{copy.turns} turn{'' if copy.turns == 1 else 's'}"
     note = f"a copy of {copy.source} with {turns}, which stays as it is"
     agent, model = (str(chosen.get(name) or "") for name in ("agent", "model"))
