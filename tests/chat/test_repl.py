@@ -226,6 +226,8 @@ def test_an_empty_line_says_nothing(desk: ScriptedChat) -> None:
         ("/dec", ["/decide", "/decisions"]),
         ("/load ", ["other"]),
         ("/load ot", ["other"]),
+        ("/load login", ["other"]),
+        ("/load nothing", []),
         ("/switch m", ["main"]),
         ("/agent ", ["owl", "parrot"]),
         ("/autorecord o", ["on", "off"]),
@@ -256,10 +258,11 @@ def test_commands_ids_and_paths_are_completed(desk: ScriptedChat, line: str, fou
     (desk.root / "home").mkdir()
     (desk.root / "home" / "mine").touch()
     library = desk.library
-    library.create(id="other").close()
+    library.create(id="other", title="The login bug").close()
     with library.create(id="talk") as session:
         session.fork()
         chat = desk.chat(library, session, ScriptTerminal(BytesIO(), desk.stream(), desk.stream()))
         assert [one.text for one in suggestions(chat, line)] == found
         for one in suggestions(chat, line):
-            assert one.text.startswith('"') or line.endswith(one.text[: one.replaces])
+            is_found_by_title = one.about == "The login bug"
+            assert one.text.startswith('"') or is_found_by_title or line.endswith(one.text[: one.replaces])

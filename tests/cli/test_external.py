@@ -14,6 +14,7 @@ import pytest
 
 import segue
 from tests.cli.test_hostile import ATTACKS, obeyed
+from tests.support.chat_cli import ChatProcess
 from tests.support.integration_homes import CLAUDE, CODEX, PLACES, move_in, snapshot
 from tests.support.pty import PtyProcess
 
@@ -219,6 +220,54 @@ def test_enter_in_the_picker_opens_the_tool(home: ToolHome) -> None:
         person.wait_for(f"claude continues its own session {OWN}")
         person.wait_for(f"/claude with --resume {OWN}")
         assert person.end() == 0
+
+
+def test_a_chat_lists_completes_and_resumes_what_segue_list_shows(home: ToolHome) -> None:
+    other = f"journal:{home.cli.home / 'other'}"
+    config = home.cli.home / ".config" / "segue" / "config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text(f'stores = ["{other}"]\n', encoding="utf-8")
+    with segue.open(other).create(id="away", title="Elsewhere", agent="offline") as live:
+        live.add("user", "Over there")
+        live.add("assistant", "Over here")
+    copy, before = f"claude-{OWN}", snapshot(home.cli.home / ".claude")
+    with ChatProcess(home.cli, "chat", "--id", "talk", "--agent", "offline", **home.env) as seat:
+        seat.wait_for("offline>")
+        seat.type("/resume login")
+        seat.wait_for("claude · Login bug")
+        seat.type("\t")
+        seat.wait_for(OWN)
+        seat.type("\x15")
+        seat.enter("/list")
+        seat.wait_for(" 1  talk · 0 turns · ")
+        seat.wait_for(" · this one")
+        seat.wait_for(" 2  Elsewhere · 2 turns")
+        seat.wait_for(" 3  Login bug · 2 turns · ")
+        seat.wait_for(" · claude\n")
+        seat.enter("/resume 3")
+        seat.wait_for(f"imported from claude as {copy}: 2 turns")
+        seat.wait_for(f"now in session {copy}, with 2 turns")
+        seat.wait_for("The token expires.")
+        seat.wait_for("claude>")
+        seat.enter("/agent offline")
+        seat.wait_for("offline>")
+        seat.enter("/list bug")
+        seat.wait_for(" 1  Login bug · 2 turns · ")
+        seat.wait_for(" · this one\n")
+        seat.wait_for("offline>")
+        seat.enter("/resume away")
+        seat.wait_for("now in session away, with 2 turns")
+        seat.wait_for("(resume with: segue resume")
+        seat.wait_for("Over here")
+        seat.wait_for("claude>")
+        seat.enter("/resume -")
+        seat.wait_for(f"now in session {copy}, with 2 turns; away is paused")
+        seat.wait_for("--store")
+        seat.wait_for("offline>")
+        seat.enter("exit")
+        assert seat.end() == 0
+    assert home.said(copy) == ["Why does login fail?", "The token expires."]
+    assert snapshot(home.cli.home / ".claude") == before
 
 
 @pytest.mark.parametrize(

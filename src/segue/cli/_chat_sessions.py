@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import click
 
 from segue.chat.session_finder import OpenedEntry
+from segue.errors import SessionLockedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,5 +57,6 @@ class ListedSessions:
         if library is None:
             library = self._library
             id = import_match(library, get_external(entry.tool, id))
-        import_pending_replies(library, id)
+        with suppress(SessionLockedError):  # whoever resumes it finds that out, too
+            import_pending_replies(library, id)
         return OpenedEntry(library, id, self._dialect_of(library))

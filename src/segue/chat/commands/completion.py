@@ -79,13 +79,17 @@ def _words(chat: Chat, kind: str) -> Iterable[str]:
 
 def _sessions(chat: Chat, argument: str) -> Iterator[Suggestion]:
     """The other sessions whose id begins with the argument, or else those with its words in their title."""
+    finder = chat.finder
     try:
-        others = [entry for entry in chat.finder.entries(quiet=True) if not chat.is_current(entry)]
+        entries = finder.entries(quiet=True)
     except SegueError:
         return  # completion has no place for errors
+    # An AI tool may give any id; the user must see what is inserted.
+    others = [entry for entry in entries if entry.id.isprintable() and not chat.is_current(entry)]
     begun = [entry for entry in others if entry.id.startswith(argument)]
     for entry in begun or match_words(argument, others, lambda entry: (entry.title, entry.tool)):
-        about = " · ".join(fact for fact in (entry.tool, entry.title) if fact)
+        tool = entry.tool if finder.library_of(entry) is None else ""
+        about = " · ".join(fact for fact in (tool, entry.title) if fact)
         yield Suggestion(text=entry.id, replaces=len(argument), about=about)
 
 
