@@ -56,7 +56,10 @@ Setext
 
 ***
 
-[link](http://example.org) and ~~nothing~~
+[link](http://example.org) and ~~nothing~~ but a <b>tag</b>
+
+<details>
+<summary>in HTML</summary>
 
     indented
 
@@ -109,6 +112,22 @@ def test_no_entity_becomes_a_control_sequence(text: str) -> None:
     page = MarkdownPage(40)
     shown = COLOUR.sub("", "".join([*page.add(text), *page.end()]))
     assert re.search("[\x00-\x1f\x7f-\x9f\u202a-\u202e]", shown) is None
+
+
+def test_html_is_shown_as_text_line_by_line() -> None:
+    page = MarkdownPage(40)
+    text = "A Vec<u8> in a <b>word</b>.\n\n<user>\nLogin &lt; fails.\n  </user>\n\n- one\n\n  <!-- two -->\n"
+    shown = [COLOUR.sub("", line) for line in [*page.add(text), *page.end()]]
+    assert shown == [
+        "A Vec<u8> in a <b>word</b>.",
+        "",
+        "<user>",
+        "Login &lt; fails.",
+        "  </user>",
+        "",
+        " • one",
+        "   <!-- two -->",
+    ]
 
 
 def test_a_spinner_gives_way_to_the_answer() -> None:

@@ -98,10 +98,28 @@ def _render(console: Console, source: str) -> list[str]:
     from rich.segment import Segment
 
     document = Markdown(source, code_theme=_CODE_THEME, hyperlinks=False)
+    _keep_html(document)
     _disarm(document)
     lines = list(Segment.split_lines(console.render(document)))
     shown = [at for at, line in enumerate(lines) if any(segment.text.strip() for segment in line)]
     return [_line(line) for line in lines[shown[0] : shown[-1] + 1]] if shown else []
+
+
+def _keep_html(document: Markdown) -> None:
+    """HTML as the text that it is, line by line: rich leaves it out, and `Vec<u8>` with it."""
+    kept = []
+    for token in document.parsed:
+        for child in token.children or ():
+            child.type = "text" if child.type == "html_inline" else child.type
+        if token.type != "html_block":
+            kept.append(token)
+            continue
+        lines = [token.copy(type="text", content=line) for line in token.content.rstrip("\n").split("\n")]
+        parts = [part for line in lines for part in (line, token.copy(type="hardbreak", content=""))]
+        kept.append(token.copy(type="paragraph_open", tag="p", nesting=1, content=""))
+        kept.append(token.copy(type="inline", content="", children=parts[:-1]))
+        kept.append(token.copy(type="paragraph_close", tag="p", nesting=-1, content=""))
+    document.parsed = kept
 
 
 def _disarm(document: Markdown) -> None:
