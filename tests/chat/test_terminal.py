@@ -218,14 +218,14 @@ def test_what_was_typed_is_found_again_the_next_time_and_by_nobody_else(tmp_path
     with ChatTerminal(tmp_path) as at:
         at.wait_for_status("4 turns · main")
         at.type(f"{UP}{ENTER}")
-        at.wait_for("You said: 'second'.")
+        at.wait_for_status("6 turns · main")
         at.type(f"{CTRL_R}fir")
         at.wait_for("first")
         at.type(f"{ENTER}{ENTER}")
-        at.wait_for("You said: 'first'.")
-        at.wait_for_prompt()
+        at.wait_for_status("8 turns · main")
         at.type(CTRL_D)
         assert at.end() == 0
+        assert [text for role, text in at.said if role == "user"] == ["first", "second", "second", "first"]
 
 
 def test_commands_and_paths_are_completed(tmp_path: Path) -> None:
