@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypedDict
 import pytest
 
 import segue
+from segue.console.columns import width_of
 from segue.durable.folder import Folder
 from segue.index import Index
 from segue.project import origin_of
@@ -72,6 +73,15 @@ def test_json_has_the_session_and_the_place(cli: Segue, session: str) -> None:
 @pytest.mark.usefixtures("session")
 def test_what_was_found_is_marked_on_a_terminal(cli: Segue) -> None:
     assert "\x1b[33mtoken\x1b[0m" in cli.at_terminal("search", "token").end().text
+
+
+def test_a_match_takes_one_line_of_a_terminal_however_long_the_text_around_it(cli: Segue, session: str) -> None:
+    cli.ok("add", session, f"{'日本 before ' * 20} zebra {'after it ' * 20}")
+    shown = cli.at_terminal("search", "zebra", NO_COLOR="1", COLUMNS="60").end().text.splitlines()
+    (line,) = (line for line in shown if "turn 3" in line)
+    assert "zebra" in line
+    assert line.endswith("…")
+    assert width_of(line) <= 60
 
 
 def commands(cli: Segue, word: str) -> list[str]:

@@ -12,12 +12,15 @@ from segue.errors import SegueError
 from segue.ids import short_ids
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from segue.cli._sources import Sources
-    from segue.console.output import Line
+    from segue.console.output import Line, Span
     from segue.index import Copy, IndexEntry, SearchHit
     from segue.library import Library
+
+_NARROWEST = 20
+"""The columns that a snippet gets on the narrowest terminal."""
 
 
 @options.verb(
@@ -95,10 +98,25 @@ def _lines(hits: list[SearchHit], sources: Sources, short: Mapping[str, str]) ->
             yield ()
         yield (("bold", _flatten(entry.title) or "(no title)"), ("dim", f"  {one_line(id)}"))
         yield (("dim", one_line(f"  {' · '.join(fact for fact in facts if fact)}")),)
-        marked = (("yellow", _flatten(text)) if is_match else _flatten(text) for text, is_match in hit.snippet)
-        yield (("dim", f"  {one_line(_format_place(hit))}: "), *marked)
+        intro = f"  {one_line(_format_place(hit))}: "
+        yield (("dim", intro), *_fit(hit.snippet, output.terminal_width() - len(intro)))
         if command := _next_command(sources, hit, id):
             yield (("dim", f"  {one_line(command)}"),)
+
+
+def _fit(snippet: Sequence[tuple[str, bool]], width: int) -> Iterator[Span]:
+    """As much of a snippet as a line has room for, with its first match."""
+    from segue.console.columns import shorten, width_of
+
+    pieces = [(_flatten(text), is_match) for text, is_match in snippet]
+    room, before = max(width, _NARROWEST), max(width, _NARROWEST) // 3
+    if sum(width_of(text) for text, _ in pieces) > room and not pieces[0][1] and len(pieces[0][0]) > before:
+        pieces[0] = (f"…{pieces[0][0][-before:]}", False)
+    for text, is_match in pieces:
+        if room > 0:
+            cut = shorten(text, room)
+            yield ("yellow", cut) if is_match else cut
+            room -= width_of(cut)
 
 
 def _format_place(hit: SearchHit) -> str:
