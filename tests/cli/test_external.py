@@ -47,6 +47,11 @@ class ToolHome:
         (self.bin / name).write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
         (self.bin / name).chmod(0o700)
 
+    def configure(self, text: str) -> None:
+        path = self.cli.home / ".config" / "segue" / "config.toml"
+        path.parent.mkdir(parents=True)
+        path.write_text(text, encoding="utf-8")
+
     def store_session(self, *said: str, id: str = OWN, title: str = "", cwd: str = "", at: str = AT) -> None:
         """A session of Claude Code, in the project."""
         records: list[dict[str, object]] = []
@@ -224,9 +229,7 @@ def test_enter_in_the_picker_opens_the_tool(home: ToolHome) -> None:
 
 def test_a_chat_lists_completes_and_resumes_what_segue_list_shows(home: ToolHome) -> None:
     other = f"journal:{home.cli.home / 'other'}"
-    config = home.cli.home / ".config" / "segue" / "config.toml"
-    config.parent.mkdir(parents=True)
-    config.write_text(f'stores = ["{other}"]\n', encoding="utf-8")
+    home.configure(f'stores = ["{other}"]\n')
     with segue.open(other).create(id="away", title="Elsewhere", agent="offline") as live:
         live.add("user", "Over there")
         live.add("assistant", "Over here")
@@ -264,10 +267,28 @@ def test_a_chat_lists_completes_and_resumes_what_segue_list_shows(home: ToolHome
         seat.wait_for(f"now in session {copy}, with 2 turns; away is paused")
         seat.wait_for("--store")
         seat.wait_for("offline>")
+        with segue.open(other).resume("away"):
+            seat.enter("/resume away")
+            seat.wait_for("Continue in a copy of it? [Y/n]")
+            seat.enter("")
+            seat.wait_for("a copy of away with 2 turns, which stays as it is")
+            seat.wait_for("claude>")
         seat.enter("exit")
         assert seat.end() == 0
     assert home.said(copy) == ["Why does login fail?", "The token expires."]
+    assert [head.turn_count for head in segue.open(other).list()] == [2, 2]
     assert snapshot(home.cli.home / ".claude") == before
+
+
+def test_lines_of_a_list_mean_the_same_before_a_chat_in_it_and_after_it(home: ToolHome) -> None:
+    home.store_session("Unrelated", "Quite.", id=f"{OWN[:-1]}2", title="Later", at="2026-01-06T09:30:00.000Z")
+    home.run("list")
+    done = home.run("chat", "--agent", "offline", said="/resume @2\n/list later\n/exit\n")
+    assert f"imported from claude as claude-{OWN}: 2 turns\n" in done.complaint
+    assert home.run("show", "@1").text.startswith("Later\n")
+    done = home.run("chat", "--agent", "offline", said=f"/resume {OWN[:-1]}\n1\n/exit\n")  # one of them is a copy now
+    assert [line.split(" · ")[0] for line in done.text.splitlines()] == [" 1  Login bug", " 2  Later"]
+    assert f"now in session claude-{OWN}, with 2 turns" in done.complaint
 
 
 @pytest.mark.parametrize(

@@ -159,12 +159,14 @@ class _Candidates:
         """Those with the id or the part of one; with `hidden` also those of which a copy has it."""
         from segue.ids import match_ids
 
-        shown = [entry for entry in self.entries if self._is_stored(entry) or len(text) >= _SHORTEST_TOOL_PART]
-        ids = set(match_ids(text, {entry.id for entry in shown}))
-        if not ids and hidden and len(text) >= _SHORTEST_TOOL_PART:
-            copies = set(match_ids(text, {copy.id for entry in self.entries for copy in entry.copies}))
-            return [entry for entry in self.entries if any(copy.id in copies for copy in entry.copies)]
-        return [entry for entry in shown if entry.id in ids]
+        is_long = len(text) >= _SHORTEST_TOOL_PART
+        names = {
+            index: {entry.id, *(copy.id for copy in entry.copies if hidden and is_long)}
+            for index, entry in enumerate(self.entries)
+            if self._is_stored(entry) or is_long
+        }
+        ids = set(match_ids(text, set().union(*names.values())))
+        return [self.entries[index] for index, own in names.items() if ids & own]
 
     def with_place(self, place: RecentSession) -> list[IndexEntry]:
         """The conversation that has this session; empty if none has it any more."""

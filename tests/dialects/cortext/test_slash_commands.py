@@ -325,6 +325,19 @@ def test_at_a_terminal_a_search_that_finds_nothing_is_asked_again_and_ctrl_c_cho
     assert (entry.status, entry.message_count) == ("paused", 2)
 
 
+def test_back_in_the_session_before_nothing_of_the_workspace_applies(tmp_path: Path) -> None:
+    cli = Segue(tmp_path)
+    make_workspace(tmp_path)
+    lines = b"hello\n/workspace.plan Release 2\nREST?\n/resume -\n/exit\n"
+    done = cli.run("chat", "--id", "talk", "--agent", "offline", stdin=lines)
+    assert done.code == 0, done
+    assert done.text.count("has been paused.") == 1
+    assert done.complaint.endswith(
+        f"session talk is saved in {cli.library.store.url}\nresume with: segue resume talk\n"
+    )
+    assert (cli.library.load("talk").summary, cli.library.load("talk").status) == ("", "paused")
+
+
 def test_help_lists_the_family_once(office: Office) -> None:
     office.talk("/help", "/help workspace.plan")
     assert "/workspace.TYPE [TOPIC]" in office.out

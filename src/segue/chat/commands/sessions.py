@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -16,6 +17,7 @@ from segue.formats.terminal import one_line
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from segue.chat.dialect import Dialect
     from segue.chat.repl import Chat
     from segue.index import IndexEntry
     from segue.library import Library
@@ -151,7 +153,7 @@ def _go_to(chat: Chat, entry: IndexEntry) -> None:
             raise
         chat.terminal.error(str(error))
         if chat.terminal.ask("Continue in a copy of it?", default=True):
-            continue_in_copy(chat, id, library=library)
+            continue_in_copy(chat, id, library=library, dialect=dialect)
         return
     if session is not None:
         when = ago(before.updated_at, chat.clock())
@@ -164,31 +166,38 @@ def _go_to(chat: Chat, entry: IndexEntry) -> None:
 
 
 def continue_in_copy(
-    chat: Chat, id: str, *, library: Library | None = None, at: int | None = None, title: str = ""
+    chat: Chat,
+    id: str,
+    *,
+    library: Library | None = None,
+    dialect: Dialect | None = None,
+    at: int | None = None,
+    title: str = "",
 ) -> None:
-    """Copy a session, which may be in use, up to a turn, and continue in the copy, which is in the current library."""
+    """Copy a session, which may be in use, up to a turn, and continue in the copy. It is in the same library."""
     from segue.session_copy import copy_session
 
+    library = library or chat.library
+    is_here = library is chat.library
     chat.conversation.save()
     # The agent that answers here is the user's choice in a copy of this session; of another one, the user is asked.
-    source = library or chat.library
-    is_this = source is chat.library and id == chat.session.id
-    chosen = chat.session.overview.overrides if is_this else {}
+    chosen = chat.session.overview.overrides if is_here and id == chat.session.id else {}
 
     def create(about: Overview, extra: JsonObject) -> LiveSession:
         return chat.dialect.create(chat, about, title or about.title, extra)
 
-    copy = copy_session(source, id, at=at, create=create)
+    copy = copy_session(library, id, at=at, create=create if is_here else None)
     turns = f"{copy.turns} turn{'' if copy.turns == 1 else 's'}"
     note = f"a copy of {copy.source} with {turns}, which stays as it is"
     agent, model = (str(chosen.get(name) or "") for name in ("agent", "model"))
     try:
-        session = chat.library.resume(copy.id)
-        chat.go_to(session, agent=agent, model=model, recap=lambda: chat.terminal.note(note))
+        session = library.resume(copy.id)
+        recap = partial(chat.terminal.note, note)
+        chat.go_to(session, agent=agent, model=model, library=library, dialect=dialect, recap=recap)
     except SegueError as error:
         if chat.session.id == copy.id:
             raise
-        chat.library.store.delete(copy.id)
+        library.store.delete(copy.id)
         raise UsageError(f"{error}; the copy is deleted again", hint="allow it, or resume another session") from None
 
 
