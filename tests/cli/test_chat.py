@@ -389,7 +389,10 @@ def test_a_person_who_falls_silent_is_told_that_the_session_is_paused(cli: Segue
     with ChatProcess(cli, "chat", "--id", "talk", "--agent", heard) as seat:
         seat.wait_for("the session is saved and paused; your next message resumes it")
         assert cli.library.load("talk").status == "paused"
-        seat.type(f"hello\r{CTRL_D}")
+        seat.type("hello\r")
+        seat.wait_for("I heard.")
+        seat.wait_for("heard>")
+        seat.type(CTRL_D)
         assert seat.end() == 0
     assert said(cli, "talk") == [("user", "hello"), ("assistant", "I heard.")]
 

@@ -152,7 +152,7 @@ class Chat:
         if discards_blank and not self.dialect.keeps_blank:
             conversation.initial = session.overview
         self.dialect.entered(self.library.store.url, session.id)
-        self.terminal.note(self._text("now in session {id}, with {turns} turns") + where)
+        self.terminal.note(self._text("now in session {id}, with {turns}") + where)
         recap()
         self._begin()
 
@@ -355,11 +355,12 @@ class Chat:
             self._try(partial(self.dialect.settle, self.conversation, status))
 
     def _text(self, template: str) -> str:
+        turns = self.session.overview.turn_count
         values = {
             "agent": self.agent_name,
             "id": self.session.id,
             "store": self.library.store.url,
-            "turns": self.session.overview.turn_count,
+            "turns": f"{turns} turn{'' if turns == 1 else 's'}",
         }
         return template.format(**values, resume=self.dialect.resume.format(**values))
 
