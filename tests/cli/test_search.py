@@ -78,6 +78,7 @@ def test_what_was_found_is_marked_on_a_terminal(cli: Segue) -> None:
 def test_a_match_takes_one_line_of_a_terminal_however_long_the_text_around_it(cli: Segue, session: str) -> None:
     cli.ok("add", session, f"{'日本 before ' * 20} zebra {'after it ' * 20}")
     shown = cli.at_terminal("search", "zebra", NO_COLOR="1", COLUMNS="60").end().text.splitlines()
+    assert shown[0].startswith("@1  Login bug  ")
     (line,) = (line for line in shown if "turn 3" in line)
     assert "zebra" in line
     assert line.endswith("…")

@@ -59,11 +59,11 @@ def command(
         hits = index.search(text, filters, limit=limit, unfinished=True, turns_first=True)
         total = index.count(text, filters, unfinished=True) if len(hits) == limit else len(hits)
         found = short_ids(index.ids(sources.names)) if output.stdout_is_tty() and not as_json else {}
-    record_list(RecentSession(hit.entry.source, hit.entry.id) for hit in hits)
+    recorded = record_list(RecentSession(hit.entry.source, hit.entry.id) for hit in hits) if hits else 0
     if as_json:
         output.data([_plain(hit) for hit in hits])
     elif hits:
-        output.page(_lines(hits, sources, found))
+        output.page(_lines(hits, sources, found, numbered=recorded))
     else:
         output.warn(f"no match for {text!r}; try fewer words, or word* for a prefix")
     if total > len(hits):
@@ -71,7 +71,8 @@ def command(
     return None
 
 
-def _lines(hits: list[SearchHit], sources: Sources, short: Mapping[str, str]) -> Iterator[Line]:
+def _lines(hits: list[SearchHit], sources: Sources, short: Mapping[str, str], *, numbered: int) -> Iterator[Line]:
+    """On a terminal, the first `numbered` entries begin with `@1` and so on, as commands take them."""
     from segue.cli._rendering import format_copies, format_project, format_source
     from segue.console.durations import time_formatter
     from segue.formats.terminal import one_line
@@ -88,15 +89,16 @@ def _lines(hits: list[SearchHit], sources: Sources, short: Mapping[str, str]) ->
             yield ("\t".join(map(one_line, fields)),)
         return
     has_stores = len(sources.libraries) > 1
-    for at, hit in enumerate(hits):
+    for number, hit in enumerate(hits, 1):
         entry = hit.entry
         id = short.get(entry.id, entry.id)
         more = f"{hit.matches} matches" if hit.matches > 1 else ""
         place = format_source(entry) if has_stores and entry.source in sources.libraries else ""
         facts = [when(entry.updated_at), entry.agent, format_project(entry), more, format_copies(entry), place]
-        if at:
+        if number > 1:
             yield ()
-        yield (("bold", _flatten(entry.title) or "(no title)"), ("dim", f"  {one_line(id)}"))
+        line = f"@{number}  " if number <= numbered else ""
+        yield (("dim", line), ("bold", _flatten(entry.title) or "(no title)"), ("dim", f"  {one_line(id)}"))
         yield (("dim", one_line(f"  {' · '.join(fact for fact in facts if fact)}")),)
         intro = f"  {one_line(_format_place(hit))}: "
         yield (("dim", intro), *_fit(hit.snippet, output.terminal_width() - len(intro)))
