@@ -13,6 +13,7 @@ import os
 import shutil
 import stat
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from segue.durable.kernel import KERNEL, Kernel
@@ -70,7 +71,10 @@ class Disk:
             if stat.S_ISDIR(found.st_mode):
                 folder = self._now.setdefault(found.st_ino, _Folder())
                 assert isinstance(folder, _Folder)
-                folder.names = {name: self._find(f"{path}/{name}") for name in os.listdir(fd)}
+                folder.names = {}
+                for name in os.listdir(fd):
+                    with suppress(FileNotFoundError):  # another thread has removed it meanwhile
+                        folder.names[name] = self._find(f"{path}/{name}")
             else:
                 file = self._now.setdefault(found.st_ino, _File())
                 assert isinstance(file, _File)
