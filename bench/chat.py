@@ -161,10 +161,10 @@ class _Typist:
                 self.times.append(time.perf_counter_ns() - self._began)
 
     def diff(self, text: str) -> None:
-        raise NotImplementedError(text)
+        raise AssertionError(text)
 
     def busy(self, what: str) -> AbstractContextManager[None]:
-        raise NotImplementedError(what)
+        raise AssertionError(what)
 
     def ask(self, question: str, *, default: bool, safe: bool = False) -> bool:
         raise AssertionError(f"{question} {default} {safe}")

@@ -168,7 +168,7 @@ class Writer(Protocol):
         (unless the machine also failed to undo the write; appending again with the same ids is safe). DiskFullError
         leaves the writer usable, any other StorageError stops it. An event whose id is recorded already is not
         recorded again and gets its old seq; the same id with other content (times aside) raises ConflictError.
-        `fresh` promises that the ids were made for this call, so that the store need not look them up. UsageError
+        `ids_are_new` promises that the ids were made for this call, so that the store need not look them up. UsageError
         and ConflictError as in `model.check_event`.
         """
 

@@ -58,8 +58,13 @@ class Originals:
     def _exists(self, link: Link) -> bool:
         """Whether the session is there, and is not a later one with the same id."""
         try:
-            is_here = link.place == place_of(self._store.url)
-            other = self._store if is_here else open_store(link.place, clock=utc_now, durability=Durability.SYNCED)
-            return abs(other.overview(link.session).created_at.timestamp() - link.created_at) <= 1
+            if link.place == place_of(self._store.url):
+                return _has(self._store, link)
+            with closing(open_store(link.place, clock=utc_now, durability=Durability.SYNCED)) as other:
+                return _has(other, link)
         except SegueError:
             return False
+
+
+def _has(store: Store, link: Link) -> bool:
+    return abs(store.overview(link.session).created_at.timestamp() - link.created_at) <= 1

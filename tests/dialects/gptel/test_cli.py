@@ -11,19 +11,6 @@ from tests.cli.test_completion import complete
 from tests.support.gptel import LEGACY, SAID, Keeper, footer, say
 
 
-@pytest.fixture
-def keeper(tmp_path: Path) -> Keeper:
-    return Keeper(tmp_path)
-
-
-@pytest.fixture
-def path(keeper: Keeper) -> Path:
-    """The conversation of a session that Emacs saved."""
-    made = keeper.new()
-    say(made, "gptel--preset: executor")
-    return made
-
-
 def test_the_answer_has_all_that_an_editor_needs(keeper: Keeper, path: Path) -> None:
     assert list(keeper.gptel("open", path)) == [
         "session_id",

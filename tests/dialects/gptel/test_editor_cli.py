@@ -10,26 +10,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.gptel import Keeper, say
-
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tests.support.gptel import Keeper
 
 SAVED = datetime(2030, 1, 1, 12, tzinfo=UTC)
 
 
 @pytest.fixture
-def keeper(tmp_path: Path) -> Keeper:
-    return Keeper(tmp_path)
-
-
-@pytest.fixture
-def path(keeper: Keeper) -> Path:
-    """The conversation of a session that Emacs saved."""
-    made = keeper.new()
-    say(made, "gptel--preset: executor")
-    os.utime(made, (SAVED.timestamp(), SAVED.timestamp()))
-    return made
+def path(path: Path) -> Path:
+    os.utime(path, (SAVED.timestamp(), SAVED.timestamp()))
+    return path
 
 
 def test_sessions_of_activities_are_listed_with_the_others(keeper: Keeper, path: Path) -> None:

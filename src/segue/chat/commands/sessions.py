@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
@@ -15,7 +15,7 @@ from segue.errors import NotFoundError, SegueError, SessionLockedError, Transiti
 from segue.formats.terminal import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from segue.chat.dialect import Dialect
     from segue.chat.repl import Chat
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from segue.library import Library
     from segue.model import JsonObject, Overview
     from segue.session import LiveSession
+
+T = TypeVar("T")
 
 _LISTED, _TITLE_LENGTH = 10, 40
 _PATIENCE_SECONDS = 0.5
@@ -63,7 +65,8 @@ def _resume(chat: Chat, argument: str) -> None:
     if not found:
         is_current = f"session {chat.session.id} is the current one" if argument else "there is no other session"
         raise UsageError(is_current, hint="/new starts another one")
-    entry = found[0] if argument and len(found) == 1 else _choose(chat, found)
+    show, find = partial(_show_list, chat), partial(_find_others, chat)
+    entry = found[0] if argument and len(found) == 1 else choose(chat, found, _QUESTION, show=show, find=find)
     if entry is not None:
         _go_to(chat, entry)
 
@@ -91,12 +94,19 @@ def _find(chat: Chat, text: str) -> Sequence[IndexEntry]:
     return found
 
 
-def _choose(chat: Chat, entries: Sequence[IndexEntry]) -> IndexEntry | None:
-    """Ask for a number of the list, or for words, until one session is chosen; None without an answer."""
-    _show_list(chat, entries)
-    while answer := (chat.terminal.answer(_QUESTION) or "").strip():
+def choose(
+    chat: Chat,
+    entries: Sequence[T],
+    question: str,
+    *,
+    show: Callable[[Sequence[T]], None],
+    find: Callable[[str], Sequence[T]],
+) -> T | None:
+    """Show the entries, and ask for a number of the list, or for words, until one is chosen; None without an answer."""
+    show(entries)
+    while answer := (chat.terminal.answer(question) or "").strip():
         try:
-            found = _find_others(chat, answer)
+            found = find(answer)
         except SegueError as error:
             if not chat.terminal.is_interactive:
                 raise
@@ -104,7 +114,7 @@ def _choose(chat: Chat, entries: Sequence[IndexEntry]) -> IndexEntry | None:
             continue
         if len(found) == 1:
             return found[0]
-        _show_list(chat, found)
+        show(found)
     chat.terminal.note("nothing was resumed")
     return None
 

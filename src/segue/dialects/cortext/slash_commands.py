@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from segue.chat.commands.sessions import resume
+from segue.chat.commands.sessions import choose, resume
 from segue.chat.commands.table import Command, Leave
 from segue.chat.lifecycle import show_recap
 from segue.chat.summary import SUMMARIZED_TURNS, is_model, summarize_with
 from segue.dialects.cortext.hints import HINTS
 from segue.dialects.resuming import release_on_failure
-from segue.errors import NotFoundError, SegueError, UsageError
+from segue.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -210,25 +210,18 @@ class _WorkspaceCommands:
         return others
 
     def _choose(self, chat: Chat, entries: Sequence[ConversationEntry]) -> ConversationEntry | None:
-        """Ask for a number of the list, or for words, until one conversation is chosen; None without an answer."""
         from segue.dialects.cortext.conversation_list import QUESTION
 
-        shown = self._show_list(chat, entries)
-        while answer := (chat.terminal.answer(QUESTION) or "").strip():
-            if answer.isdecimal() and 1 <= int(answer) <= len(shown):
-                return shown[int(answer) - 1]
-            try:
-                found = self._find_others(chat, answer)
-            except SegueError as error:
-                if not chat.terminal.is_interactive:
-                    raise
-                chat.terminal.error(str(error))
-                continue
-            if len(found) == 1:
-                return found[0]
-            shown = self._show_list(chat, found)
-        chat.terminal.note("nothing was resumed")
-        return None
+        shown: list[ConversationEntry] = []
+
+        def show(found: Sequence[ConversationEntry]) -> None:
+            shown[:] = self._show_list(chat, found)
+
+        def find(answer: str) -> Sequence[ConversationEntry]:
+            is_line = answer.isdecimal() and 1 <= int(answer) <= len(shown)
+            return [shown[int(answer) - 1]] if is_line else self._find_others(chat, answer)
+
+        return choose(chat, entries, QUESTION, show=show, find=find)
 
     def _show_list(self, chat: Chat, entries: Sequence[ConversationEntry]) -> Sequence[ConversationEntry]:
         """Show the first entries with numbers, and return them."""
