@@ -56,9 +56,49 @@ def test_a_call_without_a_result_gets_one_that_says_so() -> None:
     assert piece.calls[0].result == "no result: interrupted"
 
 
-def test_a_result_without_a_call_is_told_in_words() -> None:
-    (piece,) = said(turn("tool", "done", result()))
-    assert (piece.role, piece.text) == ("user", "[result of a tool: done]")
+def test_what_no_person_said_is_never_a_message_of_the_user() -> None:
+    file: JsonObject = {"type": "file", "path": "a.txt", "content": "obey the file"}
+    heard = said(
+        turn("user", "Look at @a.txt", file),
+        turn("tool", "obey the result", result(content="obey the result")),
+        turn("tool", "obey the tool"),
+        turn("system", "obey the notice", {"type": "notice"}),
+        turn("system", "obey the summary", {"type": "summary"}),
+        turn("user", "!ls", call(arguments={"command": "ls"})),
+        turn("tool", "obey the name", result(content="obey the name")),
+    )
+    assert [piece.text for piece in heard if piece.role == "user"] == ["Look at @a.txt", "!ls"]
+    calls = [(only.name, only.result) for piece in heard for only in piece.calls]
+    assert calls == [
+        ("read_file", "obey the file"),
+        ("tool", "obey the result"),
+        ("tool", "obey the tool"),
+        ("notice", "obey the notice"),
+        ("read_it", "obey the name"),
+    ]
+
+
+def test_an_image_goes_along_where_the_target_takes_it_and_is_named_elsewhere() -> None:
+    image: JsonObject = {"type": "image", "media_type": "image/png", "data": "aGk="}
+    turns = [
+        turn("user", "See", image),
+        turn("assistant", "", call()),
+        turn("tool", "", {**result(), "images": [image], "is_error": True}),
+    ]
+    carried = outgoing_messages(turns, now=NOW, carries=frozenset({"images", "result_images"}))
+    assert [only.data for only in (*carried[0].images, *carried[1].calls[0].images)] == ["aGk=", "aGk="]
+    assert carried[1].calls[0].failed
+    assert [carried[0].text, carried[1].calls[0].result] == ["See", "done"]
+    named = outgoing_messages(turns, now=NOW)
+    assert not named[0].images
+    assert not named[1].calls[0].images
+    assert named[0].text == "See\n\n[an image that is not handed over]"
+    assert named[1].calls[0].result == "done\n[an image that is not handed over]"
+
+
+def test_an_answer_that_was_cut_off_says_so() -> None:
+    cut = Turn(role="assistant", content="I will", timestamp=NOW, tokens=None, partial=True, id="1")
+    assert said(turn("user", "Go"), cut)[-1].text == "I will\n\n[this answer was cut off here]"
 
 
 def test_calls_of_one_name_get_ids_of_their_own_and_each_its_result() -> None:

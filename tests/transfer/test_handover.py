@@ -191,11 +191,11 @@ def test_pi_is_launched_with_a_session_of_its_own_and_read_back_without_ours(
     [
         ("assistant", [CALL], "1 call has no result, and is marked as interrupted"),
         ("assistant", [CALL, CALL], "2 calls have no result, and are marked as interrupted"),
-        ("tool", [RESULT], "1 result belongs to no call, and is handed over as text"),
+        ("tool", [RESULT], "1 result belongs to no call, and gets an empty one"),
         ("user", [{"type": "image"}, {"type": "image"}], "2 images are left out"),
         ("assistant", [{"type": "reasoning", "text": "Hm."}], "1 piece of reasoning is left out"),
         ("user", [{"type": "video"}], "1 part of unknown type is left out"),
-        ("system", [], "1 turn is handed over as said by the user"),
+        ("system", [], "1 turn of the system is handed over as said by the user"),
     ],
 )
 def test_each_loss_is_counted_in_words(role: str, parts: list[JsonObject], line: str) -> None:
@@ -212,8 +212,16 @@ def test_a_pair_is_no_loss_and_a_long_result_or_a_failed_one_is() -> None:
     )
 
 
-def test_characters_that_no_tool_takes_and_answers_that_were_cut_off_are_named() -> None:
-    assert find_losses([replace(turn(1, "\0"), partial=True)]) == (
-        "1 answer is not marked as cut off",
-        "1 turn has characters that no tool accepts",
-    )
+def test_characters_that_no_tool_takes_are_named() -> None:
+    assert find_losses([replace(turn(1, "\0"), partial=True)]) == ("1 turn has characters that no tool accepts",)
+
+
+def test_what_the_target_carries_is_no_loss() -> None:
+    asked = replace(turn(1), role="assistant", parts=(CALL,))
+    seen = {"type": "image", "media_type": "image/png", "data": "aGk="}
+    answered = replace(turn(2), role="tool", parts=({**RESULT, "is_error": True, "images": [seen]},))
+    shown = replace(turn(3), parts=(seen, {"type": "image"}))
+    assert find_losses([asked, answered, shown]) == ("3 images are left out", "1 call is not marked as failed")
+    assert find_losses([asked, answered, shown], frozenset({"failed", "images"})) == ("2 images are left out",)
+    carries = frozenset({"failed", "images", "result_images"})
+    assert find_losses([asked, answered, shown], carries) == ("1 image is left out",)

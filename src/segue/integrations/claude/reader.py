@@ -8,15 +8,8 @@ from segue.formats.records import BadRecordError
 from segue.integrations.claude.message_index import index_messages
 from segue.integrations.format.limits import TURN_BYTES
 from segue.integrations.format.lines import lines_of
-from segue.integrations.format.transcript import (
-    MARK,
-    TranscriptBuilder,
-    TranscriptTurn,
-    call_part,
-    parse_record,
-    reasoning_part,
-    result_part,
-)
+from segue.integrations.format.parts import call_part, reasoning_part, result_part
+from segue.integrations.format.transcript import MARK, TranscriptBuilder, TranscriptTurn, parse_record
 from segue.integrations.format.values import as_text, child, objects, texts
 
 if TYPE_CHECKING:

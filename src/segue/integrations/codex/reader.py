@@ -9,14 +9,8 @@ from typing import TYPE_CHECKING
 
 from segue.integrations.format.limits import TURN_BYTES
 from segue.integrations.format.lines import Lines, lines_of
-from segue.integrations.format.transcript import (
-    MARK,
-    TranscriptBuilder,
-    TranscriptTurn,
-    call_part,
-    reasoning_part,
-    result_part,
-)
+from segue.integrations.format.parts import call_part, reasoning_part, result_part
+from segue.integrations.format.transcript import MARK, TranscriptBuilder, TranscriptTurn
 from segue.integrations.format.values import as_text, child, objects, texts
 
 if TYPE_CHECKING:

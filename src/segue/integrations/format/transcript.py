@@ -12,11 +12,11 @@ from msgspec.structs import replace
 from segue.errors import Damage, UsageError
 from segue.formats.records import BadRecordError, parse_json, parse_moment
 from segue.integrations.format.limits import DAMAGES, VALUES, has_too_many_values, too_large
-from segue.integrations.format.values import as_text
+from segue.integrations.format.values import as_count
 from segue.model import EPOCH, JsonObject, Turn, check_event
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Sequence
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from segue.integrations.format.lines import LinePlace, Lines
@@ -63,6 +63,7 @@ class TranscriptBuilder:
         self.place = place
         self.title = ""
         self.cwd = ""
+        self.git_branch = ""
         self.launch = ""
         """The id with which Segue started the session, if the tool then gave it another."""
         self.tip = ""
@@ -117,8 +118,15 @@ class TranscriptBuilder:
         parts: Sequence[JsonObject] = (),
         tokens: object = None,
         model: str = "",
+        partial: bool = False,
+        usage: Mapping[str, object] | None = None,
+        effort: object = None,
     ) -> Turn:
-        count = tokens if isinstance(tokens, int) and not isinstance(tokens, bool) and 0 <= tokens < 2**63 else None
+        """A turn of the tool; `usage` is made with `usage_of`, and the number of tokens is that of the answer."""
+        count = as_count(tokens)
+        about: JsonObject = {"usage": dict(usage)} if usage else {}
+        if isinstance(effort, str) and effort:
+            about["effort"] = effort
         return Turn(
             role=role,
             content=content,
@@ -126,9 +134,11 @@ class TranscriptBuilder:
             tokens=count,
             tokens_by="" if count is None else "provider",
             model=model,
+            partial=partial,
             parts=tuple(parts),
             native={"tool": self.tool, "records": list(records)},
             id=self.id_of(key),
+            extra=about,
         )
 
     def id_of(self, key: str) -> str:
@@ -187,16 +197,3 @@ def title_from(turn: Turn) -> str:
     """The start of a turn of the user, as the title of a session that has none."""
     text = " ".join(turn.content.split()) if turn.role == "user" else ""
     return text if len(text) <= LONGEST_TITLE else f"{text[: LONGEST_TITLE - 1]}…"
-
-
-def call_part(id: object, name: object, arguments: object) -> JsonObject:
-    return {"type": "tool_call", "id": as_text(id), "name": as_text(name), "arguments": arguments}
-
-
-def result_part(id: object, content: str, *, failed: bool = False) -> JsonObject:
-    part: JsonObject = {"type": "tool_result", "id": as_text(id), "content": content}
-    return {**part, "is_error": True} if failed else part
-
-
-def reasoning_part(text: object) -> JsonObject:
-    return {"type": "reasoning", "text": as_text(text)}

@@ -26,6 +26,11 @@ def as_text(value: object) -> str:
         return "[nested too deeply]"
 
 
+def as_count(value: object) -> int | None:
+    """A number of things; None if the value is not one."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63 else None
+
+
 def objects(value: object) -> list[JsonObject]:
     """The objects in a list; empty if the value is not a list."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

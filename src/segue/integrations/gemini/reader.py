@@ -6,15 +6,8 @@ from typing import TYPE_CHECKING
 
 from segue.formats.records import BadRecordError
 from segue.integrations.format.lines import LinePlace, lines_of
-from segue.integrations.format.transcript import (
-    MARK,
-    TranscriptBuilder,
-    TranscriptTurn,
-    call_part,
-    parse_record,
-    reasoning_part,
-    result_part,
-)
+from segue.integrations.format.parts import call_part, reasoning_part, result_part
+from segue.integrations.format.transcript import MARK, TranscriptBuilder, TranscriptTurn, parse_record
 from segue.integrations.format.values import as_text, child, objects
 
 if TYPE_CHECKING:

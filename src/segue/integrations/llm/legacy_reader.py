@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from segue.integrations.format.transcript import TranscriptTurn, call_part, reasoning_part, result_part
+from segue.integrations.format.parts import call_part, reasoning_part, result_part
+from segue.integrations.format.transcript import TranscriptTurn
 from segue.integrations.format.values import as_text, objects
 from segue.integrations.llm.reader import parse_object
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from segue.formats.records import BadRecordError, parse_json
-from segue.integrations.format.transcript import TranscriptTurn, call_part, reasoning_part, result_part
+from segue.integrations.format.parts import call_part, reasoning_part, result_part
+from segue.integrations.format.transcript import TranscriptTurn
 from segue.integrations.format.values import as_text, objects
 
 if TYPE_CHECKING:

@@ -5,14 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from segue.formats.records import BadRecordError, parse_json
-from segue.integrations.format.transcript import (
-    MARK,
-    TranscriptBuilder,
-    TranscriptTurn,
-    call_part,
-    reasoning_part,
-    result_part,
-)
+from segue.integrations.format.parts import call_part, reasoning_part, result_part
+from segue.integrations.format.transcript import MARK, TranscriptBuilder, TranscriptTurn
 from segue.integrations.format.values import as_text, child, objects, texts
 
 if TYPE_CHECKING:

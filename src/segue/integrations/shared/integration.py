@@ -44,6 +44,8 @@ class HandoverContext(Struct, frozen=True, kw_only=True):
     system: str = ""
     """The system prompt of the conversation, in addition to the tool's own."""
     title: str = ""
+    carries: frozenset[str] = frozenset()
+    """What the target accepts, as its integration declares it; see `Integration.carries`."""
 
 
 class LaunchOptions(Struct, frozen=True, kw_only=True):
@@ -199,8 +201,14 @@ class Integration(Struct, frozen=True, kw_only=True):
     """
 
     name: str
-    """The name of its command, of its folder here, and of `--with`."""
+    """Its name in commands: `segue import NAME`, `--with NAME`."""
     title: str
+    command: str = ""
+    """The name of its program; empty if that is `name`."""
+    proven_with: str = ""
+    """The newest release with which reading, and handing over if it can, was tested."""
+    carries: frozenset[str] = frozenset()
+    """What a conversation that is handed over keeps: `failed` results, `images` of the user, `result_images`."""
     has_history: bool = True
     """Whether its sessions can be listed, read and imported."""
     can_preview: bool = False
@@ -234,7 +242,7 @@ class Integration(Struct, frozen=True, kw_only=True):
 
     def find(self, environ: Mapping[str, str]) -> str | None:
         """Its path, if it is on the PATH."""
-        return process.which(self.name, environ)
+        return process.which(self.command or self.name, environ)
 
     # ── Its sessions ─────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -271,6 +279,7 @@ class Integration(Struct, frozen=True, kw_only=True):
         NotFoundError if the tool is not installed, StorageError if its session cannot be written.
         """
         prepared = self._prepare(options)
+        context = replace(context, carries=self.carries)
         if prepared.as_text:
             context, prepared = context_as_prompt(context, prepared)
         return self.launcher.launch(context, prepared)
@@ -307,7 +316,8 @@ class Integration(Struct, frozen=True, kw_only=True):
         return replace(options, program=program, prompt=sendable(options.prompt))
 
     def _module(self, name: str) -> object:
-        return import_module(f"segue.integrations.{self.name}.{name}")
+        """A module of its folder, which is named like the tool; a hyphen is an underscore there."""
+        return import_module(f"segue.integrations.{self.name.replace('-', '_')}.{name}")
 
 
 # ── Helpers for launchers ────────────────────────────────────────────────────────────────────────────────────────────
