@@ -27,8 +27,18 @@ PLACES = {
     "pi": f".pi/agent/sessions/--tmp-corpus-project--/2026-11-15T12-49-13-751Z_{PI}.jsonl",
     "llm": ".config/io.datasette.llm/logs.db",
     "aider": ".aider.chat.history.md",
+    "goose": ".local/share/goose/sessions/sessions.db",
+    "crush": ".crush/crush.db",
+    "zed": ".local/share/zed/threads/threads.db",
 }
-FILES = {"opencode": "tool.sql", "llm": "logs.sql", "aider": "history.md"}
+FILES = {
+    "opencode": "tool.sql",
+    "llm": "logs.sql",
+    "aider": "history.md",
+    "goose": "sessions.sql",
+    "crush": "crush.sql",
+    "zed": "threads.sql",
+}
 SECRET = "sk-that-nobody-may-see"  # noqa: S105 - nobody's
 
 

@@ -43,7 +43,7 @@ def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
 def command(*, library: Library, tool: str, id: str, everything: bool, name: str, as_json: bool) -> int:
     """Import sessions from AI tools, exports or journals.
 
-    TOOL is claude, codex, gemini, opencode, pi, llm or aider, and ID is the id of a session in it, its beginning or
+    TOOL is the name of an AI tool, as shown by segue tools, and ID is the id of a session in it, its beginning or
     end. FILE is what segue export wrote, a journal, or - for standard input; FOLDER has such files. What is in the
     store already is not imported again, and what is new is added. No source is changed. With --json one line per
     session.

@@ -34,6 +34,7 @@ PURPOSES = {
     "mcp": "tools of MCP servers",
     "tokenizer": "exact token counts",
     "codex": "read compressed sessions of Codex",
+    "zed": "read compressed threads of Zed",
 }
 
 _MARKER = re.compile(

@@ -21,6 +21,9 @@ MODULES = {
     "pi": "segue.integrations.pi",
     "llm": "segue.integrations.llm",
     "aider": "segue.integrations.aider",
+    "goose": "segue.integrations.goose",
+    "crush": "segue.integrations.crush",
+    "zed": "segue.integrations.zed",
 }
 """In the order in which they are preferred and shown."""
 

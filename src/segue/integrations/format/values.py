@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
     from segue.model import JsonObject
 
+_MILLISECONDS_FROM = 100_000_000_000
+"""As seconds, it is the year 5138; as milliseconds, 1973."""
 _UNSENDABLE = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -29,6 +31,13 @@ def as_text(value: object) -> str:
 def as_count(value: object) -> int | None:
     """A number of things; None if the value is not one."""
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63 else None
+
+
+def as_seconds(value: object) -> object:
+    """A time in seconds or milliseconds as seconds, by its magnitude; every other value unchanged."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) > _MILLISECONDS_FROM:
+        return value / 1000 if abs(value) < 2**63 else value
+    return value
 
 
 def objects(value: object) -> list[JsonObject]:

@@ -1,0 +1,7 @@
+"""goose: a database `sessions.db` of sessions and messages. Those of subagents name no parent, and are not listed."""
+
+from __future__ import annotations
+
+from segue.integrations.shared.integration import Integration
+
+INTEGRATION = Integration(name="goose", title="goose", proven_with="schema 9 (1.29)")
