@@ -96,6 +96,34 @@ def test_an_image_goes_along_where_the_target_takes_it_and_is_named_elsewhere() 
     assert named[1].calls[0].result == "done\n[an image that is not handed over]"
 
 
+def test_what_a_turn_of_a_tool_shows_is_not_shown_by_the_user() -> None:
+    image: JsonObject = {"type": "image", "media_type": "image/png", "data": "aGk="}
+    carries = frozenset({"images", "result_images"})
+    _, shown = outgoing_messages([turn("tool", "a screen", image)], now=NOW, carries=carries)
+    assert (shown.role, shown.calls[0].result, shown.calls[0].images[0].data) == ("assistant", "a screen", "aGk=")
+
+
+def test_the_words_of_a_model_stay_where_a_turn_has_a_call_and_its_result() -> None:
+    _, answer = said(turn("user", "Go"), turn("assistant", "I look.", call(), result()))
+    assert (answer.text, [only.result for only in answer.calls]) == ("I look.", ["done"])
+
+
+def test_the_same_result_is_handed_over_once_and_none_is_empty() -> None:
+    turns = [turn("user", "Go"), turn("assistant", "", call()), *[turn("tool", "", result(content=" "))] * 2]
+    assert [only.result for only in said(*turns)[-1].calls] == ["[no output]"]
+
+
+def test_a_file_without_content_is_named_to_the_model() -> None:
+    _, read = said(turn("user", "Look", {"type": "file", "path": "a.txt"}))
+    assert (read.calls[0].arguments, read.calls[0].failed) == ({"path": "a.txt"}, True)
+
+
+def test_a_summary_is_handed_over_only_if_nothing_is_before_it() -> None:
+    summary = turn("system", "It was about logins.", {"type": "summary"})
+    assert [only.result for piece in said(summary, turn("user", "Go")) for only in piece.calls] == [summary.content]
+    assert [piece.text for piece in said(turn("user", "Go"), summary)] == ["Go"]
+
+
 def test_an_answer_that_was_cut_off_says_so() -> None:
     cut = Turn(role="assistant", content="I will", timestamp=NOW, tokens=None, partial=True, id="1")
     assert said(turn("user", "Go"), cut)[-1].text == "I will\n\n[this answer was cut off here]"

@@ -194,7 +194,7 @@ def test_pi_is_launched_with_a_session_of_its_own_and_read_back_without_ours(
         ("tool", [RESULT], "1 result belongs to no call, and gets an empty one"),
         ("user", [{"type": "image"}, {"type": "image"}], "2 images are left out"),
         ("assistant", [{"type": "reasoning", "text": "Hm."}], "1 piece of reasoning is left out"),
-        ("user", [{"type": "video"}], "1 part of unknown type is left out"),
+        ("user", [{"type": "video"}], "1 part of type 'video' is left out"),
         ("system", [], "1 turn of the system is handed over as said by the user"),
     ],
 )
@@ -220,7 +220,7 @@ def test_what_the_target_carries_is_no_loss() -> None:
     asked = replace(turn(1), role="assistant", parts=(CALL,))
     seen = {"type": "image", "media_type": "image/png", "data": "aGk="}
     answered = replace(turn(2), role="tool", parts=({**RESULT, "is_error": True, "images": [seen]},))
-    shown = replace(turn(3), parts=(seen, {"type": "image"}))
+    shown = replace(turn(3), role="user", parts=(seen, {"type": "image"}))
     assert find_losses([asked, answered, shown]) == ("3 images are left out", "1 call is not marked as failed")
     assert find_losses([asked, answered, shown], frozenset({"failed", "images"})) == ("2 images are left out",)
     carries = frozenset({"failed", "images", "result_images"})

@@ -17,17 +17,20 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 from msgspec import Struct
 
-from segue.integrations.format.parts import call_part, has_part, result_part
+from segue.integrations.format.pairs import is_spoken, pair_calls, pairs_of
+from segue.integrations.format.parts import has_image_data, has_part, result_part
 from segue.integrations.format.transcript import MARK
 from segue.integrations.format.values import as_text, objects, sendable
 from segue.model import JsonObject
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
+    from segue.integrations.format.pairs import Pair
     from segue.model import Turn
 
 NO_RESULT = "no result: interrupted"
+NO_OUTPUT = "[no output]"
 CUT_OFF = "[this answer was cut off here]"
 IMAGE_LEFT_OUT = "[an image that is not handed over]"
 LONGEST_RESULT = 50_000
@@ -47,6 +50,7 @@ class OutgoingCall(Struct, frozen=True, kw_only=True):
     name: str
     arguments: JsonObject
     result: str
+    """Its text; empty only if the result has images."""
     failed: bool = False
     images: tuple[OutgoingImage, ...] = ()
     """Images in the result; empty unless the target carries `result_images`."""
@@ -68,25 +72,19 @@ def outgoing_messages(
 
     `carries` is what the target accepts in addition to text, calls and results; see `Integration.carries`.
     """
-    results = _results(turns)
+    pairs = pair_calls(turns)
     numbers = count(1)
     messages: list[OutgoingMessage] = []
     for place, turn in enumerate(turns):
-        if has_part(turn, "summary"):
+        if messages and has_part(turn, "summary"):
             continue  # it repeats the turns before it; in place of turns that are left out, there is a notice
-        images, left_out = _images(turn.parts, accepted="images" in carries)
-        pieces = [*([turn.content] if _is_spoken(turn) else []), *left_out, *([CUT_OFF] if turn.partial else [])]
-        text = sendable("\n\n".join(piece for piece in pieces if piece.strip()))
-        calls = tuple(
-            _call(part, f"call_{MARK}_{next(numbers)}", result, carries)
-            for part, result in _pairs(turn, place, results)
-        )
-        if turn.role == "assistant":
-            messages.append(OutgoingMessage(role="assistant", text=text, at=turn.timestamp, calls=calls))
-            continue
-        messages.append(OutgoingMessage(role="user", text=text, at=turn.timestamp, images=images))
-        messages.append(OutgoingMessage(role="assistant", text="", at=turn.timestamp, calls=calls))
-    messages = [message for message in messages if message.text or message.calls or message.images]
+        by_user = turn.role != "assistant"
+        text, images = _spoken(turn, accepts_images=by_user and "images" in carries)
+        calls = tuple(_call(pair, f"call_{MARK}_{next(numbers)}", carries) for pair in pairs_of(turn, place, pairs))
+        found = [OutgoingMessage(role="assistant", text="" if by_user else text, at=turn.timestamp, calls=calls)]
+        if by_user:
+            found.insert(0, OutgoingMessage(role="user", text=text, at=turn.timestamp, images=images))
+        messages += [message for message in found if message.text or message.calls or message.images]
     if preface or (messages and messages[0].role == "assistant"):
         text = sendable(preface) or "[The conversation begins with the assistant.]"
         messages.insert(0, OutgoingMessage(role="user", text=text, at=messages[0].at if messages else now))
@@ -112,47 +110,14 @@ def json_lines(records: Sequence[JsonObject]) -> bytes:
     return "".join(f"{json.dumps(record, separators=(',', ':'))}\n" for record in records).encode("ascii")
 
 
-Position = tuple[int, int]
-Pair = tuple[JsonObject, JsonObject | None]
-"""The part of a call, and that of its result."""
-
-
-def _results(turns: Sequence[Turn]) -> dict[Position, Pair]:
-    """Every call by its position with its result (None without one), and every result without a call with one."""
-    pairs: dict[Position, Pair] = {}
-    waiting: dict[str, Position] = {}
-    for place, turn in enumerate(turns):
-        for number, part in enumerate(turn.parts):
-            name = as_text(part.get("id"))
-            if part.get("type") == "tool_call":
-                waiting[name] = (place, number)  # it replaces an older one with this id
-                pairs[place, number] = (part, None)
-            elif part.get("type") == "tool_result":
-                result = part if as_text(part.get("content")) else {**part, "content": turn.content}
-                if name in waiting:
-                    at = waiting.pop(name)
-                    pairs[at] = (pairs[at][0], result)
-                else:
-                    pairs[place, number] = (call_part("", part.get("name") or "tool", {}), result)
-    return pairs
-
-
-def _pairs(turn: Turn, place: int, results: Mapping[Position, Pair]) -> Iterator[Pair]:
-    """The calls of a turn, and those that stand for what it contains and no person said."""
-    for number, part in enumerate(turn.parts):
-        if (place, number) in results:
-            yield results[place, number]
-        elif part.get("type") == "file" and part.get("content"):
-            yield call_part("", "read_file", {"path": part.get("path")}), result_part("", as_text(part["content"]))
-    if has_part(turn, "notice") and turn.content.strip():
-        yield call_part("", "notice", {}), result_part("", turn.content)
-    elif turn.role == "tool" and not has_part(turn, "tool_result") and turn.content.strip():
-        yield call_part("", "tool", {}), result_part("", turn.content)
-
-
-def _is_spoken(turn: Turn) -> bool:
-    """Whether its text was said by a person or a model: a result repeats its text for readers."""
-    return turn.role != "tool" and not has_part(turn, "tool_result") and not has_part(turn, "notice")
+def _spoken(turn: Turn, *, accepts_images: bool) -> tuple[str, tuple[OutgoingImage, ...]]:
+    """What was said in the turn, with the images; a text stands for an image that is not accepted."""
+    if not is_spoken(turn):
+        return "", ()
+    images, left_out = _images(turn.parts, accepted=accepts_images)
+    cut_off = [CUT_OFF] if turn.partial and turn.role == "assistant" else []
+    pieces = [turn.content, *left_out, *cut_off]
+    return sendable("\n\n".join(piece for piece in pieces if piece.strip())), images
 
 
 def _images(parts: Iterable[JsonObject], *, accepted: bool) -> tuple[tuple[OutgoingImage, ...], list[str]]:
@@ -162,35 +127,51 @@ def _images(parts: Iterable[JsonObject], *, accepted: bool) -> tuple[tuple[Outgo
     for part in parts:
         if part.get("type") != "image":
             continue
-        media_type, data = part.get("media_type"), part.get("data")
-        if accepted and isinstance(media_type, str) and isinstance(data, str) and media_type and data:
-            found.append(OutgoingImage(media_type=media_type, data=data))
+        if accepted and has_image_data(part):
+            found.append(OutgoingImage(media_type=as_text(part["media_type"]), data=as_text(part["data"])))
         else:
             left_out.append(IMAGE_LEFT_OUT)
     return tuple(found), left_out
 
 
-def _call(part: JsonObject, id: str, result: JsonObject | None, carries: frozenset[str]) -> OutgoingCall:
-    """The call with a unique id, and a name that every provider accepts."""
-    given = part.get("arguments")
+def _call(pair: Pair, id: str, carries: frozenset[str]) -> OutgoingCall:
+    """The call with a unique id, and a name that every provider accepts; its result is never an empty text."""
+    result = pair.result or result_part("", NO_RESULT, failed=True)
+    images, left_out = _images(objects(result.get("images")), accepted="result_images" in carries)
+    pieces = [_clipped(result.get("content")), *left_out]
+    text = "\n".join(piece for piece in pieces if piece.strip())
+    return OutgoingCall(
+        id=id,
+        name=re.sub(r"[^A-Za-z0-9_-]", "_", as_text(pair.call.get("name")))[:64] or "tool",
+        arguments=_arguments(pair.call.get("arguments")),
+        result=text or ("" if images else NO_OUTPUT),
+        failed=result.get("is_error") is True,
+        images=images,
+    )
+
+
+def _arguments(given: object) -> JsonObject:
     if isinstance(given, str):
         try:
             given = msgspec.json.decode(sendable(given))
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):
             given = {"input": given}
     arguments = given if isinstance(given, dict) else {} if given is None else {"input": given}
-    name = re.sub(r"[^A-Za-z0-9_-]", "_", as_text(part.get("name")))[:64]
-    clean = json.loads(sendable(json.dumps(arguments, ensure_ascii=False)))
-    known = result or {"content": NO_RESULT}
-    images, left_out = _images(objects(known.get("images")), accepted="result_images" in carries)
-    return OutgoingCall(
-        id=id,
-        name=name or "tool",
-        arguments=clean,
-        result="\n".join(filter(None, [_clipped(known.get("content")), *left_out])),
-        failed=result is None or result.get("is_error") is True,
-        images=images,
-    )
+    try:
+        return {sendable(name): _clean(value) for name, value in arguments.items()}
+    except RecursionError:
+        return {"input": "[nested too deeply]"}
+
+
+def _clean(value: object) -> object:
+    match value:
+        case str():
+            return sendable(value)
+        case list():
+            return [_clean(item) for item in value]
+        case dict():
+            return {sendable(name): _clean(item) for name, item in value.items()}
+    return value
 
 
 def _clipped(value: object) -> str:

@@ -51,6 +51,11 @@ def image_part(media_type: object = "", data: object = "") -> JsonObject:
     return part
 
 
+def has_image_data(part: JsonObject) -> bool:
+    """Whether the part has what a tool needs to show the image to a model."""
+    return all(isinstance(value := part.get(name), str) and value for name in ("media_type", "data"))
+
+
 def file_part(path: object, content: object = None) -> JsonObject:
     """A file that the user attached, with its text if the tool recorded it."""
     part: JsonObject = {"type": "file", "path": as_text(path)}
