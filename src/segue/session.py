@@ -31,7 +31,7 @@ from segue.model import (
 from segue.store import WAIT_SECONDS, Receipt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from types import TracebackType
     from typing import Self
 
@@ -104,16 +104,20 @@ class LiveSession:
 
     def first(self, count: int) -> tuple[Turn, ...]:
         """The first turns of the active branch. Reading stops after the last of them."""
+        return tuple(self.iter_first(count))
+
+    def iter_first(self, count: int) -> Iterator[Turn]:
+        """The same, turn by turn: none of them stays in memory."""
         overview = self.overview
         wanted = {name: high for name, (_, high) in own_turn_ranges(overview, overview.branch).items()}
-        found: list[Turn] = []
-        for event in self._store.read(self.id) if count > 0 else ():
+        left = min(count, overview.turn_count)
+        for event in self._store.read(self.id) if left > 0 else ():
             if isinstance(event, Turn) and wanted.get(event.branch, 0) > 0:
                 wanted[event.branch] -= 1
-                found.append(event)
-            if len(found) == min(count, overview.turn_count):
+                left -= 1
+                yield event
+            if left == 0:
                 break
-        return tuple(found)
 
     def get_blob(self, name: str) -> bytes:
         """The bytes of an attachment, by its hash."""

@@ -81,7 +81,7 @@ def hand_over(
             return Handover(launch=resumed, is_return=True)
     window = handover_window(session)
     context = HandoverContext(turns=window.turns, system=system, title=session.title)
-    return Handover(launch=integration.launch(context, options), losses=_losses(session, window))
+    return Handover(launch=integration.launch(context, options), losses=_losses(session, window, integration.carries))
 
 
 def hand_over_as_text(session: LiveSession, command: str, options: LaunchOptions) -> Handover:
@@ -214,13 +214,16 @@ def handed_over_since(session: LiveSession) -> datetime | None:
 # ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _losses(session: LiveSession, window: HandoverWindow) -> tuple[str, ...]:
+def _losses(session: LiveSession, window: HandoverWindow, carries: frozenset[str] = frozenset()) -> tuple[str, ...]:
     overview = session.overview
     files = sum(_is_lost(session, item.hash) for item in overview.attachments)
     learnings = len(overview.learnings) + len(overview.patterns)
+    left_out = "are left out; a summary stands for them" if window.has_summary else "are left out"
     found = [
-        format_count(window.left_out, "turn in the middle", "turns in the middle", "are left out"),
-        *find_losses(window.turns),
+        format_count(window.left_out, "turn in the middle", "turns in the middle", left_out),
+        *find_losses(window.turns, carries, shortened=window.shortened_results),
+        format_count(window.shortened_texts, "text", "texts", "are shortened"),
+        format_count(window.shortened_calls, "call", "calls", "have shortened arguments"),
         format_count(files, "attached file that is not text", "attached files that are not text", "are left out"),
         format_count(learnings, "learning", "learnings", "are left out"),
         format_count(len(overview.branches) - 1, "other branch", "other branches", "are left out"),

@@ -1,60 +1,231 @@
-"""The part of a conversation that is handed over: all turns if they fit, else the first and the last ones."""
+"""The part of a conversation that is handed over: all turns if they fit, else the first and the last ones.
+
+Results and other long texts are shortened before turns are left out. A call and its result stay together. A notice in
+place of the turns that are left out tells the model so, with the summary that the tool made of them, if it did.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
+from msgspec import Struct
 
-from segue.formats.transcript import part_lines
+from segue.integrations.format.pairs import is_spoken
+from segue.integrations.format.parts import has_part, notice_part
+from segue.integrations.format.values import as_text
+from segue.model import Turn
+from segue.transfer.shortening import Shortened, shorten, shorten_turn
 
 if TYPE_CHECKING:
-    from segue.model import Turn
+    from collections.abc import Sequence
+    from datetime import datetime
+
     from segue.session import LiveSession
 
 MOST_CHARACTERS = 300_000
 """Well within what current models can read."""
 FIRST, LAST = 2, 10
-"""How many turns at either end are always included."""
-_MOST_TURNS = 2_000
+"""How many turns the beginning has, and how many at the end have longer results than the others."""
+_FIRST_READ = 64
+_MOST_FIRST = 8
+"""How many turns the beginning has at most, if calls in it have their results later."""
+_LAST_SHARE, _OLDER_SHARE, _SUMMARY_SHARE = 20, 150, 10
+"""The part of the limit for one result in the last turns or one text, for one result in older turns, and a summary."""
+_SHORTEST = 200
+_NOTICE_ID = "segue:left-out"
 
 
-class HandoverWindow(NamedTuple):
-    opening: tuple[Turn, ...]
+class HandoverWindow(Struct, frozen=True, kw_only=True):
+    opening: tuple[Turn, ...] = ()
     """The first turns, if turns after them are left out."""
-    left_out: int
+    notice: str = ""
+    """What the model is told about the turns that are left out; empty if none are."""
+    prompt: Turn | None = None
+    """The last turn of the user, if it is among those that would be left out."""
+    left_out_after: int = 0
+    """How many turns are left out between the prompt and the last turns."""
     last: tuple[Turn, ...]
+    left_out: int = 0
+    """How many turns are left out in all."""
+    has_summary: bool = False
+    """Whether the notice has a summary of the turns that are left out."""
+    shortened_results: int = 0
+    shortened_texts: int = 0
+    shortened_calls: int = 0
 
     @property
     def turns(self) -> tuple[Turn, ...]:
-        return (*self.opening, *self.last)
+        """All of it, with a notice as a turn wherever turns are left out."""
+        found = [*self.opening]
+        if self.notice:
+            found.append(_notice_turn(self.notice, (self.prompt or self.last[0]).timestamp))
+        if self.prompt is not None:
+            found.append(self.prompt)
+        if self.left_out_after:
+            found.append(_notice_turn(_left_out(self.left_out_after), self.last[0].timestamp))
+        return (*found, *self.last)
 
 
 def handover_window(session: LiveSession, limit: int = MOST_CHARACTERS) -> HandoverWindow:
     """All turns of the active branch if they fit into the limit; else the first and the last ones."""
     total = session.overview.turn_count
-    turns = session.tail(min(total, _MOST_TURNS))
-    if len(turns) == total and sum(map(_size, turns)) <= limit:
-        return HandoverWindow((), 0, tuple(turns))
-    last: list[Turn] = []
-    left = limit
-    for turn in reversed([_shorten(turn, limit // (2 * LAST)) for turn in turns]):
-        left -= _size(turn)
-        if left < 0 and len(last) >= LAST:
-            break
-        last.insert(0, turn)
+    recorded, turns = _read_end(session, limit)
+    start = _start(turns, limit, is_whole=len(turns) == total)
+    last = _fitted(recorded[start:], turns[start:], limit)
     missing = total - len(last)
-    opening = tuple(_shorten(turn, limit // (2 * LAST)) for turn in session.first(min(FIRST, missing)))
-    return HandoverWindow(opening, missing - len(opening), tuple(last))
+    opening = _opening(session, missing, limit)
+    left_out = missing - len(opening)
+    gap = _read_gap(session, len(opening), left_out, recorded[start:]) if left_out else _Gap()
+    prompt = [shorten_turn(gap.prompt, _longest(0, limit))] if gap.prompt is not None else []
+    pieces = [*opening, *prompt, *last]
+    summary = shorten(gap.summary, max(_SHORTEST, limit // _SUMMARY_SHARE))
+    return HandoverWindow(
+        opening=tuple(piece.turn for piece in opening),
+        notice=_notice(left_out - len(prompt) - gap.after_prompt, summary),
+        prompt=prompt[0].turn if prompt else None,
+        left_out_after=gap.after_prompt,
+        last=tuple(piece.turn for piece in last),
+        left_out=left_out - len(prompt),
+        has_summary=bool(summary),
+        shortened_results=sum(piece.results for piece in pieces),
+        shortened_texts=sum(piece.texts for piece in pieces),
+        shortened_calls=sum(piece.calls for piece in pieces),
+    )
 
 
-def _shorten(turn: Turn, limit: int) -> Turn:
-    if _size(turn) <= limit:
-        return turn
-    cut = turn.content[:limit]
-    left_out = len(turn.content) - len(cut)
-    return replace(turn, content=f"{cut}\n[{left_out:,} more characters]" if left_out else cut, parts=())
+def _read_end(session: LiveSession, limit: int) -> tuple[Sequence[Turn], list[Shortened]]:
+    """The last turns as they are recorded and shortened if need be: all of them, or more than the limit allows."""
+    total = session.overview.turn_count
+    count = _FIRST_READ
+    while True:
+        recorded = session.tail(min(count, total))
+        if len(recorded) == total:
+            whole = [shorten_turn(turn, limit) for turn in recorded]
+            if sum(piece.size for piece in whole) <= limit:
+                return recorded, whole
+        words = _longest(0, limit)
+        turns = [
+            shorten_turn(turn, _longest(len(recorded) - place, limit), of_words=words)
+            for place, turn in enumerate(recorded)
+        ]
+        if len(recorded) == total or sum(piece.size for piece in turns) > limit:
+            return recorded, turns
+        count *= 4
 
 
-def _size(turn: Turn) -> int:
-    return len(turn.content) + sum(map(len, part_lines(turn)))
+def _longest(from_end: int, limit: int) -> int:
+    """How long a text may be in the turn that is this far from the end."""
+    return max(_SHORTEST, limit // (_LAST_SHARE if from_end <= LAST else _OLDER_SHARE))
+
+
+def _start(turns: Sequence[Shortened], limit: int, *, is_whole: bool) -> int:
+    """Where the last turns begin: with a turn of the user if that costs less than half of them, and never in a pair."""
+    total = sum(piece.size for piece in turns)
+    if is_whole and total <= limit:
+        return 0
+    possible = _between_pairs([piece.turn for piece in turns], is_whole=is_whole)
+    sizes = [0]
+    for piece in reversed(turns):
+        sizes.append(sizes[-1] + piece.size)
+    sizes.reverse()  # by the place of a turn: the size of it and all after it
+    first = next((place for place in possible if sizes[place] <= limit), None)
+    if first is None:  # the last turns belong together, and are shortened further
+        return possible[-1] if possible else max(0, len(turns) - LAST)
+    for place in possible:
+        if place >= first and turns[place].turn.role == "user" and is_spoken(turns[place].turn):
+            return place if 2 * sizes[place] >= sizes[first] else first
+    return first
+
+
+def _between_pairs(turns: Sequence[Turn], *, is_whole: bool) -> list[int]:
+    """The places of the turns before which a conversation can be cut: no result after them belongs to a call before.
+
+    Unless the turns are the whole conversation, the call of a result without one may be before them.
+    """
+    called: dict[str, int] = {}
+    inside: set[int] = set()
+    for place, turn in enumerate(turns):
+        for part in turn.parts:
+            name = as_text(part.get("id"))
+            if part.get("type") == "tool_call":
+                called[name] = place
+            elif part.get("type") == "tool_result":
+                call = called.pop(name, place if is_whole else -1)
+                inside.update(range(call + 1, place + 1))
+    return [place for place in range(len(turns)) if place not in inside]
+
+
+def _fitted(recorded: Sequence[Turn], turns: Sequence[Shortened], limit: int) -> list[Shortened]:
+    """The turns, with even shorter texts if they are still too large."""
+    found, longest = list(turns), _longest(0, limit)
+    while sum(piece.size for piece in found) > limit and longest > _SHORTEST:
+        longest = max(_SHORTEST, longest // 2)
+        found = [shorten_turn(turn, longest) for turn in recorded]
+    return found
+
+
+def _opening(session: LiveSession, missing: int, limit: int) -> list[Shortened]:
+    """The first turns, up to where no call waits for its result."""
+    turns = session.first(min(_MOST_FIRST, missing))
+    waiting: set[str] = set()
+    ends = [0]
+    for place, turn in enumerate(turns, start=1):
+        for part in turn.parts:
+            if part.get("type") == "tool_call":
+                waiting.add(as_text(part.get("id")))
+            elif part.get("type") == "tool_result":
+                waiting.discard(as_text(part.get("id")))
+        if not waiting:
+            ends.append(place)
+    end = next((end for end in ends if end >= FIRST), ends[-1])
+    return [shorten_turn(turn, _longest(LAST + 1, limit), of_words=_longest(0, limit)) for turn in turns[:end]]
+
+
+class _Gap(Struct, frozen=True, kw_only=True):
+    """What is needed of the turns that are left out."""
+
+    summary: str = ""
+    prompt: Turn | None = None
+    after_prompt: int = 0
+
+
+def _read_gap(session: LiveSession, opening: int, left_out: int, last: Sequence[Turn]) -> _Gap:
+    """The first summary by the tool after the gap, the newest one in it, or ours; and the last words of the user."""
+    later = next((turn.content for turn in last if _is_summary(turn)), "")
+    needs_prompt = not any(_is_prompt(turn) for turn in last)
+    if later and not needs_prompt:
+        return _Gap(summary=later)
+    summary, prompt, at = "", None, 0
+    for place, turn in enumerate(session.iter_first(opening + left_out), start=1):
+        if place <= opening:
+            continue
+        if _is_summary(turn):
+            summary = turn.content
+        if needs_prompt and _is_prompt(turn):
+            prompt, at = turn, place
+    found = later or summary or session.overview.summary
+    return _Gap(summary=found, prompt=prompt, after_prompt=opening + left_out - at if prompt else 0)
+
+
+def _is_summary(turn: Turn) -> bool:
+    return has_part(turn, "summary") and bool(turn.content.strip())
+
+
+def _is_prompt(turn: Turn) -> bool:
+    return turn.role == "user" and is_spoken(turn) and not has_part(turn, "tool_call")
+
+
+def _notice(left_out: int, summary: str) -> str:
+    if left_out <= 0:
+        return f"A summary of what was said until here:\n\n{summary}" if summary else ""
+    told = f" A summary of what was said until here:\n\n{summary}" if summary else ""
+    return _left_out(left_out) + told
+
+
+def _left_out(count: int) -> str:
+    turns = "1 turn of this conversation is" if count == 1 else f"{count:,} turns of this conversation are"
+    return f"{turns} left out here."
+
+
+def _notice_turn(text: str, at: datetime) -> Turn:
+    return Turn(role="system", content=text, timestamp=at, tokens=None, parts=(notice_part(),), id=_NOTICE_ID)

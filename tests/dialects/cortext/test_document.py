@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import segue
 from segue.dialects.cortext.document import BlockError, render_body, render_context, with_block, write_block
 from segue.durable.folder import Folder
-from segue.transfer.window import LAST, handover_window
+from segue.transfer.window import handover_window
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -125,17 +125,17 @@ def test_a_short_conversation_is_told_whole(tmp_path: Path) -> None:
 
 def test_of_a_long_conversation_the_first_and_the_last_turns_are_told(tmp_path: Path) -> None:
     with of(tmp_path, *(f"Number {number}. {'x' * 50}" for number in range(40))) as session:
-        opening, left_out, last = handover_window(session, 1_000)
-    assert [turn.content[:10] for turn in opening] == ["Number 0. ", "Number 1. "]
-    assert len(opening) + left_out + len(last) == 40
-    assert len(last) >= LAST
-    assert last[-1].content.startswith("Number 39.")
+        window = handover_window(session, 1_000)
+    assert [turn.content[:10] for turn in window.opening] == ["Number 0. ", "Number 1. "]
+    assert len(window.opening) + window.left_out + len(window.last) == 40
+    assert len(window.last) > 5
+    assert window.last[-1].content.startswith("Number 39.")
 
 
 def test_a_giant_turn_is_cut_and_said_to_be(tmp_path: Path) -> None:
     with of(tmp_path, "x" * 10_000) as session:
-        _, _, (turn,) = handover_window(session, 1_000)
-    assert turn.content.endswith("\n[9,950 more characters]")
+        (turn,) = handover_window(session, 1_000).last
+    assert "\n[9,800 characters are left out here]\n" in turn.content
 
 
 def test_a_conversation_in_which_nothing_was_said_begins(tmp_path: Path) -> None:

@@ -114,12 +114,15 @@ def render_body(about: Overview, turns: Sequence[Turn]) -> str:
 
 def render_context(session: LiveSession, *, conversation_id: str, type: str, command: str, summary: str = "") -> str:
     """The introduction and the turns, for an agent that has neither."""
-    opening, left_out, last = handover_window(session)
+    window = handover_window(session)
     about = session.overview
+    end = about.turn_count - len(window.last)
+    prompt = (window.prompt,) if window.prompt is not None else ()
     turns = [
-        render_turns(opening, longest_result=_TOLD_RESULT),
-        f"[{left_out:,} messages in between are left out]" if left_out else "",
-        render_turns(last, first=about.turn_count - len(last) + 1, longest_result=_TOLD_RESULT),
+        render_turns(window.opening, longest_result=_TOLD_RESULT),
+        f"[{escape_markdown(window.notice)}]" if window.notice else "",
+        render_turns(prompt, first=end - window.left_out_after, longest_result=_TOLD_RESULT),
+        render_turns(window.last, first=end + 1, longest_result=_TOLD_RESULT),
     ]
     parts = [
         render_introduction(
