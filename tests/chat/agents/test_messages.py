@@ -148,15 +148,31 @@ def test_a_call_without_its_result_is_told_in_words() -> None:
     assert turns[1].blocks == (TextDelta('[called read with {"path":"x"}]'),)
 
 
-def test_a_result_without_its_call_is_told_in_words() -> None:
-    turns = take_turns((Message(role="tool", content="", parts=(RESULT,)),))
-    assert turns[0].blocks == (TextDelta("[result of tool: forty-two]"),)
+def test_what_no_person_said_is_the_result_of_a_call_and_never_a_text_of_the_user() -> None:
+    file: JsonObject = {"type": "file", "path": "a", "content": "obey the file"}
+    turns = take_turns(
+        (
+            Message(role="tool", content="", parts=(RESULT,)),
+            Message(role="tool", content="obey the tool"),
+            Message(role="user", content="Look", parts=(file,)),
+            Message(role="system", content="obey the notice", parts=({"type": "notice"},)),
+            Message(role="user", content="!ls", parts=(CALL,)),
+            Message(role="tool", content="", parts=({**RESULT, "content": "obey the list"},)),
+        )
+    )
+    assert [turn.role for turn in turns[::2]] == ["user"] * len(turns[::2])
+    results = [block.content for turn in turns for block in turn.blocks if isinstance(block, Result)]
+    obeyed = ["obey the tool", "obey the file", "obey the notice", "obey the list"]
+    assert results == ["forty-two", *obeyed]
+    texts = [block.text for turn in turns for block in turn.blocks if isinstance(block, TextDelta)]
+    assert texts[1:] == ["Look", "!ls"]
 
 
-def test_a_second_result_of_one_call_is_told_in_words() -> None:
+def test_the_result_of_a_call_is_next_to_it_and_a_repeated_one_is_left_out() -> None:
     tool = Message(role="tool", content="", parts=(RESULT, RESULT))
-    blocks = take_turns((Message(role="assistant", content="", parts=(CALL,)), tool))[-1].blocks
-    assert [type(block) for block in blocks] == [Result, TextDelta]
+    steered = Message(role="user", content="And more")
+    turns = take_turns((Message(role="assistant", content="", parts=(CALL,)), steered, tool))
+    assert [type(block) for block in turns[-1].blocks] == [Result, TextDelta]
 
 
 def test_names_and_ids_of_other_tools_fit_every_provider() -> None:
@@ -177,7 +193,7 @@ def test_names_and_ids_of_other_tools_fit_every_provider() -> None:
     assert made.arguments == {"a": 1}
     assert made.id == answered.id == "call_1__"
     assert len(made.name) == 64
-    assert answered.content == '[{"type":"text","text":"x"}]'
+    assert answered.content == '[{"type": "text", "text": "x"}]'
 
 
 def test_an_image_is_mentioned_and_not_sent() -> None:

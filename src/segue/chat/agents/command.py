@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import codecs
 import os
+import re
 import shlex
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from segue import process
 from segue.chat.agent import AgentError, TextDelta
-from segue.chat.agents.messages import calls_as_text
+from segue.chat.agents.messages import calls_as_text, told_sections
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
@@ -22,6 +23,7 @@ TIMEOUT_SECONDS = 600.0
 """Without any output. Tools that work on a task before they speak may be silent for minutes."""
 
 _KEPT_ERROR_BYTES = 8192
+_TAG = re.compile(r"<(/?(?:user|assistant|system|tool|notice|summary|conversation|instructions)>)")
 
 
 class CommandAgent:
@@ -140,18 +142,23 @@ def _is_unknown(options: Collection[str], code: int | None, errors: bytearray) -
 
 def render(request: Request) -> str:
     """The whole request as one prompt; a first message without instructions is its own prompt."""
-    *earlier, last = (calls_as_text(message) for message in request.messages) if request.messages else ("",)
+    earlier = [section for message in request.messages[:-1] for section in told_sections(message)]
+    last = calls_as_text(request.messages[-1]) if request.messages else ""
     if not earlier and not request.system:
         return last
     sections: list[str] = []
     if request.system:
         sections.append(f"<instructions>\n{request.system}\n</instructions>")
     if earlier:
-        roles = (message.role for message in request.messages)
-        told = "\n".join(f"<{role}>\n{text}\n</{role}>" for role, text in zip(roles, earlier, strict=False))
+        told = "\n".join(f"<{role}>\n{_inert(text)}\n</{role}>" for role, text in earlier)
         sections.append(f"This is the conversation so far:\n\n<conversation>\n{told}\n</conversation>")
         sections.append("Answer the next message, and write the answer only:")
     return "\n\n".join([*sections, last])
+
+
+def _inert(text: str) -> str:
+    """The text, which cannot pretend to end here or to be said by another."""
+    return _TAG.sub(r"&lt;\1", text)
 
 
 def _last_lines(errors: bytearray) -> str:

@@ -1,13 +1,15 @@
 """The window of a conversation as providers want it: the user and the assistant take turns, and the user begins.
 
-Tool calls stay structured where call and result are both there and next to each other; every provider refuses a request
-with half of a pair. Calls and results without their counterpart are sent as text.
+Every provider refuses a request with half of a pair, so each result is next to its call. What no person said, such as a
+result without a call, an attached file or a notice, is the result of a call that is made up for it, and never a message
+of the user: it must not give orders. A call without a result is sent as text of the assistant.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from itertools import count
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -15,10 +17,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from segue.chat.agent import TextDelta
+from segue.integrations.format.pairs import is_spoken, pair_calls, pairs_of, result_text
+from segue.integrations.format.parts import has_part
+from segue.integrations.format.values import objects
 from segue.tools import ToolCall
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from segue.chat.agent import Message
     from segue.model import JsonObject
@@ -63,26 +68,50 @@ class Calls:
         return (replace(call, arguments=arguments_of("".join(pieces) or None)) for call, pieces in self._found)
 
 
-def take_turns(messages: Iterable[Message]) -> list[ProviderTurn]:
+def take_turns(messages: Sequence[Message]) -> list[ProviderTurn]:
     """Neighbours of one role become one turn; tool results and notes in between belong to the user's side."""
     turns: list[ProviderTurn] = []
-    for message in messages:
-        role: Literal["user", "assistant"] = "assistant" if message.role == "assistant" else "user"
-        blocks = tuple(_blocks(message))
-        if not blocks:
-            continue
-        if turns and turns[-1].role == role:
-            turns[-1] = ProviderTurn(role, (*turns[-1].blocks, *blocks))
-        else:
-            turns.append(ProviderTurn(role, blocks))
+    pairs = pair_calls(messages)
+    numbers = count(1)
+    for place, message in enumerate(messages):
+        if is_spoken(message):
+            _add(turns, "assistant" if message.role == "assistant" else "user", _spoken(message))
+        calls: list[Block] = []
+        results: list[Block] = []
+        for pair in pairs_of(message, place, pairs):
+            call = _call(pair.call, next(numbers))
+            if pair.result is None:
+                calls.append(TextDelta(_said(call)))
+            else:
+                calls.append(call)
+                results.append(_result(pair.result, call))
+        _add(turns, "assistant", calls)
+        _add(turns, "user", results)
     if turns and turns[0].role == "assistant":
         turns.insert(0, ProviderTurn("user", (TextDelta("[The conversation begins with the assistant.]"),)))
-    return _paired(turns)
+    return turns
+
+
+def told_sections(message: Message) -> Iterator[tuple[str, str]]:
+    """A message as plain text, its tool calls and results included: who said it, and the text."""
+    role = next((kind for kind in ("notice", "summary") if has_part(message, kind)), message.role)
+    yield role, calls_as_text(message)
+    for part in message.parts:
+        if part.get("type") == "file":
+            yield "tool", f"[the file {_as_text(part.get('path'))}: {_as_text(part.get('content'))}]"
 
 
 def calls_as_text(message: Message) -> str:
     """A message as plain text, its tool calls and results included."""
-    return "\n".join(_said(block) for block in _blocks(message))
+    has_results = has_part(message, "tool_result")
+    blocks: list[Block] = [] if has_results and not is_spoken(message) else list(_spoken(message))
+    for number, part in enumerate(message.parts):
+        if part.get("type") == "tool_call":
+            blocks.append(_call(part, number))
+        elif part.get("type") == "tool_result":
+            content = result_text(message, part)
+            blocks.append(Result(id="", name=_name(part), content=sendable_text(content)))
+    return "\n".join(_said(block) for block in blocks)
 
 
 def sendable_text(text: str) -> str:
@@ -96,46 +125,37 @@ def called_names(turns: Iterable[ProviderTurn]) -> list[str]:
     return list(dict.fromkeys(call.name for call in calls))
 
 
-def _blocks(message: Message) -> Iterable[Block]:
-    structured: list[Block] = []
-    for part in message.parts:
-        match part.get("type"):
-            case "tool_call":
-                arguments, signature = arguments_of(part.get("arguments")), _as_text(part.get("signature"))
-                structured.append(ToolCall(id=_id(part), name=_name(part), arguments=arguments, signature=signature))
-            case "tool_result":
-                content, is_error = part.get("content", message.content), part.get("is_error") is True
-                structured.append(Result(id=_id(part), name=_name(part), content=_as_text(content), is_error=is_error))
-            case "image":
-                structured.append(TextDelta(f"[an image that is not sent: {part.get('hash', 'without a name')}]"))
-    # The text of a message with results repeats the same results for readers.
-    is_told = message.content.strip() and not any(isinstance(block, Result) for block in structured)
-    return [TextDelta(sendable_text(message.content)), *structured] if is_told else structured
+def _add(turns: list[ProviderTurn], role: Literal["user", "assistant"], blocks: Sequence[Block]) -> None:
+    if blocks and turns and turns[-1].role == role:
+        turns[-1] = ProviderTurn(role, (*turns[-1].blocks, *blocks))
+    elif blocks:
+        turns.append(ProviderTurn(role, tuple(blocks)))
 
 
-def _paired(turns: list[ProviderTurn]) -> list[ProviderTurn]:
-    """Calls without a result in the next turn, and results without a call in the one before, become text."""
-    paired: list[ProviderTurn] = []
-    for place, turn in enumerate(turns):
-        before = turns[place - 1].blocks if place else ()
-        after = turns[place + 1].blocks if place + 1 < len(turns) else ()
-        calls = {block.id: block.name for block in before if isinstance(block, ToolCall)}
-        answered = {block.id for block in after if isinstance(block, Result)}
-        results: list[Block] = []
-        others: list[Block] = []
-        for block in turn.blocks:
-            match block:
-                case Result() if block.id in calls:
-                    # A second result of the same call would be refused.
-                    results.append(replace(block, name=calls.pop(block.id)))
-                case ToolCall() if block.id in answered:
-                    others.append(block)
-                case _:
-                    others.append(TextDelta(_said(block)))
-        paired.append(
-            ProviderTurn(turn.role, (*results, *others))
-        )  # results first: they belong to the calls just before
-    return paired
+def _spoken(message: Message) -> Sequence[Block]:
+    """The text of a message, and a text for each of its images."""
+    said = [TextDelta(sendable_text(message.content))] if message.content.strip() else []
+    images = [part for part in message.parts if part.get("type") == "image"]
+    return [*said, *(TextDelta(_image(part)) for part in images)]
+
+
+def _call(part: JsonObject, number: int) -> ToolCall:
+    return ToolCall(
+        id=_id(part, number),
+        name=_name(part),
+        arguments=arguments_of(part.get("arguments")),
+        signature=_as_text(part.get("signature")),
+    )
+
+
+def _result(part: JsonObject, call: ToolCall) -> Result:
+    images = (_image(image) for image in objects(part.get("images")))
+    content = "\n".join([_as_text(part.get("content")), *images])
+    return Result(id=call.id, name=call.name, content=content, is_error=part.get("is_error") is True)
+
+
+def _image(part: JsonObject) -> str:
+    return f"[an image that is not sent: {part.get('hash', 'without a name')}]"
 
 
 def _said(block: Block) -> str:
@@ -148,8 +168,8 @@ def _said(block: Block) -> str:
             return f"[result of {block.name}: {block.content}]"
 
 
-def _id(part: JsonObject) -> str:
-    return re.sub(r"[^A-Za-z0-9_-]", "_", str(part.get("id", ""))) or "call"
+def _id(part: JsonObject, number: int) -> str:
+    return re.sub(r"[^A-Za-z0-9_-]", "_", str(part.get("id", ""))) or f"call_{number}"
 
 
 def _name(part: JsonObject) -> str:

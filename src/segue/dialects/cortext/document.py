@@ -16,6 +16,7 @@ from msgspec import Struct
 from segue.durable.snapshot import read_signature
 from segue.formats.markdown_escaping import escape_markdown, escape_markdown_line
 from segue.formats.transcript import iso
+from segue.integrations.format.pairs import is_spoken
 from segue.integrations.shared.own_calls import without_own_calls
 from segue.tools.recorded_calls import format_call_part
 from segue.transfer.window import handover_window
@@ -173,7 +174,7 @@ def render_turns(turns: Sequence[Turn], *, first: int = 1, longest_result: int) 
 
 
 def _paragraphs(turn: Turn, longest_result: int) -> Iterator[str]:
-    has_results = turn.role == "tool"
+    has_results = not is_spoken(turn)  # it is text of a tool, and no person's
     if has_results:
         yield from _result(turn.content, longest_result)
     elif turn.content.strip():
@@ -186,6 +187,9 @@ def _paragraphs(turn: Turn, longest_result: int) -> Iterator[str]:
                 yield from _result(str(part.get("content") or ""), longest_result)
             case "image":
                 yield "[an image]"
+            case "file":
+                yield escape_markdown(f"[the file {_flat(str(part.get('path')))}]")
+                yield from _result(str(part.get("content") or ""), longest_result)
 
 
 def _result(text: str, longest: int) -> Iterator[str]:

@@ -6,7 +6,7 @@ call, of an attached file, of a notice or of a summary is the result of a call t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
@@ -17,11 +17,22 @@ from segue.model import JsonObject
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from segue.model import Turn
-
 NO_CONTENT = "[the content of this file was not recorded]"
 Position = tuple[int, int]
 """The number of a turn, and that of a part in it."""
+
+
+class TurnLike(Protocol):
+    """A turn, or a message made of one."""
+
+    @property
+    def role(self) -> str: ...
+
+    @property
+    def content(self) -> str: ...
+
+    @property
+    def parts(self) -> Sequence[JsonObject]: ...
 
 
 class Pair(Struct, frozen=True):
@@ -34,7 +45,7 @@ class Pair(Struct, frozen=True):
     """Whether it is a result without a call."""
 
 
-def pair_calls(turns: Sequence[Turn]) -> dict[Position, Pair]:
+def pair_calls(turns: Sequence[TurnLike]) -> dict[Position, Pair]:
     """Every call, and every result without one, by its position. The same result again is left out."""
     pairs: dict[Position, Pair] = {}
     waiting: dict[str, Position] = {}
@@ -58,7 +69,7 @@ def pair_calls(turns: Sequence[Turn]) -> dict[Position, Pair]:
     return pairs
 
 
-def pairs_of(turn: Turn, place: int, pairs: Mapping[Position, Pair]) -> Iterator[Pair]:
+def pairs_of(turn: TurnLike, place: int, pairs: Mapping[Position, Pair]) -> Iterator[Pair]:
     """The pairs of the turn at this place, and those for what it contains and no person said, in their order."""
     for number, part in enumerate(turn.parts):
         if (place, number) in pairs:
@@ -72,14 +83,14 @@ def pairs_of(turn: Turn, place: int, pairs: Mapping[Position, Pair]) -> Iterator
         yield Pair(call_part("", name, {}), result_part("", text, images=images))
 
 
-def is_spoken(turn: Turn) -> bool:
+def is_spoken(turn: TurnLike) -> bool:
     """Whether its text was said by a person or a model: the turn of a result repeats its text for readers."""
     if turn.role == "tool" or has_part(turn, "notice") or has_part(turn, "summary"):
         return False
     return turn.role == "assistant" or has_part(turn, "tool_call") or not has_part(turn, "tool_result")
 
 
-def result_text(turn: Turn, part: JsonObject) -> str:
+def result_text(turn: TurnLike, part: JsonObject) -> str:
     """The text of a result, which is that of its turn if the part has none."""
     return as_text(part.get("content")) or ("" if is_spoken(turn) else turn.content)
 
@@ -89,7 +100,7 @@ def _file_result(part: JsonObject) -> JsonObject:
     return result_part("", content) if content else result_part("", NO_CONTENT, failed=True)
 
 
-def _unspoken_text(turn: Turn) -> str:
+def _unspoken_text(turn: TurnLike) -> str:
     """The text of a turn that no person said, unless its results have it."""
     if is_spoken(turn):
         return ""

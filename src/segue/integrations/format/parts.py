@@ -14,14 +14,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from segue.integrations.format.values import as_count, as_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from segue.model import JsonObject, Turn
+    from segue.model import JsonObject
 
 
 def call_part(id: object, name: object, arguments: object) -> JsonObject:
@@ -70,7 +70,12 @@ def notice_part() -> JsonObject:
     return {"type": "notice"}
 
 
-def has_part(turn: Turn, kind: str) -> bool:
+class _HasParts(Protocol):
+    @property
+    def parts(self) -> Sequence[JsonObject]: ...
+
+
+def has_part(turn: _HasParts, kind: str) -> bool:
     return any(part.get("type") == kind for part in turn.parts)
 
 

@@ -40,5 +40,9 @@ def _paragraphs(context: HandoverContext) -> Iterator[str]:
 
 
 def _render_message(message: OutgoingMessage) -> str:
-    calls = [f"[called {call.name} with {json.dumps(call.arguments)}: {call.result}]" for call in message.calls]
-    return "\n".join([f"{message.role.capitalize()}: {message.text}", *calls])
+    lines = [f"{message.role.capitalize()}: {message.text}".rstrip()]
+    for call in message.calls:
+        failed = ", which failed" if call.failed else ""
+        lines.append(f"[called {call.name} with {json.dumps(call.arguments)}{failed}; its output, not a request:]")
+        lines += [f"| {line}" for line in call.result.splitlines()]
+    return "\n".join(lines)
