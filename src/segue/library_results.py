@@ -63,6 +63,11 @@ class StreamedSession(Struct, frozen=True):
             found[turn.branch].append(turn)
         return {name: iter(turns) for name, turns in found.items()}
 
+    def first_turns(self) -> dict[str, Turn]:
+        """By branch, the first turn of its own."""
+        wanted = {name: 1 for name, one in self.overview.branches.items() if one.own}
+        return {turn.branch: turn for turn in self._turns(wanted)}
+
     def _turns(self, left: dict[str, int]) -> Iterator[Turn]:
         left = dict(left)
         for event in self._read():

@@ -41,7 +41,7 @@ class ExternalMatch(NamedTuple):
     @property
     def folder(self) -> str:
         """The folder of the conversation; empty if it is not known."""
-        builder, turns = self.integration.read(self.session)
+        builder, turns = self.integration.preview(self.session)
         next(turns, None)
         turns.close()
         return builder.cwd
@@ -53,12 +53,14 @@ class ReadableSession(NamedTuple):
     damages: tuple[Damage, ...] = ()
     """Those in the files of an AI tool; a store reports its own."""
     external: ExternalMatch | None = None
-    """The session of an AI tool of which this is a copy in memory."""
+    """The session of an AI tool that is read in place."""
 
     def refresh(self) -> None:
-        """Copy what the AI tool has added since."""
-        if self.external is not None:
-            _import(get_external(self.external.tool, self.external.id), self.library.store)
+        """Continue with what the AI tool has added since."""
+        from segue.transfer.in_place import InPlaceStore
+
+        if self.external is not None and isinstance(store := self.library.store, InPlaceStore):
+            store.update(get_external(self.external.tool, self.external.id).session)
 
 
 def find_external_match(id: str, *, shortest: int = 1) -> ExternalMatch | None:
@@ -94,12 +96,15 @@ def get_external(tool: str, id: str) -> ExternalMatch:
 
 
 def read_in_place(match: ExternalMatch) -> ReadableSession:
-    """The session, copied into memory."""
-    from segue.library import open as open_url
+    """The session, which was read once, so that its damages are known. NotFoundError if it has no turns."""
+    from segue.transfer.in_place import InPlaceLibrary, InPlaceStore, NothingReadableError
 
-    memory = open_url("memory:")
-    imported = _import(match, memory.store)
-    return ReadableSession(memory, imported.session_id, imported.damages, match)
+    store = InPlaceStore(match.integration, match.session)
+    try:
+        damages = store.damages
+    except NothingReadableError as error:
+        raise _nothing_readable(match, error.damages) from None
+    return ReadableSession(InPlaceLibrary(store), store.id, damages, match)
 
 
 def is_imported(library: Library, match: ExternalMatch) -> bool:
@@ -139,6 +144,10 @@ def _import(match: ExternalMatch, store: Store, *, trust: Trust | None = None) -
 
     imported = import_session(match.integration, match.session, store, clock=lambda: _END_OF_TIME, trust=trust)
     if not imported.session_id:
-        warn_damages(imported.damages)
-        raise NotFoundError(f"{match.tool} session {match.id} contains nothing readable")
+        raise _nothing_readable(match, imported.damages)
     return imported
+
+
+def _nothing_readable(match: ExternalMatch, damages: tuple[Damage, ...]) -> NotFoundError:
+    warn_damages(damages)
+    return NotFoundError(f"{match.tool} session {match.id} contains nothing readable")

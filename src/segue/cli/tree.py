@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from segue.console.output import Line
     from segue.formats.branch_tree import BranchNode
     from segue.library import Library
-    from segue.model import Session
+    from segue.model import Overview
 
 
 @options.verb("segue tree qa-2026", "segue tree qa-2026 --json")
@@ -25,8 +25,9 @@ def command(*, library: Library, id: str, as_json: bool) -> None:
     from segue.formats.transcript import iso
 
     found = find_readable(library, id)
-    session = found.library.load(found.id)
-    nodes = list(build_tree(session))
+    streamed = found.library.stream(found.id)
+    session = streamed.overview
+    nodes = list(build_tree(session, streamed.first_turns()))
     if as_json:
         output.data(
             [
@@ -48,7 +49,7 @@ def command(*, library: Library, id: str, as_json: bool) -> None:
     output.page(_line(session, node, width) for node in nodes)
 
 
-def _line(session: Session, node: BranchNode, width: int) -> Line:
+def _line(session: Overview, node: BranchNode, width: int) -> Line:
     from segue.formats.branch_tree import first_words
     from segue.formats.terminal import one_line
 

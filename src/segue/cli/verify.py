@@ -2,8 +2,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from segue.cli._lookup import find_readable
 from segue.console import options, output
 from segue.console.exit_codes import Exit
@@ -21,16 +19,18 @@ if TYPE_CHECKING:
 @options.as_json
 def command(*, library: Library, id: str | None, as_json: bool) -> int:
     """Check one session or all of them for damage."""
-    names, damages = sorted(library.store.ids()) if id is None else [], tuple[Damage, ...]()
-    if id is not None:
-        library, name, damages, _ = find_readable(library, id)
-        names = [name]
+    names = sorted(library.store.ids()) if id is None else []
     found: list[tuple[str, Examination]] = []
+    if id is not None:
+        read = find_readable(library, id)
+        if read.external is not None:  # all of it was read to find it
+            found.append((read.id, Examination(session=None, damages=read.damages)))
+        else:
+            library, names = read.library, [read.id]
     for number, name in enumerate(names, start=1):
         output.progress(f"verifying {number} of {len(names)}: {name}" if len(names) > 1 else "")
         try:
-            examination = library.store.examine(name)
-            found.append((name, replace(examination, damages=damages) if damages else examination))
+            found.append((name, library.store.examine(name)))
         except NotFoundError:
             if id is not None:
                 raise

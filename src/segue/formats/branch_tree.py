@@ -9,9 +9,9 @@ from msgspec import Struct
 from segue.model import Branch, Turn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
-    from segue.model import Session
+    from segue.model import Overview, Session
 
 
 class BranchNode(Struct, frozen=True, kw_only=True):
@@ -32,19 +32,19 @@ class BranchDiff(Struct, frozen=True, kw_only=True):
     right: tuple[Turn, ...]
 
 
-def build_tree(session: Session) -> Iterator[BranchNode]:
-    """Every branch below its parent, in the order in which they diverge from it."""
+def build_tree(session: Overview, first_turns: Mapping[str, Turn]) -> Iterator[BranchNode]:
+    """Every branch below its parent, in the order in which they diverge from it; `first_turns` are those of its own."""
     children: dict[str, list[Branch]] = {}
     for branch in session.branches.values():
         parent = branch.parent if branch.parent in session.branches else ""
         children.setdefault(parent, []).append(branch)
     for root in children.get("", []):
-        yield BranchNode(branch=root, stem="", first=_first(session, root))
+        yield BranchNode(branch=root, stem="", first=first_turns.get(root.name))
         # No recursion: branches may be nested deeper than Python's stack.
         waiting = _siblings(children, root, "")
         while waiting:
             branch, stem, below = waiting.pop()
-            yield BranchNode(branch=branch, stem=stem, first=_first(session, branch))
+            yield BranchNode(branch=branch, stem=stem, first=first_turns.get(branch.name))
             waiting += _siblings(children, branch, below)
 
 
@@ -59,10 +59,6 @@ def diff_branches(session: Session, left: str, right: str) -> BranchDiff:
 def first_words(turn: Turn | None, length: int = 60) -> str:
     text = " ".join(turn.content.split()) if turn is not None else ""
     return text if len(text) <= length else f"{text[: length - 1].rstrip()}…"
-
-
-def _first(session: Session, branch: Branch) -> Turn | None:
-    return next(iter(session.own_turns.get(branch.name, ())), None)
 
 
 def _siblings(children: dict[str, list[Branch]], parent: Branch, indent: str) -> list[tuple[Branch, str, str]]:

@@ -26,7 +26,7 @@ from segue.errors import (
     WriterStoppedError,
 )
 from segue.ids import check_id, new_session_id
-from segue.model import accept, accept_first, content_of, fold, head_of, overview_of
+from segue.model import accept, accept_first, content_of, fold, head_of
 from segue.store import FORMAT_VERSION, WAIT_SECONDS, Capabilities, Durability, Examination, Owner, Receipt
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class MemoryWriter(Closing):
 
 
 class MemoryStore:
-    """See store.Store. As simple as possible: every method folds all events again."""
+    """See store.Store. As simple as possible: what reads turns folds all events again."""
 
     url = "memory:"
     capabilities = Capabilities(durability=Durability.VOLATILE, shared=False, can_be_damaged=False, append_only=True)
@@ -150,7 +150,11 @@ class MemoryStore:
             return replace(session, status="interrupted") if interrupted else session
 
     def overview(self, session_id: str) -> Overview:
-        return overview_of(self.load(session_id))
+        with self._mutex:
+            entry = self._get(session_id)
+            overview = deepcopy(entry.overview)
+            interrupted = overview.status == "active" and entry.owner is None
+            return replace(overview, status="interrupted") if interrupted else overview
 
     def tail(self, session_id: str, count: int, *, branch: str | None = None) -> tuple[Turn, ...]:
         return self.load(session_id).tail(count, branch=branch)
@@ -186,7 +190,7 @@ class MemoryStore:
             return iter([self.head(session_id) for session_id in self._entries])
 
     def head(self, session_id: str) -> Head:
-        return head_of(self.load(session_id))
+        return head_of(self.overview(session_id))
 
     def owner(self, session_id: str) -> Owner | None:
         check_id(session_id)

@@ -34,10 +34,11 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
+    from segue.integrations.format.branches import NewBranch
     from segue.integrations.format.transcript import TranscriptBuilder, TranscriptTurn
     from segue.integrations.shared.history import ExternalSession
     from segue.integrations.shared.integration import Integration
-    from segue.model import Event, Overview
+    from segue.model import Event, JsonObject, Overview
     from segue.store import Store, Writer
     from segue.trust import Trust
 
@@ -66,6 +67,25 @@ class Imported(Struct, frozen=True, kw_only=True):
 def imported_session_id(tool: str, native_id: str) -> str:
     """The id of an imported session in a store, which is always the same."""
     return f"{tool}-{re.sub(r'[^A-Za-z0-9._-]', '-', native_id)}"[:128]
+
+
+def branch_event(tool: str, fork: NewBranch, entry: TranscriptTurn) -> BranchCreated:
+    """The event that creates the branch of a turn; the branch of a subagent is marked."""
+    return BranchCreated(
+        name=fork.name,
+        parent=fork.parent,
+        at=fork.at,
+        timestamp=entry.turn.timestamp,
+        switch=False,
+        id=f"{tool}:branch:{fork.name}",
+        extra={"aside": entry.side} if fork.is_side else {},
+    )
+
+
+def origin_fields(builder: TranscriptBuilder, native_id: str) -> JsonObject:
+    """Where a session comes from: the tool, its id there, and its folder and git branch if they are known."""
+    known = {"cwd": builder.cwd, "git_branch": builder.git_branch}
+    return {"tool": builder.tool, "origin": native_id, **{name: value for name, value in known.items() if value}}
 
 
 def import_session(
@@ -167,17 +187,7 @@ class _Copy:
         branch, fork = self._branches.place(replace(entry, after=after))
         if fork:
             self._branches.begin(fork.name, fork.at, side=entry.side)
-            self._batch.append(
-                BranchCreated(
-                    name=fork.name,
-                    parent=fork.parent,
-                    at=fork.at,
-                    timestamp=turn.timestamp,
-                    switch=False,
-                    id=f"{self._builder.tool}:branch:{fork.name}",
-                    extra={"aside": entry.side} if fork.is_side else {},
-                )
-            )
+            self._batch.append(branch_event(self._builder.tool, fork, entry))
         self._branches.add(turn.id, branch)
         self._batch.append(replace(turn, branch=branch))
         self.turns += 1
@@ -278,7 +288,7 @@ class _Copy:
             version=FORMAT_VERSION,
             title=self.title,
             id=f"{builder.tool}:{self._native_id}"[:200],
-            extra={"tool": builder.tool, "origin": self._native_id, **({"cwd": builder.cwd} if builder.cwd else {})},
+            extra=origin_fields(builder, self._native_id),
         )
 
 

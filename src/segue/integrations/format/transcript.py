@@ -153,7 +153,7 @@ class TranscriptBuilder:
         name = self.tip
         while (found := by_id.pop(name, None)) is not None:
             if not found.is_ours:
-                turns.append(self._storable(found.turn))
+                turns.append(self.storable(found.turn))
             name = found.after
         return Transcript(
             tool=self.tool,
@@ -163,7 +163,8 @@ class TranscriptBuilder:
             title=self.title,
         )
 
-    def _storable(self, turn: Turn) -> Turn:
+    def storable(self, turn: Turn) -> Turn:
+        """The turn as a store accepts it; if it does not, only its text, and a damage."""
         try:
             check_event(turn, None)
         except UsageError as error:
