@@ -29,6 +29,8 @@ CALLING = [tool for tool in TOOLS if tool != "aider"]
 UNCOUNTED = {"crush", "zed"}
 """They do not record how long an answer is."""
 AT = "2026-01-05T09:30:00.000Z"
+PADDING = {"gemini": b'{"$set":{"lastUpdated":"%s"}}\n'}
+"""Lines without words."""
 
 
 @pytest.mark.parametrize("tool", CALLING)
@@ -140,12 +142,12 @@ def long_history(tool: str, home: Path, *middle: bytes) -> Path:
     move_in(home, tool)
     place = home / PLACES[tool]
     *first, last = place.read_bytes().splitlines(keepends=True)
-    padding = [b'{"type":"x","y":"%s"}\n' % (b"x" * 1_000)] * 500
+    padding = [PADDING.get(tool, b'{"type":"x","y":"%s"}\n') % (b"x" * 1_000)] * 500
     place.write_bytes(b"".join([*first, *padding, *middle, *padding, last]))
     return place
 
 
-@pytest.mark.parametrize("tool", ["claude", "codex"])
+@pytest.mark.parametrize("tool", ["claude", "codex", "gemini"])
 def test_a_listing_reads_only_the_ends_of_a_large_session(tool: str, tmp_path: Path) -> None:
     move_in(tmp_path, tool)
     with Index(None) as catalog:
@@ -165,7 +167,7 @@ def test_a_listing_reads_only_the_ends_of_a_large_session(tool: str, tmp_path: P
         assert catalog.search("from-the-shell")
 
 
-@pytest.mark.parametrize("tool", ["claude", "codex"])
+@pytest.mark.parametrize("tool", ["claude", "codex", "gemini"])
 def test_a_small_session_is_listed_with_all_its_turns_at_once(tool: str, tmp_path: Path) -> None:
     move_in(tmp_path, tool)
     with Index(None) as catalog:

@@ -7,6 +7,9 @@ from segue.integrations.shared.integration import AgentCommand, CommandFileForma
 INTEGRATION = Integration(
     name="gemini",
     title="Gemini CLI",
+    proven_with="0.61.0",
+    carries=frozenset({"failed", "images", "result_images"}),
+    can_preview=True,
     can_launch=True,
     has_mcp_config=True,
     provider="google",

@@ -1,4 +1,8 @@
-"""Starts Gemini CLI: writes a file for `gemini --session-file`, from which Gemini makes a session of its own."""
+"""Starts Gemini CLI: writes a file for `gemini --session-file`, from which Gemini makes a session of its own.
+
+A session of Gemini continues in the same way, with a new file that has all of it: `gemini --resume` sends the result of
+every call twice.
+"""
 
 from __future__ import annotations
 
@@ -7,36 +11,73 @@ import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
+from segue.errors import SegueError
 from segue.integrations.format.outgoing import outgoing_messages
-from segue.integrations.format.transcript import empty_transcript
-from segue.integrations.gemini.reader import read
+from segue.integrations.format.parts import has_part, notice_part
+from segue.integrations.format.transcript import TranscriptBuilder, empty_transcript
+from segue.integrations.gemini import INTEGRATION
+from segue.integrations.gemini.history import read_id
+from segue.integrations.gemini.reader import parse_turns
 from segue.integrations.gemini.writer import message_prefix, write
-from segue.integrations.shared.integration import Launch, check_native_id, system_as_message
-from segue.integrations.shared.session_files import read_file, write_file
+from segue.integrations.shared.history import open_lines
+from segue.integrations.shared.integration import Launch, system_as_message
+from segue.integrations.shared.session_files import write_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
 
     from segue.integrations.format.transcript import Transcript
     from segue.integrations.shared.integration import HandoverContext, LaunchOptions
+    from segue.model import Turn
+
+_HEAD_BYTES = 64 << 10
+_LONG_CHARACTERS = 300_000
+"""A longer conversation starts with the last summary that Gemini made of it, if there is one."""
 
 
 def launch(context: HandoverContext, options: LaunchOptions) -> Launch:
+    if not (context.turns or context.system):
+        id = str(uuid.uuid4())
+        return _prepare(f"--session-id={id}", id, options)
+    return _launch_with(context.turns, options, preface=system_as_message(context))
+
+
+def resume(native_id: str, options: LaunchOptions, *, system: str) -> Launch | None:  # noqa: ARG001 - it was the first message
+    found = _find_sessions(native_id, options)
+    if not found:
+        return _resume_unstarted(native_id, options)
+    if len(found) > 1 and read_id(found[0]) != native_id:
+        return None  # it was started more than once, and no session has all of it
+    turns = _turns(max(found, key=os.path.getsize))
+    return _launch_with(turns, options) if turns else None
+
+
+def read_back(native_id: str, options: LaunchOptions) -> Transcript:
+    """By the id of the launch, or by Gemini's own, which the transcript has. Of several starts, all turns."""
+    found = [_transcript(path) for path in _find_sessions(native_id, options)]
+    if not found:
+        return empty_transcript("gemini", native_id, "Gemini CLI does not have this session")
+    if len(found) == 1:
+        return found[0]
+    turns = {turn.id: turn for transcript in found for turn in transcript.turns}
+    return replace(
+        found[-1],
+        native_id=native_id,
+        turns=tuple(sorted(turns.values(), key=lambda turn: turn.timestamp)),
+        damages=tuple(damage for transcript in found for damage in transcript.damages),
+    )
+
+
+def _launch_with(turns: Sequence[Turn], options: LaunchOptions, *, preface: str = "") -> Launch:
     id, now = str(uuid.uuid4()), options.clock()
-    messages = outgoing_messages(context.turns, preface=system_as_message(context), now=now)
+    messages = outgoing_messages(turns, preface=preface, now=now, carries=INTEGRATION.carries)
     if not messages:
         return _prepare(f"--session-id={id}", id, options)
     data = write(messages, session_id=id, cwd=os.path.realpath(options.cwd), now=now)
     written = write_file(_folder(options) / "segue", f"{id}.jsonl", data)
     return _prepare(f"--session-file={written}", id, options, (written,))
-
-
-def resume(native_id: str, options: LaunchOptions, *, system: str) -> Launch | None:  # noqa: ARG001 - it was the first message
-    found = next(_find_sessions(native_id, options), None)
-    if found is None:
-        return _resume_unstarted(native_id, options)
-    id = read(read_file(found), place=str(found)).native_id
-    return _prepare(f"--resume={check_native_id(id)}", id, options)
 
 
 def _resume_unstarted(native_id: str, options: LaunchOptions) -> Launch | None:
@@ -45,14 +86,6 @@ def _resume_unstarted(native_id: str, options: LaunchOptions) -> Launch | None:
     if not written.is_file():
         return None
     return _prepare(f"--session-file={written}", native_id, options, (str(written),))
-
-
-def read_back(native_id: str, options: LaunchOptions) -> Transcript:
-    """By the id of the launch, or by Gemini's own, which the transcript has."""
-    found = [read(read_file(path), place=str(path)) for path in _find_sessions(native_id, options)]
-    if not found:
-        return empty_transcript("gemini", native_id, "Gemini CLI does not have this session")
-    return max(found, key=lambda transcript: len(transcript.turns))
 
 
 def _prepare(session: str, id: str, options: LaunchOptions, written: tuple[str, ...] = ()) -> Launch:
@@ -76,11 +109,42 @@ def _folder(options: LaunchOptions) -> Path:
     return Path(options.environ.get("GEMINI_CLI_HOME") or options.home) / ".gemini"
 
 
-def _find_sessions(native_id: str, options: LaunchOptions) -> Iterator[Path]:
-    """Every start adds a file with the same id, and only one is continued; file names have at most a part of the id."""
-    own = f'"sessionId":"{native_id}"'.encode()
-    handed_over = f'"id":"{message_prefix(native_id)}'.encode()
-    for path in sorted((_folder(options) / "tmp").glob("*/chats/session-*.jsonl"), reverse=True):
-        data = read_file(path)
-        if own in data or handed_over in data:
-            yield path
+def _find_sessions(native_id: str, options: LaunchOptions) -> list[str]:
+    """The files of a session, oldest first; their names have at most a part of the id, and their first lines all."""
+    found: list[tuple[float, str]] = []
+    for path in (_folder(options) / "tmp").glob("*/chats/session-*.json*"):
+        try:
+            with open_lines(str(path)) as lines:
+                head = lines.read(_HEAD_BYTES, 0)
+            if f'"{message_prefix(native_id)}'.encode() in head or read_id(str(path)) == native_id:
+                found.append((path.stat().st_mtime, str(path)))
+        except (OSError, SegueError):
+            continue  # Gemini has deleted it meanwhile
+    return [path for _, path in sorted(found)]
+
+
+def _transcript(path: str) -> Transcript:
+    builder = TranscriptBuilder("gemini", path)
+    with open_lines(path) as lines:
+        return builder.transcript(parse_turns(lines, builder))
+
+
+def _turns(path: str) -> list[Turn]:
+    """The whole conversation, with what Segue handed over."""
+    builder = TranscriptBuilder("gemini", path)
+    with open_lines(path) as lines:
+        entries = {entry.turn.id: entry for entry in parse_turns(lines, builder)}
+    turns: list[Turn] = []
+    name = builder.tip
+    while (found := entries.pop(name, None)) is not None:
+        turns.append(found.turn)
+        name = found.after
+    return _shortened(turns[::-1])
+
+
+def _shortened(turns: list[Turn]) -> list[Turn]:
+    summaries = [number for number, turn in enumerate(turns) if has_part(turn, "summary")]
+    if not summaries or sum(len(turn.content) for turn in turns) <= _LONG_CHARACTERS:
+        return turns
+    summary, *rest = turns[summaries[-1] :]
+    return [replace(summary, parts=(notice_part(),)), *rest]

@@ -1,26 +1,53 @@
-"""Turns from a session of Gemini CLI: its messages after all changes that were made to them."""
+"""Turns from a session of Gemini CLI: every message that was said, with the branches that rewinds make."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from segue.formats.records import BadRecordError
+from segue.integrations.format.google import (
+    calls_of,
+    media_of,
+    pieces_of,
+    reasoning_of,
+    response_text,
+    responses_of,
+    result_of,
+    split_files,
+    spoken,
+)
 from segue.integrations.format.lines import LinePlace, lines_of
-from segue.integrations.format.parts import call_part, reasoning_part, result_part
+from segue.integrations.format.parts import call_part, notice_part, reasoning_part, summary_part, usage_of
 from segue.integrations.format.transcript import MARK, TranscriptBuilder, TranscriptTurn, parse_record
 from segue.integrations.format.values import as_text, child, objects
+from segue.integrations.gemini.timeline import Timeline
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from segue.integrations.format.lines import Lines
     from segue.integrations.format.transcript import Transcript
+    from segue.integrations.gemini.timeline import Message, Position
     from segue.model import JsonObject, Turn
 
-_INJECTED = "<session_context>"
+_CONTEXT = "<session_context>"
+_HOOK = "<hook_context>"
+_CONTINUE = "Please continue."
+"""What Gemini CLI sends by itself, for a prompt that it also shows."""
+_OWN_MESSAGES = {"info", "warning", "error"}
+"""What Gemini CLI shows to the user; the model never gets it."""
+_SYNTHETIC = "Binary content received. Proceeding with analysis."
+_SHELL = re.compile(
+    r"I ran the following shell command:\n```sh\n(.*)\n```\n\nThis produced the following result:\n```\n(.*)\n```",
+    re.DOTALL,
+)
+_FAILED = {"error", "cancelled"}
 _LARGEST_DOCUMENT_BYTES = 32 << 20
-MessagePlace = tuple[LinePlace, int]
-"""The line of a message, and its number in the list of messages of that line (0 if it is alone)."""
+INVISIBLE = "\u2060"
+"""The start of messages that Gemini CLI would leave out as it reads a file of Segue."""
 
 
 def read(data: bytes, *, place: str) -> Transcript:
@@ -29,30 +56,22 @@ def read(data: bytes, *, place: str) -> Transcript:
     return builder.transcript(parse_turns(lines_of(data), builder))
 
 
-def parse_turns(lines: Lines, builder: TranscriptBuilder) -> Iterator[TranscriptTurn]:
-    """The turns of a file of lines, which is read twice: for the messages that remain, and then these.
+def parse_turns(lines: Lines, builder: TranscriptBuilder, *, side: str = "") -> Iterator[TranscriptTurn]:
+    """The turns of a file of lines, which is read twice: for the order of the messages, and then these.
 
-    Older releases wrote one document.
+    Older releases wrote one document. `side` is the name of a branch for the session of a subagent.
     """
+    timeline = Timeline(builder)
     document = _parse_document(lines)
     if document is not None:
-        _take_metadata(document, builder)
-        for message in objects(document.get("messages")):
-            yield from _parse_message(builder, as_text(message.get("id")), LinePlace(0, 0, 0), message)
-        return
-    restated: dict[LinePlace, list[JsonObject]] = {}  # the messages of the last line with several
-    for key, (place, number) in _remaining(lines, builder).items():
-        record: object = {}
-        if place not in restated:
-            try:
-                record = parse_record(lines.at(place))
-            except BadRecordError as error:
-                builder.damage(str(error), at=place)
-                continue
-            if number and isinstance(record, dict):
-                restated = {place: objects(_change(record).get("messages"))}
-        for found in restated.get(place, [])[number - 1 : number] if number else objects([record]):
-            yield from _parse_message(builder, key, place, found)
+        listed = objects(document.get("messages"))
+        timeline.add_line(LinePlace(0, 0, 0), document)
+        get: Callable[[Position], JsonObject | None] = lambda at: listed[at[1] - 1]  # noqa: E731 - the other is a method
+    else:
+        for place, record in builder.records(lines):
+            timeline.add_line(place, record)
+        get = _Records(lines, builder).get
+    yield from _Parser(builder, timeline, side).parse(get)
 
 
 def _parse_document(lines: Lines) -> JsonObject | None:
@@ -67,97 +86,135 @@ def _parse_document(lines: Lines) -> JsonObject | None:
     return found if isinstance(found, dict) and "messages" in found else None
 
 
-def _remaining(lines: Lines, builder: TranscriptBuilder) -> dict[str, MessagePlace]:
-    messages: dict[str, MessagePlace] = {}
-    whole: dict[str, MessagePlace] = {}
-    for place, record in builder.records(lines):
-        change = _change(record)
-        _take_metadata(record, builder)
-        _take_metadata(change, builder)
-        if "messages" in change:
-            # It lists the remaining messages in order, but without their calls and token counts.
-            listed = enumerate(objects(change["messages"]), start=1)
-            restated = {as_text(message.get("id")): (place, number) for number, message in listed}
-            messages = {key: whole.get(key, where) for key, where in restated.items()}
-        elif "$rewindTo" in record:
-            _rewind(messages, as_text(record["$rewindTo"]))
-        elif "id" in record:  # it may occur again, and then the last one counts
-            messages[as_text(record["id"])] = whole[as_text(record["id"])] = (place, 0)
-    return messages
+class _Records:
+    """The messages of a file by their positions; only one line is in memory."""
+
+    def __init__(self, lines: Lines, builder: TranscriptBuilder) -> None:
+        self._lines = lines
+        self._builder = builder
+        self._listed: tuple[LinePlace, list[JsonObject]] | None = None
+
+    def get(self, position: Position) -> JsonObject | None:
+        place, number = position
+        if self._listed is None or self._listed[0] != place:
+            self._builder.read_bytes += place.size
+            try:
+                record = parse_record(self._lines.at(place))
+            except BadRecordError as error:
+                self._builder.damage(str(error), at=place)
+                return None
+            if not isinstance(record, dict):
+                return None
+            if not number:
+                return record
+            change = record if "messages" in record else child(record, "$set")
+            self._listed = (place, objects(change.get("messages")))
+        return next(iter(self._listed[1][number - 1 : number]), None)
 
 
-def _change(record: JsonObject) -> JsonObject:
-    """The fields that a line changes; a document on one line sets all of them."""
-    return record if "messages" in record else child(record, "$set")
+class _Parser:
+    def __init__(self, builder: TranscriptBuilder, timeline: Timeline, side: str) -> None:
+        self._builder = builder
+        self._timeline = timeline
+        self._side = side
+        self._unknown: set[str] = set()
+
+    def parse(self, get: Callable[[Position], JsonObject | None]) -> Iterator[TranscriptTurn]:
+        ends: dict[str, str] = {"": ""}  # by message: the last turn up to it
+        for key, message in self._timeline.messages.items():
+            end = ends.get(message.after, "")
+            record = get(message.position)
+            is_ours = key.startswith(f"{MARK}-")
+            if is_ours:
+                self._builder.launch = key.removeprefix(f"{MARK}-").rpartition("-")[0]
+            for turn in self._turns(key, message, record) if record is not None else ():
+                found = replace(turn, content=turn.content.removeprefix(INVISIBLE)) if is_ours else turn
+                yield TranscriptTurn(found, end, "" if end else self._side, is_ours)
+                end = turn.id
+            ends[key] = end
+        self._builder.tip = ends[self._timeline.tip]
+
+    def _turns(self, key: str, message: Message, record: JsonObject) -> Iterator[Turn]:
+        match record.get("type"):
+            case "user":
+                yield from self._parse_user(key, message, record)
+            case "gemini":
+                yield from self._parse_answer(key, message, record)
+            case str() as kind if kind not in _OWN_MESSAGES | self._unknown:
+                self._unknown.add(kind)
+                self._builder.damage(f"messages of type {kind!r:.40} are not known", at=message.position[0])
+
+    def _parse_user(self, key: str, message: Message, record: JsonObject) -> Iterator[Turn]:
+        builder, pieces = self._builder, pieces_of(record.get("content"))
+        moment = builder.moment(record.get("timestamp"), at=message.position[0])
+        for response in responses_of(pieces):  # it is stored with its call too, from where it is taken
+            if as_text(response.get("id")) not in self._timeline.answered:
+                part = result_of(response.get("id"), [{"functionResponse": response}])
+                name = f"{key}:{as_text(response.get('id'))}"
+                text = response_text(response)
+                yield builder.turn(name, "tool", text, moment, records=[record], parts=[part])
+        written, files = split_files([piece for piece in pieces if "functionResponse" not in piece])
+        hooks = [piece for piece in written if as_text(piece.get("text")).startswith(_HOOK)]
+        text = spoken(piece for piece in written if piece not in hooks)
+        shown, parts = spoken(pieces_of(record.get("displayContent"))), [*files, *media_of(written)]
+        for number, hook in enumerate(hooks):
+            name = f"{key}:hook-{number}"
+            yield builder.turn(name, "system", as_text(hook["text"]), moment, records=[hook], parts=[notice_part()])
+        if text.startswith(_CONTEXT) or not (text.strip() or parts):
+            return
+        is_own = (self._side and message.after) or (text == _CONTINUE and shown)
+        if message.is_summary or is_own:
+            kind = summary_part() if message.is_summary else notice_part()
+            yield builder.turn(key, "system", text, moment, records=[record], parts=[kind])
+        elif (command := _SHELL.fullmatch(text)) is not None:
+            typed, output = map(_unescaped, command.groups())
+            call = call_part(key, "shell", {"command": typed})
+            yield builder.turn(key, "user", f"!{typed}", moment, records=[record], parts=[call])
+            part = result_of(key, [{"text": output}])
+            yield builder.turn(f"{key}:output", "tool", output, moment, records=[], parts=[part])
+        else:
+            if shown and not files and shown != text:
+                text = f"{shown}\n\n{text}"
+            yield builder.turn(key, "user", text, moment, records=[record], parts=parts)
+
+    def _parse_answer(self, key: str, message: Message, record: JsonObject) -> Iterator[Turn]:
+        builder, pieces = self._builder, pieces_of(record.get("content"))
+        at = message.position[0]
+        calls, tokens = objects(record.get("toolCalls")), child(record, "tokens")
+        thoughts = [
+            f"{as_text(thought.get('subject'))}\n{as_text(thought.get('description'))}".strip()
+            for thought in objects(record.get("thoughts"))
+        ]
+        reasoning = [reasoning_part(thought) for thought in thoughts] or reasoning_of(pieces)
+        made = [call_part(call.get("id"), call.get("name"), call.get("args")) for call in calls] or calls_of(pieces)
+        parts = [*(part for part in reasoning if part["text"] != _SYNTHETIC), *made, *media_of(pieces)]
+        text = spoken(pieces)
+        if text or parts:
+            yield builder.turn(
+                key,
+                "assistant",
+                text,
+                builder.moment(record.get("timestamp"), at=at),
+                records=[record],
+                parts=parts,
+                tokens=tokens.get("output"),
+                model=as_text(record.get("model")),
+                partial=message.is_cut_off,
+                usage=usage_of(
+                    input=tokens.get("input"),
+                    cached=tokens.get("cached"),
+                    output=tokens.get("output"),
+                    reasoning=tokens.get("thoughts"),
+                ),
+            )
+        for call in calls:
+            if call.get("result") is not None:
+                part = result_of(call.get("id"), pieces_of(call["result"]), failed=call.get("status") in _FAILED)
+                moment = builder.moment(call.get("timestamp") or record.get("timestamp"), at=at)
+                name = f"{key}:{as_text(call.get('id'))}"
+                yield builder.turn(name, "tool", as_text(part["content"]), moment, records=[call], parts=[part])
 
 
-def _take_metadata(record: JsonObject, builder: TranscriptBuilder) -> None:
-    builder.native_id = as_text(record.get("sessionId")) or builder.native_id
-    builder.title = as_text(record.get("summary")) or builder.title
-    folders = record.get("directories")
-    if isinstance(folders, list) and folders and isinstance(folders[0], str):
-        builder.cwd = builder.cwd or folders[0]
-
-
-def _rewind(messages: dict[str, MessagePlace], name: str) -> None:
-    while name in messages:
-        messages.popitem()
-
-
-def _parse_message(
-    builder: TranscriptBuilder, key: str, at: LinePlace, message: JsonObject
-) -> Iterator[TranscriptTurn]:
-    is_ours = key.startswith(f"{MARK}-")
-    if is_ours:
-        builder.launch = key.removeprefix(f"{MARK}-").rpartition("-")[0]
-    for turn in _turns_of(builder, key, at, message):
-        yield TranscriptTurn(turn, builder.tip, is_ours=is_ours)
-        builder.tip = turn.id
-
-
-def _turns_of(builder: TranscriptBuilder, key: str, at: LinePlace, message: JsonObject) -> Iterator[Turn]:
-    content = message.get("content")
-    pieces = [{"text": content}] if isinstance(content, str) else objects(content)
-    text = "\n\n".join(as_text(piece["text"]) for piece in pieces if piece.get("text"))
-    if message.get("type") == "user":
-        # Results of tools are messages of the user, and also stored with their calls, from where they are taken.
-        is_typed = not pieces or any("functionResponse" not in piece for piece in pieces)
-        if is_typed and not text.startswith(_INJECTED):
-            images: list[JsonObject] = [{"type": "image"} for piece in pieces if "inlineData" in piece]
-            moment = builder.moment(message.get("timestamp"), at=at)
-            yield builder.turn(key, "user", text, moment, records=[message], parts=images)
-        return
-    if message.get("type") != "gemini":
-        return  # a message of Gemini CLI itself
-    calls = objects(message.get("toolCalls"))
-    thoughts = [
-        f"{as_text(t.get('subject'))}\n{as_text(t.get('description'))}" for t in objects(message.get("thoughts"))
-    ]
-    yield builder.turn(
-        key,
-        "assistant",
-        text,
-        builder.moment(message.get("timestamp"), at=at),
-        records=[message],
-        parts=[
-            *(reasoning_part(thought.strip()) for thought in thoughts),
-            *(call_part(call.get("id"), call.get("name"), call.get("args")) for call in calls),
-        ],
-        tokens=child(message, "tokens").get("output"),
-        model=as_text(message.get("model")),
-    )
-    for call in calls:
-        if call.get("result") is not None:
-            result = _result(call)
-            part = result_part(call.get("id"), result, failed=call.get("status") == "error")
-            moment = builder.moment(call.get("timestamp") or message.get("timestamp"), at=at)
-            name = f"{key}:{as_text(call.get('id'))}"
-            yield builder.turn(name, "tool", result, moment, records=[call], parts=[part])
-
-
-def _result(call: JsonObject) -> str:
-    found: list[str] = []
-    for piece in objects(call.get("result")):
-        response = child(piece, "functionResponse", "response")
-        found.append(as_text(response.get("output") or response.get("error") or response or piece.get("text")))
-    return "\n\n".join(found) or as_text(call.get("resultDisplay"))
+def _unescaped(text: str) -> str:
+    """The text in which Gemini CLI escaped backslashes and backquotes."""
+    return re.sub(r"\\([\\`])", r"\1", text)

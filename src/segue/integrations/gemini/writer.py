@@ -5,8 +5,10 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from segue.integrations.format.google import inline_images, response_piece
 from segue.integrations.format.outgoing import iso_ms, json_lines, rising
 from segue.integrations.format.transcript import MARK
+from segue.integrations.gemini.reader import INVISIBLE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,6 +16,9 @@ if TYPE_CHECKING:
 
     from segue.integrations.format.outgoing import OutgoingCall, OutgoingMessage
     from segue.model import JsonObject
+
+_IGNORED = ("/", "?", "<session_context>", "<hook_context>")
+"""Gemini CLI leaves out messages of the user that start with these."""
 
 
 def message_prefix(session_id: str) -> str:
@@ -31,20 +36,25 @@ def write(outgoing: Sequence[OutgoingMessage], *, session_id: str, cwd: str, now
         at = iso_ms(moment)
         record: JsonObject = {"id": f"{message_prefix(session_id)}{number}", "timestamp": at}
         if message.role == "user":
-            records.append({**record, "type": "user", "content": [{"text": message.text}]})
+            texts: list[JsonObject] = [{"text": _heard(message.text)}] if message.text else []
+            records.append({**record, "type": "user", "content": [*texts, *inline_images(message.images)]})
         else:
             calls: JsonObject = {"toolCalls": [_call(call, at) for call in message.calls]} if message.calls else {}
             records.append({**record, "type": "gemini", "content": message.text, "model": MARK, **calls})
     return json_lines(records)
 
 
+def _heard(text: str) -> str:
+    return f"{INVISIBLE}{text}" if text.lstrip().startswith(_IGNORED) else text
+
+
 def _call(call: OutgoingCall, at: str) -> JsonObject:
-    response = {"id": call.id, "name": call.name, "response": {"output": call.result}}
-    record: JsonObject = {
+    return {
         "id": call.id,
         "name": call.name,
         "args": call.arguments,
-        "status": "success",
+        "status": "error" if call.failed else "success",
         "timestamp": at,
+        "result": [response_piece(call), *inline_images(call.images)],
+        "resultDisplay": call.result,
     }
-    return {**record, "result": [{"functionResponse": response}], "resultDisplay": call.result}
