@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 # The type checker compares each module with its protocol.
 HISTORIES: list[HistoryModule] = [aider, claude, codex, crush, gemini, goose, llm, opencode, pi, zed]
-PREVIEWS: list[PreviewHistoryModule] = [claude, codex, gemini]
+PREVIEWS: list[PreviewHistoryModule] = [claude, codex, gemini, pi]
 LAUNCHERS: list[LauncherModule] = [claude_launcher, codex_launcher, gemini_launcher, opencode_launcher, pi_launcher]
 MCP_CONFIGS: list[McpConfigModule] = [claude_mcp, codex_mcp, gemini_mcp, opencode_mcp]
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
 
-    from segue.integrations.format.outgoing import OutgoingMessage
+    from segue.integrations.format.outgoing import OutgoingImage, OutgoingMessage
     from segue.model import JsonObject
 
 _COSTS = ("input", "output", "cacheRead", "cacheWrite")
@@ -41,7 +41,7 @@ def _entry(number: int, parent: str | None, moment: datetime) -> JsonObject:
 def _messages_of(message: OutgoingMessage) -> Iterator[JsonObject]:
     texts: list[JsonObject] = [{"type": "text", "text": message.text}] if message.text else []
     if message.role == "user":
-        yield {"role": "user", "content": texts}
+        yield {"role": "user", "content": [*texts, *_images(message.images)]}
         return
     calls: list[JsonObject] = [
         {"type": "toolCall", "id": call.id, "name": call.name, "arguments": call.arguments} for call in message.calls
@@ -56,6 +56,10 @@ def _messages_of(message: OutgoingMessage) -> Iterator[JsonObject]:
         "stopReason": "toolUse" if calls else "stop",
     }
     for call in message.calls:
-        content = [{"type": "text", "text": call.result}]
+        content = [{"type": "text", "text": call.result}, *_images(call.images)]
         result: JsonObject = {"role": "toolResult", "toolCallId": call.id, "toolName": call.name, "content": content}
-        yield {**result, "isError": False}
+        yield {**result, "isError": call.failed}
+
+
+def _images(images: Sequence[OutgoingImage]) -> list[JsonObject]:
+    return [{"type": "image", "mimeType": image.media_type, "data": image.data} for image in images]
