@@ -27,7 +27,7 @@ _LONGEST_SLUG = 200
 
 def launch(context: HandoverContext, options: LaunchOptions) -> Launch:
     id, now = str(uuid.uuid4()), options.clock()
-    messages = outgoing_messages(context.turns, now=now)
+    messages = outgoing_messages(context.turns, now=now, carries=context.carries)
     if not messages:
         return _prepare(["--session-id", id], id, options, context.system)
     cwd = os.path.realpath(options.cwd)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from segue.integrations.format.outgoing import OutgoingMessage
+    from segue.integrations.format.outgoing import OutgoingCall, OutgoingImage, OutgoingMessage
     from segue.model import JsonObject
 
 
@@ -22,7 +22,8 @@ def write(outgoing: Sequence[OutgoingMessage], *, session_id: str, cwd: str, tit
     for number, message in enumerate(outgoing):
         blocks: list[JsonObject] = [{"type": "text", "text": message.text}] if message.text else []
         if message.role == "user":
-            messages.append((message.at, {"role": "user", "content": message.text}))
+            said = [*map(_image, message.images), *blocks] if message.images else message.text
+            messages.append((message.at, {"role": "user", "content": said}))
             continue
         calls: list[JsonObject] = [
             {"type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments} for call in message.calls
@@ -30,10 +31,7 @@ def write(outgoing: Sequence[OutgoingMessage], *, session_id: str, cwd: str, tit
         answer: JsonObject = {"id": f"msg_{MARK}_{number}", "type": "message", "role": "assistant", "model": MARK}
         messages.append((message.at, {**answer, "content": [*blocks, *calls], "stop_reason": "end_turn"}))
         if message.calls:
-            results: list[JsonObject] = [
-                {"type": "tool_result", "tool_use_id": call.id, "content": call.result} for call in message.calls
-            ]
-            messages.append((message.at, {"role": "user", "content": results}))
+            messages.append((message.at, {"role": "user", "content": [*map(_result, message.calls)]}))
     records: list[JsonObject] = []
     parent: str | None = None
     for moment, (_, content) in zip(rising([at for at, _ in messages], now), messages, strict=True):
@@ -56,3 +54,14 @@ def write(outgoing: Sequence[OutgoingMessage], *, session_id: str, cwd: str, tit
     if title:
         records.append({"type": "custom-title", "customTitle": title, "sessionId": session_id, MARK: True})
     return json_lines(records)
+
+
+def _result(call: OutgoingCall) -> JsonObject:
+    text: list[JsonObject] = [{"type": "text", "text": call.result}] if call.result else []
+    content = [*text, *map(_image, call.images)] if call.images else call.result
+    result: JsonObject = {"type": "tool_result", "tool_use_id": call.id, "content": content}
+    return {**result, "is_error": True} if call.failed else result
+
+
+def _image(image: OutgoingImage) -> JsonObject:
+    return {"type": "image", "source": {"type": "base64", "media_type": image.media_type, "data": image.data}}

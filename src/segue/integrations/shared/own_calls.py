@@ -31,6 +31,8 @@ COMMAND_OPENINGS = (
     "The user pauses the current conversation.",
 )
 """How the texts of our slash commands begin: some tools record them as messages of the user."""
+_TYPED = re.compile(r"\s*(?:/\S[^\n]*\n\n)?\s*")
+"""What may be before such a text: the command as it was typed."""
 _CONFIRMATION = "Session saved."
 """How a tool confirms a stop, as the slash command asks it to."""
 
@@ -66,7 +68,7 @@ def without_own_calls(turns: Iterable[Turn]) -> tuple[Turn, ...]:
             continue
         elif turn.role == "user":
             has_stopped = False
-            if turn.content.lstrip().startswith(COMMAND_OPENINGS):
+            if _TYPED.sub("", turn.content, count=1).startswith(COMMAND_OPENINGS):
                 continue
         found.append(turn)
     return tuple(found)
