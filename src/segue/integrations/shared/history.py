@@ -39,6 +39,8 @@ class ExternalSession(Struct, frozen=True, kw_only=True):
     """Its position in a file with others; 0 for the whole file."""
     title: str = ""
     """The title, if the tool stores it outside the session."""
+    related: tuple[str, ...] = ()
+    """The other files that belong to it."""
 
 
 class OpenedTranscript(NamedTuple):
@@ -92,6 +94,7 @@ def session_in_file(
         path=str(Path(main)),
         changed_at=changed_at,
         title=title,
+        related=tuple(str(Path(entry)) for entry in related),
     )
 
 
