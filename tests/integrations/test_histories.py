@@ -242,7 +242,7 @@ def test_a_fork_of_codex_that_begins_with_itself_is_read_once(tmp_path: Path) ->
     path = tmp_path / PLACES["codex"]
     text = path.read_text(encoding="utf-8")
     again = json.dumps({"type": "session_meta", "payload": {"history_base": {"thread_id": CODEX}}})
-    path.write_text(text + f"{again}\n" * 50, encoding="utf-8")
+    path.write_text(f"{again}\n" * 50 + text, encoding="utf-8")
     about, steps = read("codex", tmp_path)
     assert len(steps) == len({step.turn.id for step in steps})
     assert "refers back to this one" in about.damages[0].reason

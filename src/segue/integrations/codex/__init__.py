@@ -7,6 +7,8 @@ from segue.integrations.shared.integration import AgentCommand, CommandFileForma
 INTEGRATION = Integration(
     name="codex",
     title="Codex",
+    proven_with="0.166.0",
+    carries=frozenset({"failed", "images", "result_images"}),
     can_preview=True,
     can_launch=True,
     has_mcp_config=True,

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from segue.integrations.codex import history
+from segue.integrations.codex.provider import find_provider
 from segue.integrations.codex.writer import write
 from segue.integrations.format.outgoing import outgoing_messages
 from segue.integrations.format.transcript import empty_transcript
-from segue.integrations.shared.history import session_in_file
 from segue.integrations.shared.integration import Launch, argument
 from segue.integrations.shared.session_files import write_file
 
@@ -26,24 +26,25 @@ if TYPE_CHECKING:
 def launch(context: HandoverContext, options: LaunchOptions) -> Launch:
     now = options.clock()
     id = _new_id(now)
-    messages = outgoing_messages(context.turns, now=now)
-    data = write(messages, session_id=id, cwd=os.path.realpath(options.cwd), now=now)
+    messages = outgoing_messages(context.turns, now=now, carries=context.carries)
+    provider = find_provider(_root(options), options.arguments)
+    data = write(messages, session_id=id, cwd=os.path.realpath(options.cwd), now=now, provider=provider)
     folder = _root(options) / "sessions" / f"{now:%Y/%m/%d}"
     written = write_file(folder, f"rollout-{now:%Y-%m-%dT%H-%M-%S}-{id}.jsonl", data)
     return _prepare(id, options, context.system, (written,))
 
 
 def resume(native_id: str, options: LaunchOptions, *, system: str) -> Launch | None:
-    if _find_rollout(native_id, options) is None:
+    if history.find_session(_root(options), native_id) is None:
         return None
     return _prepare(native_id, options, system)
 
 
 def read_back(native_id: str, options: LaunchOptions) -> Transcript:
-    found = _find_rollout(native_id, options)
-    if found is None:
+    session = history.find_session(_root(options), native_id)
+    if session is None:
         return empty_transcript("codex", native_id, "Codex does not have this session")
-    builder, turns = history.read(session_in_file(native_id, found))
+    builder, turns = history.read(session)
     return builder.transcript(turns)
 
 
@@ -71,16 +72,6 @@ def _prepare(id: str, options: LaunchOptions, system: str, written: tuple[str, .
 
 def _root(options: LaunchOptions) -> Path:
     return Path(options.environ.get("CODEX_HOME") or options.home / ".codex")
-
-
-def _find_rollout(native_id: str, options: LaunchOptions) -> Path | None:
-    """A plain rollout before a compressed one, a current one before an archived one."""
-    name, folder = f"rollout-*-{native_id}.jsonl", _root(options)
-    for pattern in (name, f"{name}.zst"):
-        current, archived = (folder / "sessions").glob(f"*/*/*/{pattern}"), (folder / "archived_sessions").glob(pattern)
-        for found in (*current, *archived):
-            return found
-    return None
 
 
 def _new_id(now: datetime) -> str:

@@ -1,39 +1,36 @@
-"""Turns from a rollout of Codex: from the items of the model (the rollout repeats them as events for the screen)."""
+"""Turns from the rollouts of a thread of Codex: a rewind starts another rollout, a fork shares those of other threads.
+
+A rollout continues where another ends, or in the middle of it: then the turns after that place were rewound.
+"""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator
-from itertools import takewhile
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
-from segue.integrations.format.limits import TURN_BYTES
+from segue.integrations.codex.items import ItemParser, ParsedTurn
 from segue.integrations.format.lines import Lines, lines_of
-from segue.integrations.format.parts import call_part, reasoning_part, result_part
-from segue.integrations.format.transcript import MARK, TranscriptBuilder, TranscriptTurn
-from segue.integrations.format.values import as_text, child, objects, texts
+from segue.integrations.format.parts import has_part
+from segue.integrations.format.transcript import TranscriptBuilder, TranscriptTurn
+from segue.integrations.format.values import as_count, as_text, child
 
 if TYPE_CHECKING:
+    from segue.integrations.codex.items import Rollback
     from segue.integrations.format.lines import LinePlace
     from segue.integrations.format.transcript import Transcript
     from segue.model import JsonObject, Turn
 
-FindRollout = Callable[[str], Lines | None]
-"""Opens the rollout of another session by its id."""
+_MOST_ROLLOUTS = 100
+"""From other threads."""
 
-_TEXTS = ("input_text", "output_text", "text")
-_INJECTED = (
-    "<environment_context>",
-    "<permissions",
-    "<skill",
-    "<turn_aborted>",
-    "<user_instructions>",
-    "<user_shell_command>",
-    "# AGENTS.md instructions",
-)
-_CALLS = {"function_call": "arguments", "custom_tool_call": "input", "local_shell_call": "action"}
-_OUTPUTS = ("function_call_output", "custom_tool_call_output", "local_shell_call_output")
-_MOST_FORKS = 100
+
+class OpenedRollout(NamedTuple):
+    path: str
+    lines: Lines
+
+
+FindRollout = Callable[[str], OpenedRollout | None]
+"""Opens a rollout by its id: that of its thread for the first, and another for those after a rewind."""
 
 
 def read(data: bytes, *, native_id: str, place: str) -> Transcript:
@@ -41,178 +38,185 @@ def read(data: bytes, *, native_id: str, place: str) -> Transcript:
     return builder.transcript(parse_turns(lines_of(data), builder))
 
 
-def parse_turns(
-    lines: Lines, builder: TranscriptBuilder, find: FindRollout = lambda _: None
+def parse_turns(lines: Lines, builder: TranscriptBuilder) -> Iterator[TranscriptTurn]:
+    """The turns of a thread with one rollout."""
+    return parse_thread([builder.native_id], builder, {builder.native_id: OpenedRollout(builder.place, lines)}.get)
+
+
+def parse_thread(
+    rollouts: Sequence[str], builder: TranscriptBuilder, find: FindRollout, agents: Sequence[Sequence[str]] = ()
 ) -> Iterator[TranscriptTurn]:
-    """The turns in order; a fork starts with the turns of the session that it shares its beginning with.
+    """The turns of a thread, whose rollouts are given oldest first, and then of its subagents, each as a side branch.
 
-    Turns that the user rolled back are included, and the next turn follows the last one that was not rolled back.
+    Turns that were rewound are included, and the next turn follows the last one that was not. A fork starts with the
+    turns that it shares with another thread.
     """
-    path: list[str] = []  # the ids of the turns up to the tip
-    user_turns: list[int] = []  # their positions in it
-    for item in _parse_items(lines, builder.native_id, builder, _SharedRollouts(builder.native_id, find)):
-        if isinstance(item, int):
-            if removed := user_turns[-item:]:
-                del path[removed[0] :], user_turns[-item:]
-        else:
-            turn, is_ours = item
-            yield TranscriptTurn(turn, builder.tip, is_ours=is_ours)
-            if turn.role == "user":
-                user_turns.append(len(path))
-            path.append(turn.id)
-        builder.tip = path[-1] if path else ""
+    reader = _ThreadReader(builder, find)
+    yield from reader.read(rollouts)
+    builder.tip = reader.tip.id if reader.tip else ""
+    names: set[str] = set()
+    for number, own in enumerate(agents, start=1):
+        agent = _ThreadReader(builder, find, is_agent=True)
+        name = ""
+        for entry in agent.read(own):
+            name = name or _free_name(agent.name or f"agent-{number}", names)
+            yield TranscriptTurn(entry.turn, entry.after, "" if entry.after else name, entry.is_ours)
 
 
-PlacedRecord = tuple["LinePlace", "JsonObject"]
-MarkedTurn = tuple["Turn", bool]
-"""A turn, and whether Segue wrote it."""
-Rollback = int
-"""How many turns of the user were rolled back, with everything after the first of them."""
+def _free_name(wanted: str, names: set[str]) -> str:
+    """The name, or with a number if another agent has it: agents are in the order of their start."""
+    name, number = wanted, 1
+    while name in names:
+        number += 1
+        name = f"{wanted}-{number}"
+    names.add(name)
+    return name
 
 
-class _SharedRollouts:
-    """The other sessions that this one starts with: each is read once, and their number is limited."""
+class _Tip(NamedTuple):
+    """A turn and the turns before it."""
 
-    def __init__(self, native_id: str, find: FindRollout) -> None:
-        self._known = {native_id}
+    id: str
+    before: _Tip | None
+    is_user: bool
+
+
+class _Continued(NamedTuple):
+    """Where a rollout continues another one."""
+
+    base: JsonObject
+    rollout: str
+
+
+class _ThreadReader:
+    def __init__(self, builder: TranscriptBuilder, find: FindRollout, *, is_agent: bool = False) -> None:
+        self.tip: _Tip | None = None
+        self.name = ""
+        """The name of a branch for a subagent."""
+        self._builder = builder
         self._find = find
+        self._is_agent = is_agent
+        self._continued: dict[str, list[_Continued]] = {}
+        """By a rollout: the rollouts of this thread that continue it."""
+        self._tips: dict[str, _Tip | None] = {}
+        """By a rollout of this thread: the turn that it continues."""
+        self._read: set[str] = set()
+        self._unknown: set[str] = set()
 
-    def open(self, name: str) -> Lines | None:
-        if name in self._known or len(self._known) > _MOST_FORKS:
-            return None
-        self._known.add(name)
-        return self._find(name)
+    def read(self, rollouts: Sequence[str]) -> Iterator[TranscriptTurn]:
+        if len(rollouts) > 1:
+            for rollout in rollouts:
+                if base := self._find_base(rollout):
+                    self._continued.setdefault(as_text(base.get("thread_id")), []).append(_Continued(base, rollout))
+        self._read.update(rollouts)
+        for rollout in rollouts:
+            self.tip = None
+            if (opened := self._find(rollout)) is not None:
+                yield from self._rollout(rollout, opened)
 
+    def _find_base(self, rollout: str) -> JsonObject:
+        opened = self._find(rollout)
+        if opened is None:
+            return {}
+        records = TranscriptBuilder("codex", opened.path).records(opened.lines)
+        return next((_base(record) for _, record in records if record.get("type") == "session_meta"), {})
 
-def _parse_items(
-    lines: Lines, native_id: str, builder: TranscriptBuilder, others: _SharedRollouts, *, end: JsonObject | None = None
-) -> Iterator[MarkedTurn | Rollback]:
-    model, answer = "", _Answer(native_id)
-    records = builder.records(lines)
-    for at, record in takewhile(lambda placed: not _is_after(placed, end or {}), records):
+    def _rollout(self, id: str, opened: OpenedRollout, end: JsonObject | None = None) -> Iterator[TranscriptTurn]:
+        """The turns of a rollout up to its end, after those of the rollout that it continues."""
+        builder = self._builder_for(opened.path)
+        parser = ItemParser(id, builder, self._unknown)
+        waiting = list(self._continued.get(id, ()))
+        first, skipped = True, 0
+        for at, record in builder.records(opened.lines):
+            if end is not None and _is_after(at, record, end):
+                break
+            if waiting:
+                reached = [item for item in waiting if _is_after(at, record, item.base)]
+                waiting = [item for item in waiting if item not in reached]
+                yield from self._save(reached, parser)
+            if record.get("type") == "session_meta":
+                if first:
+                    first, skipped = False, self._begin(record)
+                    yield from self._continue(_base(record), id)
+            elif not (self._is_agent and _is_inherited(record, skipped)):
+                yield from self._follow(parser.parse(at, record))
+        yield from self._follow(parser.flush())
+        if end is None:
+            yield from self._save(waiting, parser)
+        self._builder.read_bytes += builder.read_bytes if builder is not self._builder else 0
+
+    def _builder_for(self, path: str) -> TranscriptBuilder:
+        """A builder that names this file in its damages, which are those of the whole session."""
+        if path == self._builder.place:
+            return self._builder
+        builder = TranscriptBuilder("codex", path, self._builder.native_id)
+        builder.damages, builder.is_partial = self._builder.damages, self._builder.is_partial
+        return builder
+
+    def _begin(self, record: JsonObject) -> int:
+        """Take over what the header says; the number of the first record of a subagent's own."""
         payload = child(record, "payload")
-        kind = payload.get("type")
-        match record.get("type"):
-            case "session_meta":
-                builder.cwd = builder.cwd or as_text(payload.get("cwd"))
-                if base := child(payload, "history_base"):
-                    yield from _parse_shared(base, builder, others)
-            case "turn_context":
-                model = as_text(payload.get("model"))
-            case "token_usage_record":
-                yield from answer.count(child(payload, "usage"), builder)
-            case "event_msg" if kind == "token_count":
-                yield from answer.count(child(payload, "info", "last_token_usage"), builder)
-            case "event_msg" if kind == "thread_rolled_back":
-                yield from answer.close(builder)
-                if isinstance(count := payload.get("num_turns"), int) and count > 0:
-                    yield count
-            case "response_item" if kind in _OUTPUTS or (kind == "message" and payload.get("role") != "assistant"):
-                yield from answer.close(builder)
-                if (turn := _parse_input(builder, at, record, native_id)) is not None:
-                    yield turn, MARK in record
-            case "response_item":
-                yield from answer.add(at, record, model, builder)
-    yield from answer.close(builder)
+        self._builder.cwd = self._builder.cwd or as_text(payload.get("cwd"))
+        self._builder.git_branch = self._builder.git_branch or as_text(child(payload, "git").get("branch"))
+        name = as_text(payload.get("agent_nickname")) or as_text(payload.get("agent_path")).rpartition("/")[2]
+        self.name = f"agent-{name}" if name else ""
+        return as_count(payload.get("subagent_history_start_ordinal")) or 0
 
-
-def _is_after(placed: PlacedRecord, end: JsonObject) -> bool:
-    at, record = placed
-    offset, ordinal, own = end.get("end_byte_offset"), end.get("end_ordinal_exclusive"), record.get("ordinal")
-    if isinstance(offset, int):
-        return at.offset >= offset
-    return isinstance(ordinal, int) and isinstance(own, int) and own >= ordinal
-
-
-def _parse_shared(
-    base: JsonObject, builder: TranscriptBuilder, others: _SharedRollouts
-) -> Iterator[MarkedTurn | Rollback]:
-    name = as_text(base.get("thread_id"))
-    lines = others.open(name)
-    if lines is None:
-        builder.damage(f"it starts with session {name:.80}, which is missing, or refers back to this one")
-    else:
-        yield from _parse_items(lines, name, builder, others, end=base)
-
-
-class _Answer:
-    """Consecutive items of the model as one turn: reasoning, text and calls are separate items."""
-
-    def __init__(self, native_id: str) -> None:
-        self._size_bytes = 0
-        self._records: list[PlacedRecord] = []
-        self._model = ""
-        self._native_id = native_id
-
-    def add(self, at: LinePlace, record: JsonObject, model: str, builder: TranscriptBuilder) -> Iterator[MarkedTurn]:
-        """Add a record. If the records become too large for one turn, start another."""
-        if self._size_bytes + at.size > TURN_BYTES:
-            yield from self.close(builder)
-        self._records.append((at, record))
-        self._model = model
-        self._size_bytes += at.size
-
-    def count(self, usage: JsonObject, builder: TranscriptBuilder) -> Iterator[MarkedTurn]:
-        """The token count follows the answer, and ends it. Older releases have it only in the second of two places."""
-        tokens = usage.get("output_tokens")
-        if isinstance(tokens, int):
-            yield from self.close(builder, tokens)
-
-    def close(self, builder: TranscriptBuilder, tokens: int | None = None) -> Iterator[MarkedTurn]:
-        if not self._records:
+    def _continue(self, base: JsonObject, id: str) -> Iterator[TranscriptTurn]:
+        """Go to the turn that a rollout continues, with the turns up to there if they are of another thread."""
+        if not base:
             return
-        answer: list[str] = []
-        parts: list[JsonObject] = []
-        for _, record in self._records:
-            item = child(record, "payload")
-            match item.get("type"):
-                case "message":
-                    answer.append(texts(item.get("content"), _TEXTS))
-                case "reasoning":
-                    thoughts = texts(item.get("summary"), ("summary_text",))
-                    parts += [reasoning_part(thoughts)] if thoughts else []
-                case str(kind) if kind in _CALLS:
-                    given = _arguments(item.get(_CALLS[kind]))
-                    parts.append(call_part(item.get("call_id"), item.get("name") or kind, given))
-        at, first = self._records[0]
-        turn = builder.turn(
-            f"{self._native_id}:{at.number}",
-            "assistant",
-            "\n\n".join(text for text in answer if text),
-            builder.moment(first.get("timestamp"), at=at),
-            records=[record for _, record in self._records],
-            parts=parts,
-            tokens=tokens,
-            model=self._model,
-        )
-        self._records, self._size_bytes = [], 0
-        yield turn, MARK in first
+        name = as_text(base.get("thread_id"))
+        if id in self._tips:
+            self.tip = self._tips[id]
+            return
+        is_new = name not in self._read and len(self._read) <= _MOST_ROLLOUTS
+        opened = self._find(name) if is_new else None
+        if opened is None:
+            self._builder.damage(f"it starts with session {name:.80}, which is missing, or refers back to this one")
+        else:
+            self._read.add(name)
+            yield from self._rollout(name, opened, base)
+
+    def _save(self, reached: list[_Continued], parser: ItemParser) -> Iterator[TranscriptTurn]:
+        if reached:
+            yield from self._follow(parser.flush())
+            self._tips |= {item.rollout: self.tip for item in reached}
+
+    def _follow(self, items: Iterator[ParsedTurn] | Iterator[ParsedTurn | Rollback]) -> Iterator[TranscriptTurn]:
+        for item in items:
+            if isinstance(item, ParsedTurn):
+                yield TranscriptTurn(item.turn, self.tip.id if self.tip else "", is_ours=item.is_ours)
+                self.tip = _Tip(item.turn.id, self.tip, _is_said(item.turn))
+            else:
+                self._roll_back(item)
+
+    def _roll_back(self, count: int) -> None:
+        at = self.tip
+        while at is not None and count:
+            if at.is_user:
+                count -= 1
+                self.tip = at.before
+            at = at.before
 
 
-def _parse_input(builder: TranscriptBuilder, at: LinePlace, record: JsonObject, native_id: str) -> Turn | None:
-    """A turn of the user or of a tool; None for what Codex itself added."""
-    item = child(record, "payload")
-    key = f"{native_id}:{at.number}"
-    if item.get("type") in _OUTPUTS:
-        output = item.get("output")
-        text = texts(output, _TEXTS) if isinstance(output, str | list) else as_text(output)
-        part = result_part(item.get("call_id"), text)
-        moment = builder.moment(record.get("timestamp"), at=at)
-        return builder.turn(key, "tool", text, moment, records=[record], parts=[part])
-    shown = [block for block in objects(item.get("content")) if not as_text(block.get("text")).startswith(_INJECTED)]
-    if item.get("role") != "user" or not shown:
-        return None
-    images: list[JsonObject] = [{"type": "image"} for block in shown if block.get("type") == "input_image"]
-    moment = builder.moment(record.get("timestamp"), at=at)
-    return builder.turn(key, "user", texts(shown, _TEXTS), moment, records=[record], parts=images)
+def _is_said(turn: Turn) -> bool:
+    return turn.role == "user" and not has_part(turn, "tool_call")
 
 
-def _arguments(given: object) -> object:
-    """The arguments as an object if they are one: Codex stores them as text."""
-    if not isinstance(given, str):
-        return given
-    try:
-        found: object = json.loads(given)
-    except (ValueError, RecursionError):
-        return given
-    return found if isinstance(found, dict) else given
+def _base(record: JsonObject) -> JsonObject:
+    return child(record, "payload", "history_base")
+
+
+def _is_after(at: LinePlace, record: JsonObject, end: JsonObject) -> bool:
+    ordinal, own = as_count(end.get("end_ordinal_exclusive")), as_count(record.get("ordinal"))
+    if ordinal is not None and own is not None:
+        return own >= ordinal
+    offset = as_count(end.get("end_byte_offset"))
+    return offset is not None and at.offset >= offset
+
+
+def _is_inherited(record: JsonObject, start: int) -> bool:
+    """Whether a subagent's record is a copy of one of its parent's."""
+    ordinal = as_count(record.get("ordinal"))
+    return (ordinal is not None and ordinal < start) or child(record, "metadata").get("inherited_user_message") is True
