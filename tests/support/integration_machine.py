@@ -50,7 +50,7 @@ class Machine:
             "OPENCODE_DISABLE_AUTOUPDATE": "1",
             "OPENCODE_DISABLE_MODELS_FETCH": "1",
         }
-        for path, text in settings(model.url).items():
+        for path, text in {**settings(model.url, self.project), **trusted(self.project)}.items():
             (self.home / path).parent.mkdir(parents=True, exist_ok=True)
             (self.home / path).write_text(text, encoding="utf-8")
 
@@ -76,7 +76,7 @@ class Machine:
         )
 
 
-def settings(url: str) -> dict[str, str]:
+def settings(url: str, project: Path) -> dict[str, str]:
     provider = {
         "npm": "@ai-sdk/openai-compatible",
         "options": {"baseURL": f"{url}/v1", "apiKey": "none"},
@@ -97,12 +97,25 @@ env_key = "LOOPBACK_KEY"
 wire_api = "responses"
 [analytics]
 enabled = false
+[projects."{project.resolve()}"]
+trust_level = "trusted"
 """
     return {
         ".codex/config.toml": codex,
         ".gemini/settings.json": json.dumps(gemini),
         ".config/opencode/opencode.json": json.dumps({"model": "loopback/m", "provider": {"loopback": provider}}),
     }
+
+
+def trusted(project: Path) -> dict[str, str]:
+    """What a user has answered who has used the tools at a terminal in this project before."""
+    claude = {
+        "hasCompletedOnboarding": True,
+        "theme": "dark",
+        "customApiKeyResponses": {"approved": ["none"]},
+        "projects": {str(project.resolve()): {"hasTrustDialogAccepted": True}},
+    }
+    return {".claude.json": json.dumps(claude)}
 
 
 def turn(role: str, content: str, *parts: JsonObject) -> Turn:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import time
 from typing import TYPE_CHECKING, Self
@@ -12,18 +13,19 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-_STEPS, _STEP_SECONDS = 600, 0.1
+_STEPS, _STEP_SECONDS, _TRIES = 600, 0.1, 10
 """How often the screen is looked at before a text is missed: programs cannot be asked whether they have drawn it."""
+_SCRIPT = '"$@"; printf "\\n[ended with %d]" "$?"; exec sleep infinity'
+_ENDED = re.compile(r"\[ended with (\d+)\]")
 
 
 class TmuxTerminal:
     def __init__(self, folder: Path, argv: Sequence[str], *, env: Mapping[str, str], cwd: Path) -> None:
         self._socket = str(folder / f"tmux-{os.urandom(4).hex()}")
         variables = [f"{name}={value}" for name, value in env.items()]
-        command = ["env", "-i", *variables, "TERM=xterm-256color", "LANG=C.UTF-8", *argv]
+        command = ["env", "-i", *variables, "TERM=xterm-256color", "LANG=C.UTF-8", "sh", "-c", _SCRIPT, "sh", *argv]
         size = ["-x", "120", "-y", "50"]
-        stays = ["set", "-g", "remain-on-exit", "on"]
-        self._tmux("-f", "/dev/null", "new-session", "-d", *size, "-c", str(cwd), *command, ";", *stays)
+        self._tmux("-f", "/dev/null", "new-session", "-d", *size, "-c", str(cwd), *command)
 
     def __enter__(self) -> Self:
         return self
@@ -50,19 +52,31 @@ class TmuxTerminal:
         raise AssertionError(f"{texts} did not appear:\n{shown}")
 
     def type(self, text: str) -> None:
-        self._tmux("send-keys", "-l", text)
+        """Type a text until it is shown: a program that is still starting loses what is typed."""
+        before = self._count(text)
+        for _ in range(_TRIES):
+            self._tmux("send-keys", "-l", text)
+            for _ in range(_STEPS // _TRIES):
+                if self._count(text) > before:
+                    return
+                time.sleep(_STEP_SECONDS)
+        raise AssertionError(f"{text!r} cannot be typed:\n{self.screen}")
 
     def press(self, *keys: str) -> None:
         self._tmux("send-keys", *keys)
 
-    def wait_for_end(self) -> int:
-        """Wait until the program has ended; its exit code."""
-        for _ in range(_STEPS):
-            state = self._tmux("display-message", "-p", "#{pane_dead} #{pane_dead_status}").split()
-            if state[0] == "1":
-                return int(state[1]) if len(state) > 1 else -1
+    def leave(self, *keys: str) -> int:
+        """Press the keys until the program has ended, or only wait for that; its exit code."""
+        for step in range(_STEPS):
+            if ended := _ENDED.search(self.screen):
+                return int(ended[1])
+            if keys and step % (_STEPS // _TRIES) == 0:
+                self.press(*keys)
             time.sleep(_STEP_SECONDS)
         raise AssertionError(f"it did not end:\n{self.screen}")
+
+    def _count(self, text: str) -> int:
+        return " ".join(self.screen.split()).count(text)
 
     def _tmux(self, *words: str, check: bool = True) -> str:
         done = subprocess.run(["tmux", "-S", self._socket, *words], check=False, capture_output=True, text=True)
