@@ -11,6 +11,7 @@ import pytest
 from segue.integrations.claude import reader as claude
 from segue.integrations.codex import reader as codex
 from segue.integrations.format.lines import ENDS_BYTES, Ends, lines_of
+from segue.integrations.format.native import native_records
 from segue.integrations.format.transcript import TranscriptBuilder
 from segue.integrations.gemini import reader as gemini
 from segue.integrations.opencode import reader as opencode
@@ -72,7 +73,7 @@ def test_the_records_of_the_tool_are_kept_verbatim(tool: str) -> None:
     for turn in READERS[tool](data).turns:
         assert turn.native is not None
         assert turn.native["tool"] == tool
-        for record in turn.native["records"]:  # type: ignore[attr-defined]  # a list, as this claims
+        for record in native_records(turn):
             assert json.dumps(record)[1:-1] in json.dumps(_everything(data))
 
 

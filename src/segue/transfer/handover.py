@@ -23,12 +23,17 @@ from segue.integrations.shared.integration import LONGEST_ARGUMENT_BYTES, Handov
 from segue.model import Turn
 from segue.process import which
 from segue.transfer.linked_session import LinkedSession, find_linked_session
+from segue.transfer.turn_identity import MORE, find_continuation, identify
+from segue.transfer.turn_images import load_newest_images, store_images
 from segue.transfer.window import MOST_CHARACTERS, handover_window
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
     from segue.integrations.shared.integration import Integration, LaunchOptions
     from segue.library import Library
     from segue.session import LiveSession
+    from segue.transfer.turn_identity import TurnIdentity
     from segue.transfer.window import HandoverWindow
     from segue.trust import Marks
 
@@ -80,8 +85,10 @@ def hand_over(
         if resumed is not None:
             return Handover(launch=resumed, is_return=True)
     window = handover_window(session)
-    context = HandoverContext(turns=window.turns, system=system, title=session.title)
-    return Handover(launch=integration.launch(context, options), losses=_losses(session, window, integration.carries))
+    turns = load_newest_images(window.turns, session.get_blob) if integration.carries else window.turns
+    context = HandoverContext(turns=turns, system=system, title=session.title)
+    losses = _losses(session, window, turns, integration.carries)
+    return Handover(launch=integration.launch(context, options), losses=losses)
 
 
 def hand_over_as_text(session: LiveSession, command: str, options: LaunchOptions) -> Handover:
@@ -111,7 +118,7 @@ def hand_over_as_text(session: LiveSession, command: str, options: LaunchOptions
         stdin=text if options.headless else None,
     )
     calls = format_count(sum(map(_call_count, window.turns)), "tool call", "tool calls", "are handed over as text")
-    return Handover(launch=launch, losses=tuple(filter(None, [*_losses(session, window), calls])))
+    return Handover(launch=launch, losses=tuple(filter(None, [*_losses(session, window, window.turns), calls])))
 
 
 def system_prompt_of(session: LiveSession) -> str:
@@ -150,7 +157,7 @@ def _is_up_to_date(session: LiveSession, integration: Integration, native_id: st
         return False
     replies = integration.read_back(native_id, options).turns
     end = replies[-1].id if replies else _by_tool(session, "tool_turns").get(integration.name)
-    return bool(end) and end == _last_turn(session)
+    return bool(end) and end == _last_turn(session).partition(MORE)[0]
 
 
 def _last_turn(session: LiveSession) -> str:
@@ -180,13 +187,28 @@ def import_replies(
     What cannot be read is in the damages of the transcript; SegueError if nothing can.
     """
     transcript = integration.read_back(native_id, options)
-    known = {event.id for event in library.store.read(session.id) if isinstance(event, Turn)}
+    known = {event.id: identify(event) for event in library.store.read(session.id) if isinstance(event, Turn)}
     branch = str(session.overview.overrides.get("tool_branch") or "")
     branch = branch if branch in session.overview.branches else session.branch
-    new = [replace(turn, branch=branch) for turn in transcript.after(known) if since is None or turn.timestamp >= since]
+    new = [
+        store_images(replace(turn, branch=branch), session.put_blob)
+        for turn in _new_turns(transcript, known)
+        if since is None or turn.timestamp >= since
+    ]
     if new:
         session.record(*new)
     return ImportedReplies(turns=tuple(new), transcript=transcript)
+
+
+def _new_turns(transcript: Transcript, known: Mapping[str, TurnIdentity]) -> Iterator[Turn]:
+    """The turns that are not recorded, and what the tool has added to those that are."""
+    for turn in transcript.turns:
+        if turn.id not in known:
+            yield turn
+            continue
+        _, rest = find_continuation(turn, known)
+        if rest is not None and (rest.content or rest.parts):
+            yield rest
 
 
 def import_latest_replies(
@@ -214,14 +236,16 @@ def handed_over_since(session: LiveSession) -> datetime | None:
 # ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _losses(session: LiveSession, window: HandoverWindow, carries: frozenset[str] = frozenset()) -> tuple[str, ...]:
+def _losses(
+    session: LiveSession, window: HandoverWindow, turns: Sequence[Turn], carries: frozenset[str] = frozenset()
+) -> tuple[str, ...]:
     overview = session.overview
     files = sum(_is_lost(session, item.hash) for item in overview.attachments)
     learnings = len(overview.learnings) + len(overview.patterns)
     left_out = "are left out; a summary stands for them" if window.has_summary else "are left out"
     found = [
         format_count(window.left_out, "turn in the middle", "turns in the middle", left_out),
-        *find_losses(window.turns, carries, shortened=window.shortened_results),
+        *find_losses(turns, carries, shortened=window.shortened_results),
         format_count(window.shortened_texts, "text", "texts", "are shortened"),
         format_count(window.shortened_calls, "call", "calls", "have shortened arguments"),
         format_count(files, "attached file that is not text", "attached files that are not text", "are left out"),

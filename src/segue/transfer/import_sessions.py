@@ -20,12 +20,13 @@ from segue.errors import (
     UsageError,
     unforeseen,
 )
-from segue.formats.journal import fingerprint
 from segue.integrations.format.branches import BranchTracker
 from segue.integrations.format.transcript import only_text_reason, plain_turn, title_from
-from segue.model import EPOCH, MAIN, BranchCreated, BranchSwitched, Metadata, TitleChanged, Turn
+from segue.model import EPOCH, BranchCreated, BranchSwitched, Metadata, TitleChanged, Turn
 from segue.store import FORMAT_VERSION
 from segue.transfer.originals import Originals
+from segue.transfer.turn_identity import MORE, find_continuation, identify
+from segue.transfer.turn_images import store_images
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from segue.integrations.shared.integration import Integration
     from segue.model import Event, JsonObject, Overview
     from segue.store import Store, Writer
+    from segue.transfer.turn_identity import TurnIdentity
     from segue.trust import Trust
 
 QUIET_SECONDS = 5.0
@@ -153,8 +155,10 @@ class _Copy:
         self._native_id = native_id
         self._first_words = ""
         self._branches = BranchTracker()
-        self._prints: dict[str, int] = {}
-        self._replaced: dict[str, str] = {}  # by a turn that the tool changed: the id of the changed one
+        self._identities: dict[str, TurnIdentity] = {}
+        self._followed_by: dict[str, str] = {}  # by a turn that the tool changed or continued: the id of that
+        self._continued: dict[str, str] = {}  # by the continuation of a turn: the id of the turn before it
+        self._last_words: dict[str, str] = {}  # by branch: its last turn that is not a result
         self._title_by = ""
         self._batch: list[Event] = []
         self._batch_start = 0
@@ -174,25 +178,49 @@ class _Copy:
         return self._builder.title or self._first_words
 
     def add(self, entry: TranscriptTurn) -> None:
+        self._first_words = self._first_words or title_from(entry.turn)
         turn = entry.turn
-        self._first_words = self._first_words or title_from(turn)
         if turn.id in self._branches:
-            if self._prints.get(turn.id) in {None, fingerprint(turn), fingerprint(plain_turn(turn))}:
+            new = self._new_of(turn)
+            if new is None:
                 return
-            self._replaced[turn.id] = f"{turn.id[:180]}~{fingerprint(turn):08x}"
-            turn = replace(turn, id=self._replaced[turn.id])
-            if turn.id in self._branches:
-                return
-        after = self._replaced.get(entry.after, entry.after)
+            turn = new
+        after = entry.after
+        while after in self._followed_by:
+            after = self._followed_by[after]
+        if turn.id in self._continued:
+            after = self._continued[turn.id]
         branch, fork = self._branches.place(replace(entry, after=after))
         if fork:
             self._branches.begin(fork.name, fork.at, side=entry.side)
             self._batch.append(branch_event(self._builder.tool, fork, entry))
         self._branches.add(turn.id, branch)
+        self._last_words[branch] = turn.id if turn.role != "tool" else self._last_words.get(branch, "")
         self._batch.append(replace(turn, branch=branch))
         self.turns += 1
         if len(self._batch) >= BATCH_TURNS or self._builder.read_bytes - self._batch_start >= BATCH_BYTES:
             self._flush(turn.timestamp)
+
+    def _new_of(self, turn: Turn) -> Turn | None:
+        """What is new of a turn that was recorded: its continuation, or all of it if it changed; None if nothing is."""
+        if turn.id not in self._identities:  # it is new, and the tool has it twice
+            return None
+        piece, rest = find_continuation(turn, self._identities)
+        if rest is not None and not rest.content and not rest.parts:
+            return None
+        branch = self._branches.branch_of(piece)
+        if rest is not None and self._last_words.get(branch) == piece:
+            self._continue(turn.id, rest.id, self._branches.end_of(branch))
+            return rest
+        changed = f"{turn.id[:180]}~{identify(turn).print:08x}"
+        self._followed_by[turn.id] = changed
+        return None if changed in self._branches else replace(turn, id=changed)
+
+    def _continue(self, start: str, follower: str, end: str) -> None:
+        """What follows the start of a turn, or the end of the branch then, now follows what the tool added to it."""
+        self._continued[follower] = end
+        for name in {start, end}:
+            self._followed_by[name] = follower
 
     def finish(self) -> None:
         """Add the rest, then the title and the active branch of the tool, unless the user chose others here."""
@@ -206,7 +234,7 @@ class _Copy:
             mark = f"{tool}:title:{overview.seq}"
             self._batch.append(TitleChanged(title=title, timestamp=overview.updated_at, id=mark))
         tip = self._builder.tip
-        branch = self._branches.branch_of(self._replaced.get(tip, tip))
+        branch = self._branches.branch_of(self._followed_by.get(tip, tip))
         if branch and branch != overview.branch and self._branches.end_of(overview.branch).startswith(f"{tool}:"):
             mark = f"{tool}:switch:{overview.seq}"
             self._batch.append(BranchSwitched(branch=branch, timestamp=overview.updated_at, id=mark))
@@ -234,8 +262,13 @@ class _Copy:
         for event in self._store.read(self.session_id):
             match event:
                 case Turn():
+                    start, plus, _ = event.id.rpartition(MORE)
+                    if plus:
+                        self._continue(start, event.id, self._branches.end_of(event.branch))
                     self._branches.add(event.id, event.branch)
-                    self._prints[event.id] = fingerprint(replace(event, branch=MAIN))
+                    self._identities[event.id] = identify(event)
+                    if event.role != "tool":
+                        self._last_words[event.branch] = event.id
                 case BranchCreated():
                     side = event.extra.get("aside")
                     self._branches.begin(event.name, event.at, side=side if isinstance(side, str) else "")
@@ -248,15 +281,17 @@ class _Copy:
         self._batch_start = self._builder.read_bytes
         if not self._batch:
             return
-        if self._writer is None:
-            self._writer = self._open_writer(moment or EPOCH)
+        writer = self._writer = self._writer or self._open_writer(moment or EPOCH)
+        self._batch = [
+            store_images(event, writer.put_blob) if isinstance(event, Turn) else event for event in self._batch
+        ]
         try:
-            self._writer.append(*self._batch, ids_are_new=True)
+            writer.append(*self._batch, ids_are_new=True)
         except UsageError:
             for event in self._batch:
-                self._append_alone(self._writer, event)
+                self._append_alone(writer, event)
         self._batch = []
-        self._overview = self._writer.overview
+        self._overview = writer.overview
 
     def _append_alone(self, writer: Writer, event: Event) -> None:
         try:

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from segue.errors import Damage, UsageError
 from segue.formats.records import BadRecordError, parse_json, parse_moment
 from segue.integrations.format.limits import DAMAGES, VALUES, has_too_many_values, too_large
+from segue.integrations.format.native import compact_records
 from segue.integrations.format.values import as_count
 from segue.model import EPOCH, JsonObject, Turn, check_event
 
@@ -136,7 +137,7 @@ class TranscriptBuilder:
             model=model,
             partial=partial,
             parts=tuple(parts),
-            native={"tool": self.tool, "records": list(records)},
+            native={"tool": self.tool, "records": compact_records(records, content, parts)},
             id=self.id_of(key),
             extra=about,
         )

@@ -298,13 +298,14 @@ class Integration(Struct, frozen=True, kw_only=True):
         The session is the launch, or the `native_id` of it or of an earlier transcript. It is always read whole: record
         `transcript.after(ids of the turns that are recorded)`.
         """
+        from segue.integrations.format.native import with_content
         from segue.integrations.shared.context_text import without_context
         from segue.integrations.shared.own_calls import without_own_calls
 
         native_id = session if isinstance(session, str) else session.native_id
         prepared = replace(options, program=self.find(options.environ) or "")
         found = self.launcher.read_back(check_native_id(native_id), prepared)
-        turns = without_own_calls(replace(turn, content=without_context(turn.content)) for turn in found.turns)
+        turns = without_own_calls(with_content(turn, without_context(turn.content)) for turn in found.turns)
         return replace(found, turns=turns)
 
     def _prepare(self, options: LaunchOptions) -> LaunchOptions:
