@@ -24,8 +24,8 @@ from segue.errors import (
     UsageError,
 )
 from segue.ids import check_id, match_ids, match_named
-from segue.library_results import Cleaned, Follower, SearchResult, StreamedSession, names_of
-from segue.model import Event, Head, Metadata, Overview, Turn, Unknown, last_activity
+from segue.library_results import Cleaned, Follower, SearchResult, StreamedSession, names_of, stream_session
+from segue.model import Event, Head, Metadata, Overview, Turn, last_activity
 from segue.registry import open_store
 from segue.session import LiveSession
 from segue.store import FORMAT_VERSION, WAIT_SECONDS, Durability
@@ -144,10 +144,7 @@ class Library(Closing):
 
     def stream(self, id: str) -> StreamedSession:
         """Like `load`, but the turns are read later. The session is read once first, to raise DamagedError early."""
-        name = self.resolve(id)
-        overview = self.store.overview(name)
-        unknown = tuple(event for event in self.store.read(name) if isinstance(event, Unknown))
-        return StreamedSession(overview, unknown, lambda: self.store.read(name))
+        return stream_session(self.store, self.resolve(id))
 
     def overview(self, id: str) -> Overview:
         """Everything but the turns, read only, at a cost that does not grow with the conversation."""
@@ -350,7 +347,7 @@ class Library(Closing):
 
     def _search_result(self, hit: SearchHit) -> SearchResult:
         turn = None
-        if hit.kind == "turn":
+        if hit.is_in_turn:
             with suppress(SegueError):  # deleted or damaged since
                 turn = next(iter(self.store.read(hit.entry.id, after=hit.seq - 1)), None)
         return SearchResult(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from segue.errors import NotFoundError
-from segue.model import Event, Head, Overview, Turn, Unknown, own_turn_ranges
+from segue.model import Event, Head, Overview, Turn, Unknown, Usage, own_turn_ranges, usage_of_turn
 
 if TYPE_CHECKING:
     from segue.store import Store
@@ -30,8 +30,8 @@ class SearchResult(Struct, frozen=True, kw_only=True):
 
     session_id: str
     title: str
-    kind: Literal["title", "summary", "turn", "decision", "learning"]
-    """What the match is in."""
+    kind: Literal["title", "summary", "turn", "call", "decision", "learning"]
+    """What the match is in; `call` is a tool call of a turn, its arguments or its result."""
     snippet: str
     """The text around the match, shortened."""
     turn: Turn | None
@@ -46,6 +46,8 @@ class StreamedSession(Struct, frozen=True):
     overview: Overview
     unknown: tuple[Unknown, ...]
     _read: Callable[[], Iterator[Event]]
+    usage: Usage = Usage()
+    """What all turns used, as far as that was recorded."""
 
     def path(self, branch: str) -> Iterator[Turn]:
         """Like `Session.path`; turns that were recorded since then are left out."""
@@ -74,6 +76,18 @@ class StreamedSession(Struct, frozen=True):
             if isinstance(event, Turn) and left.get(event.branch, 0):
                 left[event.branch] -= 1
                 yield event
+
+
+def stream_session(store: Store, id: str) -> StreamedSession:
+    """Read the session once, for what is not in its overview. DamagedError if it is damaged."""
+    overview, usage = store.overview(id), Usage()
+    unknown: list[Unknown] = []
+    for event in store.read(id):
+        if isinstance(event, Unknown):
+            unknown.append(event)
+        elif isinstance(event, Turn) and event.extra:
+            usage += usage_of_turn(event)
+    return StreamedSession(overview, tuple(unknown), lambda: store.read(id), usage)
 
 
 class Follower:

@@ -8,8 +8,10 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 import segue
+from segue.model import Turn
 
 if TYPE_CHECKING:
     from tests.support.cli import Segue
@@ -182,3 +184,28 @@ def test_a_reader_that_goes_away_ends_it_quietly(cli: Segue, session: str) -> No
         env=cli.environment(),
     )
     assert (done.returncode, done.stdout, done.stderr) == (141, b"Login bug\n", b"")
+
+
+# ── What was used ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_tokens_cost_effort_and_git_branch_are_shown_and_are_fields(cli: Segue) -> None:
+    usage = {"input_tokens": 6150, "cached_tokens": 5000, "output_tokens": 450, "cost_usd": 0.0625}
+    image = {"type": "image", "media_type": "image/png", "data": "A" * 1000}
+    turn = Turn(role="assistant", content="Yes.", timestamp=datetime(2026, 11, 15, tzinfo=UTC), tokens=450, id="t1")
+    turn = replace(turn, parts=(image,), extra={"usage": usage, "effort": "high\x1b[2J"})
+    with cli.library.create(id="s", extra={"git_branch": "login"}) as live:
+        live.record(turn, replace(turn, id="t2"))
+    shown = cli.ok("show", "s")
+    assert "\ngit branch login · tokens: 12,300 in (10,000 cached), 900 out · $0.12\n" in shown
+    assert "6,150 in (5,000 cached), 450 out · $0.06 · effort high" in shown
+    assert "\x1b" not in shown
+    assert '"data": "[1,000 characters of base64]"' in shown
+    for verb in (("show", "s", "--json"), ("export", "s", "--format", "json")):
+        found = json.loads(cli.ok(*verb))
+        (first, _) = found.get("turns") or found["own_turns"]["main"]
+        assert (found["git_branch"], first["usage"], first["parts"]) == ("login", usage, [image])
+    assert json.loads(cli.ok("show", "s", "--json"))["usage"]["cost_usd"] == 0.125
+    cli.ok("search", "yes")  # which reads every turn
+    (listed,) = json.loads(cli.ok("list", "--json"))
+    assert (listed["git_branch"], listed["usage"]["output_tokens"]) == ("login", 900)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sqlite3
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,11 +10,14 @@ import segue
 from segue.durable.folder import Folder
 from segue.errors import UsageError
 from segue.index import Filters, Index, StoreSource
+from segue.model import Turn
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from segue.library import Library
+
+NOW = datetime(2026, 11, 15, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -315,3 +319,63 @@ def test_a_place_that_turns_read_only_is_done_without(library: Library, folder: 
         assert sorted(found(index, "zebra")) == ["one", "two"]
         assert not index.is_shared
     assert (tmp_path / "cache" / "catalog.sqlite3").exists()
+
+
+# ── Calls, and what answers used ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def record_calls(library: Library, id: str, *numbers: int) -> None:
+    """Answers with a call of `grep` each, which used 10 tokens per number."""
+    calls = [
+        Turn(
+            role="assistant",
+            content="",
+            timestamp=NOW,
+            tokens=None,
+            parts=({"type": "tool_call", "id": "c", "name": "grep", "arguments": {"pattern": [f"quagga{number}", 7]}},),
+            id=f"t{number}",
+            extra={"usage": {"input_tokens": 10 * number, "cached_tokens": number, "cost_usd": 0.5}},
+        )
+        for number in numbers
+    ]
+    with library.open(id) as session:
+        session.record(*calls)
+
+
+def test_arguments_of_calls_are_found_and_the_match_names_the_call(library: Library, folder: Folder) -> None:
+    add_turns(library, "one", "hello")
+    record_calls(library, "one", 1)
+    index = Index(folder)
+    index.refresh(sources(library))
+    (hit,) = index.search("quagga1 7")
+    assert (hit.kind, hit.call, hit.turn, hit.matches) == ("call", "grep", 2, 1)
+    (result,) = library.search("quagga1")
+    assert result.turn is not None
+    assert (result.kind, result.turn.id) == ("call", "t1")
+    record_calls(library, "one", 2)
+    index.refresh(sources(library))
+    assert [hit.turn for word in ("quagga1", "quagga2") for hit in index.search(word)] == [2, 3]
+    assert found(index, "pattern") == []  # the name of a field is not what was looked for
+
+
+def test_the_usage_of_a_session_is_counted_once_however_it_was_read(library: Library, folder: Folder) -> None:
+    add_turns(library, "one", "hello")
+    index = Index(folder)
+    for number, with_text in ((1, True), (2, False), (3, True)):
+        record_calls(library, "one", number)
+        index.refresh(sources(library), with_text=with_text)
+        (entry,) = index.entries()
+        expected = {"input_tokens": 10 * sum(range(number + 1)), "cached_tokens": sum(range(number + 1))}
+        used = entry.usage.as_json() if entry.usage is not None else None
+        assert used == (expected | {"cost_usd": 0.5 * number} if with_text else None)
+
+
+@pytest.mark.parametrize("usage", [7, [1], {"input_tokens": "9"}, {"input_tokens": -1, "cost_usd": 1e300}, {"x": True}])
+def test_numbers_that_are_none_are_not_counted(library: Library, folder: Folder, usage: object) -> None:
+    with library.create(id="one") as session:
+        session.record(Turn(role="user", content="x", timestamp=NOW, tokens=None, id="t", extra={"usage": usage}))
+    index = Index(folder)
+    index.refresh(sources(library))
+    (entry,) = index.entries()
+    assert entry.usage is not None
+    assert entry.usage.as_json() == {}

@@ -159,7 +159,8 @@ def test_a_listing_reads_only_the_ends_of_a_large_session(tool: str, tmp_path: P
         assert catalog.refresh(sources, with_text=False).read == 1
         assert catalog.refresh(sources, with_text=False).read == 0
         (entry,) = catalog.entries()
-        assert replace(entry, turn_count=small.turn_count) == small
+        assert replace(entry, turn_count=small.turn_count, usage=small.usage) == small
+        assert (entry.turn_count, entry.usage) == (None, None)  # they are not known before all of it is read
         assert entry.turn_count is None
         assert catalog.refresh(sources).read == 1
         (entry,) = catalog.entries()

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from segue.console import output
 from segue.console.durations import time_formatter
 from segue.formats.terminal import one_line
-from segue.formats.transcript import part_lines
+from segue.formats.transcript import json_line
+from segue.model import usage_of_turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from segue.console.output import Line, Span
     from segue.index import IndexEntry
-    from segue.model import Overview, Turn
+    from segue.model import JsonObject, Overview, Turn, Usage
 
 _STATUS_STYLES = {"active": "green", "paused": "", "completed": "dim", "interrupted": "yellow", "damaged": "red"}
 _ROLE_STYLES = {"user": "green", "assistant": "cyan", "system": "yellow", "tool": "blue"}
@@ -24,6 +25,8 @@ _COLUMNS = ("", "TITLE", "TURNS", "ACTIVE", "STATUS", "AGENT", "PROJECT", "ALSO 
 _TITLE, _EXTRA, _OPTIONAL = 1, (2,), (5, 7, 6, 0)
 _LONGEST_AGENT, _LONGEST_PROJECT, _LONGEST_PLACES = 10, 12, 14
 """So that the title is readable in 80 columns."""
+_CENT = 0.01
+_LONGEST_DATA = 200
 
 
 def print_sessions(
@@ -81,7 +84,19 @@ def _short_source(source: str) -> str:
     return source.replace(str(Path.home()), "~")
 
 
-def render_head(about: Overview, branch: str, turns: int) -> Iterator[Line]:
+def format_usage(usage: Usage) -> str:
+    """As in `12,300 in (10,000 cached), 900 out · $0.12`; empty if nothing is known."""
+    cached = f" ({usage.cached_tokens:,} cached)" if usage.cached_tokens else ""
+    tokens = [
+        f"{usage.input_tokens:,} in{cached}" if usage.input_tokens else "",
+        f"{usage.output_tokens:,} out" if usage.output_tokens else "",
+    ]
+    cost = f"${usage.cost_usd:.2f}" if usage.cost_usd >= _CENT else f"${usage.cost_usd:.4f}" if usage.cost_usd else ""
+    return " · ".join(filter(None, [", ".join(filter(None, tokens)), cost]))
+
+
+def render_head(about: Overview, branch: str, turns: int, usage: Usage | None = None) -> Iterator[Line]:
+    """The title, what is known of the session, and if they are recorded its git branch and what it used."""
     when = time_formatter()
     if about.title:
         yield (("bold", one_line(about.title)),)
@@ -95,6 +110,13 @@ def render_head(about: Overview, branch: str, turns: int) -> Iterator[Line]:
         f"tags {', '.join(about.tags)}" if about.tags else "",
     ]
     yield (("dim", one_line(" · ".join(fact for fact in facts if fact))),)
+    more = []
+    if isinstance(git_branch := about.extra.get("git_branch"), str) and git_branch:
+        more.append(f"git branch {git_branch}")
+    if usage is not None and (used := format_usage(usage)):
+        more.append(f"tokens: {used}" if usage.output_tokens or usage.input_tokens else used)
+    if more:
+        yield (("dim", one_line(" · ".join(more))),)
 
 
 def render_turns(
@@ -109,8 +131,12 @@ def render_turns(
         number = "" if first is None else f"{first + at} "
         role: Span = (_ROLE_STYLES.get(turn.role, "bold"), f"{number}{one_line(turn.role)}")
         facts = [when(turn.timestamp)]
-        if turn.tokens is not None:
+        if used := format_usage(usage_of_turn(turn)):
+            facts.append(used)
+        elif turn.tokens is not None:
             facts.append(f"{turn.tokens} tokens")
+        if isinstance(effort := turn.extra.get("effort"), str) and effort:
+            facts.append(f"effort {effort}")
         if turn.partial:
             facts.append("cut off")
         if branch and turn.branch != branch:
@@ -121,8 +147,17 @@ def render_turns(
             yield from output.markdown(turn.content)
         elif turn.content:
             yield (turn.content,)
-        for part in part_lines(turn):
-            yield (("dim", part),)
+        for part in turn.parts:
+            yield (("dim", json_line(_shortened(part))),)
+
+
+def _shortened(part: JsonObject) -> JsonObject:
+    """The part without the data of its images, which nobody can read."""
+    if isinstance(data := part.get("data"), str) and len(data) > _LONGEST_DATA:
+        part = {**part, "data": f"[{len(data):,} characters of base64]"}
+    if isinstance(images := part.get("images"), list):
+        part = {**part, "images": [_shortened(image) if isinstance(image, dict) else image for image in images]}
+    return part
 
 
 def _row(entry: IndexEntry, short_id: str, when: Callable[[datetime], str]) -> list[Span]:

@@ -195,6 +195,8 @@ def entry_json(entry: IndexEntry) -> dict[str, object]:
         "status": entry.status,
         "branch": entry.branch,
         "turn_count": entry.turn_count,
+        "git_branch": entry.git_branch,
+        "usage": entry.usage.as_json() if entry.usage is not None else None,
         "created_at": iso(entry.created_at),
         "updated_at": iso(entry.updated_at),
         "damage": entry.damage,

@@ -21,7 +21,7 @@ SECTIONS = {
     "Branch": ("fork", "branches", "tree", "diff", "switch"),
     "Organize": ("rename", "tag", "pause", "complete", "reopen", "relink"),
     "Delete": ("delete", "trash", "clean"),
-    "Import and convert": ("import", "watch", "convert"),
+    "Import and convert": ("tools", "import", "watch", "convert"),
     "Permissions": ("trust", "scope"),
     "Emacs": ("gptel",),
     "Maintain": ("verify", "recover"),

@@ -43,11 +43,11 @@ def command(
 ) -> int | None:
     """Search the text of sessions; the best match comes first.
 
-    Titles, summaries, turns, decisions and learnings are searched. All words must occur in the same turn, title or
-    note; the last one may be the beginning of a word. Quote a phrase to match it exactly; word* matches a prefix. On a
-    terminal the matches are highlighted, with the command that forks a session at the turn. Elsewhere each session is
-    one line, with tabs between id, kind of match, branch, number of matches, title, last activity, store, text and
-    number of the turn.
+    Titles, summaries, turns, arguments of tool calls, decisions and learnings are searched. All words must occur in the
+    same turn, call, title or note; the last one may be the beginning of a word. Quote a phrase to match it exactly;
+    word* matches a prefix. On a terminal the matches are highlighted, with the command that forks a session at the
+    turn. Elsewhere each session is one line, with tabs between id, kind of match, branch, number of matches, title,
+    last activity, store, text and number of the turn.
     """
     sources = find_sources(library)
     filters, text = parse_filters(sources, given), " ".join(words)
@@ -83,7 +83,7 @@ def _lines(hits: list[SearchHit], sources: Sources, short: Mapping[str, str], *,
             entry = hit.entry
             snippet = "".join(text for text, _ in hit.snippet)
             fields = (
-                *(entry.id, hit.role or hit.kind, hit.branch, str(hit.matches), entry.title),
+                *(entry.id, _format_kind(hit), hit.branch, str(hit.matches), entry.title),
                 *(when(entry.updated_at), entry.source, snippet, str(hit.turn or "")),
             )
             yield ("\t".join(map(one_line, fields)),)
@@ -122,11 +122,15 @@ def _fit(snippet: Sequence[tuple[str, bool]], width: int) -> Iterator[Span]:
 
 
 def _format_place(hit: SearchHit) -> str:
-    """The role and number of a turn, or the kind of another text."""
-    place = f"{hit.role}, turn {hit.turn}" if hit.turn else hit.role or hit.kind
+    """The role or call and the number of a turn, or the kind of another text."""
+    place = f"{_format_kind(hit)}, turn {hit.turn}" if hit.turn else _format_kind(hit)
     if hit.branch and hit.branch != hit.entry.branch:
         place += f" on {hit.branch}"
     return f"{place}, in {hit.copy.source.partition(':')[0]} {hit.copy.id}" if hit.copy is not None else place
+
+
+def _format_kind(hit: SearchHit) -> str:
+    return f"call of {hit.call}" if hit.call else hit.role or hit.kind
 
 
 def _next_command(sources: Sources, hit: SearchHit, id: str) -> str:
@@ -190,7 +194,8 @@ def _plain(hit: SearchHit) -> dict[str, object]:
     return entry_json(hit.entry) | {
         "found": {
             "kind": hit.kind,
-            "role": hit.role,
+            "role": "" if hit.kind == "call" else hit.role,
+            "call": hit.call,
             "branch": hit.branch,
             "seq": hit.seq,
             "turn": hit.turn or None,

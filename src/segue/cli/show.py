@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from segue.errors import Damage
     from segue.library import Library
-    from segue.model import Overview, Turn, Unknown
+    from segue.model import Overview, Turn, Unknown, Usage
     from segue.store import Examination
 
 
@@ -62,7 +62,7 @@ def command(
     except DamagedError:
         return _show_damaged(library.verify(name), name, branch, count, how)
     path = session.path(branch or session.overview.branch)
-    _show_all(session.overview, session.unknown, path, branch, how)
+    _show_all(session.overview, session.unknown, path, branch, how, usage=session.usage)
     return None
 
 
@@ -72,6 +72,8 @@ def _show_all(
     turns: Iterable[Turn],
     branch: str | None,
     how: str,
+    *,
+    usage: Usage,
 ) -> None:
     """Print turn by turn, since the session may be larger than memory."""
     from segue.cli._rendering import render_head, render_turns
@@ -79,25 +81,26 @@ def _show_all(
 
     shown = branch or about.branch
     if how == "json":
-        output.write_chunks(iter_json(about, unknown, {"turns": turns}))
+        output.write_chunks(iter_json(about, unknown, {"turns": turns}, more={"usage": usage.as_json()}))
     elif how == "markdown":
         output.write_chunks(iter_markdown(about, turns, shown))
     else:
         count = about.get_branch(shown).turn_count
         rendered = render_turns(turns, first=1, as_markdown=_is_rendered(how))
-        output.page(chain(render_head(about, shown, count), rendered))
+        output.page(chain(render_head(about, shown, count, usage), rendered))
 
 
 def _show_damaged(examination: Examination, name: str, branch: str | None, count: int | None, how: str) -> int:
     """Print everything readable, then each damage."""
-    from segue.model import overview_of
+    from segue.model import overview_of, total_usage
 
     session = examination.session
     if session is None:
         raise DamagedError(name, examination.damages)
     turns = session.path(branch or session.branch)
     if count is None:
-        _show_all(overview_of(session), session.unknown, turns, branch, how)
+        own = (turn for turns in session.own_turns.values() for turn in turns)
+        _show_all(overview_of(session), session.unknown, turns, branch, how, usage=total_usage(own))
     else:
         _show_last(session, session.tail(count, branch=branch), branch, how)
     return _print_damages(name, examination.damages)

@@ -74,12 +74,15 @@ def iter_json(
     unknown: Sequence[Unknown],
     rest: Mapping[str, Turns],
     blobs: Iterable[tuple[str, bytes]] = (),
+    *,
+    more: JsonObject | None = None,
 ) -> Iterator[str]:
     """The JSON document of a session in pieces; `rest` are its fields that are lists of turns, or objects of such.
 
-    `blobs` are the attached files by their names; the field is left out if there are none.
+    `blobs` are the attached files by their names; the field is left out if there are none. `more` are fields of the
+    session that are not recorded with it.
     """
-    known = to_json_object(about) | {"unknown": [to_json_object(event) for event in unknown]}
+    known = to_json_object(about) | (more or {}) | {"unknown": [to_json_object(event) for event in unknown]}
     yield json_document({name: value for name, value in known.items() if name not in rest}).removesuffix("\n}")
     for name, value in rest.items():
         yield f",\n  {json_line(name)}: "

@@ -10,6 +10,7 @@ from segue.index.entry import Copy, Filters, IndexEntry, SearchHit
 from segue.index.index import Index, RefreshResult
 from segue.index.source import IndexedSession, IndexedText, ReadPosition, SessionRef, Source
 from segue.index.store_source import StoreSource
+from segue.index.turn_texts import turn_texts
 
 __all__ = [
     "Copy",
@@ -25,4 +26,5 @@ __all__ = [
     "Source",
     "StoreSource",
     "has_index",
+    "turn_texts",
 ]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from segue.index.source import Kind
-from segue.model import Status
+from segue.model import Status, Usage, parse_usage
 
 if TYPE_CHECKING:
     import sqlite3
@@ -46,6 +46,9 @@ class IndexEntry(Struct, frozen=True, kw_only=True):
     summary: str = ""
     turn_count: int | None = 0
     """None where the middle of the session has not been read yet."""
+    git_branch: str = ""
+    usage: Usage | None = None
+    """What all turns used; None where not all of them have been read yet."""
     created_at: datetime
     updated_at: datetime
     damage: str = ""
@@ -68,6 +71,16 @@ class SearchHit(Struct, frozen=True, kw_only=True):
     """The number of matches in the session."""
     copy: Copy | None = None
     """The session with the match, if only another session of the conversation has it."""
+
+    @property
+    def is_in_turn(self) -> bool:
+        """Whether the match is in the text of a turn, or in a call that it made."""
+        return self.kind in {"turn", "call"}
+
+    @property
+    def call(self) -> str:
+        """The name of the call whose arguments match; empty for any other match."""
+        return self.role if self.kind == "call" else ""
 
 
 class Filters(Struct, frozen=True, kw_only=True):
@@ -152,6 +165,8 @@ def entry_of(row: sqlite3.Row, conversation: Conversation | None = None) -> Inde
         folder=row["folder"],
         summary=row["summary"],
         turn_count=row["turn_count"],
+        git_branch=row["git_branch"],
+        usage=parse_usage(json.loads(row["usage"])) if row["has_usage"] else None,
         created_at=from_microseconds(row["created_at"]),
         updated_at=from_microseconds(row["updated_at"] if conversation is None else conversation.updated_at),
         damage=row["damage"],

@@ -6,6 +6,7 @@ writing is used as it is; where no file can be written, it is in memory. Each an
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
@@ -22,7 +23,7 @@ from segue.index.fts_query import fts_query
 from segue.index.health import checksum, find_damage, is_check_due, record_check
 from segue.index.source import IndexedSession, IndexedText, ReadPosition
 from segue.index.statements import query
-from segue.model import EPOCH, Head
+from segue.model import EPOCH, Head, Usage, parse_usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -256,6 +257,14 @@ class Index(Closing):
         row = self._connection.execute(query("find"), (source, id)).fetchone()
         return None if row is None else ReadPosition(row[1], row[2])
 
+    def _usage(self, source: str, id: str, session: IndexedSession) -> str:
+        """The totals as JSON: those of the session, added to the known ones if it is an update."""
+        if session.usage is not None and not session.is_update:
+            return json.dumps(session.usage.as_json())
+        row = self._connection.execute(query("find"), (source, id)).fetchone()
+        known = parse_usage(json.loads(row[3])) if row is not None else Usage()
+        return json.dumps((known + (session.usage or Usage())).as_json())
+
     def _put(self, source: str, ref: SessionRef, session: IndexedSession, *, is_read: bool) -> None:
         head = session.head
         # A preview does not change how far it was read.
@@ -278,6 +287,9 @@ class Index(Closing):
             "launch": session.launch,
             "tags": "".join(f"\n{tag}\n" for tag in head.tags),
             "turn_count": head.turn_count if session.is_counted else None,
+            "git_branch": session.git_branch,
+            "usage": self._usage(source, ref.id, session),
+            "has_usage": int(session.usage is not None),
             "created_at": to_microseconds(head.created_at),
             "updated_at": to_microseconds(head.updated_at),
             "damage": head.damage,

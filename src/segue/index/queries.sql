@@ -2,22 +2,23 @@
 SELECT id, revision, is_read, status = 'active' FROM sessions WHERE source = ?;
 
 -- find: the position up to which a session was read
-SELECT number, seq, mark FROM sessions WHERE source = ? AND id = ?;
+SELECT number, seq, mark, usage FROM sessions WHERE source = ? AND id = ?;
 
 -- put: what a listing shows of a session
 INSERT INTO sessions (
     source, id, revision, is_read, seq, mark, tool, agent, title, status, branch, project, folder, summary,
-    launch, tags, turn_count, created_at, updated_at, damage, sum
+    launch, tags, turn_count, git_branch, usage, has_usage, created_at, updated_at, damage, sum
 )
 VALUES (
     :source, :id, :revision, :is_read, :seq, :mark, :tool, :agent, :title, :status, :branch, :project, :folder, :summary,
-    :launch, :tags, :turn_count, :created_at, :updated_at, :damage, :sum
+    :launch, :tags, :turn_count, :git_branch, :usage, :has_usage, :created_at, :updated_at, :damage, :sum
 )
 ON CONFLICT (source, id) DO UPDATE SET
     revision = excluded.revision, is_read = excluded.is_read, seq = excluded.seq, mark = excluded.mark,
     tool = excluded.tool, agent = excluded.agent, title = excluded.title, status = excluded.status,
     branch = excluded.branch, project = excluded.project, folder = excluded.folder, summary = excluded.summary,
     launch = excluded.launch, tags = excluded.tags, turn_count = excluded.turn_count,
+    git_branch = excluded.git_branch, usage = excluded.usage, has_usage = excluded.has_usage,
     created_at = excluded.created_at, updated_at = excluded.updated_at, damage = excluded.damage,
     sum = excluded.sum
 RETURNING number;
@@ -33,10 +34,10 @@ SELECT coalesce(max(number), 0) FROM pieces;
 
 -- forget_words: the words of a session, or of what can change in it
 INSERT INTO words (words, rowid, text)
-SELECT 'delete', number, text FROM pieces WHERE session = ?1 AND (?2 OR kind NOT IN ('turn', 'decision', 'learning'));
+SELECT 'delete', number, text FROM pieces WHERE session = ?1 AND (?2 OR kind NOT IN ('turn', 'call', 'decision', 'learning'));
 
 -- forget_pieces: the same pieces
-DELETE FROM pieces WHERE session = ?1 AND (?2 OR kind NOT IN ('turn', 'decision', 'learning'));
+DELETE FROM pieces WHERE session = ?1 AND (?2 OR kind NOT IN ('turn', 'call', 'decision', 'learning'));
 
 -- merge_words: the search index without what was removed from it
 INSERT INTO words (words) VALUES ('optimize');
@@ -67,12 +68,12 @@ WITH scored AS MATERIALIZED ( -- for bm25 knows no groups
         p.number AS piece,
         p.session = s.number AS is_own,
         p.kind AS kind,
-        bm25(words) * CASE p.kind WHEN 'title' THEN 4.0 WHEN 'turn' THEN 1.0 ELSE 2.0 END
+        bm25(words) * CASE p.kind WHEN 'title' THEN 4.0 WHEN 'turn' THEN 1.0 WHEN 'call' THEN 0.9 ELSE 2.0 END
             * CASE p.session WHEN s.number THEN 1.0 ELSE 0.9 END AS score
     FROM words
     JOIN pieces AS p ON p.number = words.rowid
     JOIN sessions AS s ON s.number = {shown}
-    WHERE words MATCH :words AND (p.session = s.number OR p.kind = 'turn') AND {filters}
+    WHERE words MATCH :words AND (p.session = s.number OR p.kind IN ('turn', 'call')) AND {filters}
 )
 SELECT session, piece, kind, min(score) AS score, coalesce(nullif(sum(is_own), 0), count(*)) AS matches
 FROM scored
@@ -84,7 +85,7 @@ LIMIT :limit;
 SELECT p.number
 FROM words
 JOIN pieces AS p ON p.number = words.rowid
-WHERE words MATCH :words AND p.session = :session AND p.kind = 'turn'
+WHERE words MATCH :words AND p.session = :session AND p.kind IN ('turn', 'call')
     AND words.rowid >= (SELECT min(number) FROM pieces WHERE session = :session)
     AND words.rowid <= (SELECT max(number) FROM pieces WHERE session = :session)
 ORDER BY words.rowid
@@ -96,7 +97,7 @@ WITH matching AS (
     FROM words
     JOIN pieces AS p ON p.number = words.rowid
     JOIN sessions AS s ON s.number = {shown}
-    WHERE words MATCH :words AND (p.session = s.number OR p.kind = 'turn') AND {filters}
+    WHERE words MATCH :words AND (p.session = s.number OR p.kind IN ('turn', 'call')) AND {filters}
 )
 SELECT count(*) FROM matching;
 

@@ -19,6 +19,9 @@ CREATE TABLE sessions (
     launch TEXT NOT NULL,      -- the id with which we started a tool's session, where the tool gave it another
     tags TEXT NOT NULL,        -- each between newlines, so that one is found as '\ntag\n'
     turn_count INTEGER,        -- NULL where only the ends of a session were read
+    git_branch TEXT NOT NULL,
+    usage TEXT NOT NULL,       -- the totals as JSON, of what was read up to the mark
+    has_usage INTEGER NOT NULL, -- whether they are of this revision
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL, -- microseconds
     damage TEXT NOT NULL,

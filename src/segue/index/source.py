@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
 
 from msgspec import Struct
 
-from segue.model import Head
+from segue.model import Head, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-Kind = Literal["title", "summary", "turn", "decision", "learning"]
+Kind = Literal["title", "summary", "turn", "call", "decision", "learning"]
 
 
 class SessionRef(Struct, frozen=True, gc=False):
@@ -38,6 +38,7 @@ class IndexedText(Struct, frozen=True, kw_only=True, gc=False):
     """The number of a turn on its branch, from 1; 0 if it is not known."""
     branch: str = ""
     role: str = ""
+    """The role of a turn; the name of a call."""
 
 
 class IndexedSession(Struct, frozen=True, kw_only=True):
@@ -54,6 +55,9 @@ class IndexedSession(Struct, frozen=True, kw_only=True):
     launch: str = ""
     """The id with which Segue started a session of an AI tool, where the tool then gave it another."""
     texts: tuple[IndexedText, ...] = ()
+    git_branch: str = ""
+    usage: Usage | None = None
+    """What all turns used, or with `is_update` the new ones; None if not all were read."""
     is_counted: bool = True
     """Whether all turns were read, so that their number is known."""
 

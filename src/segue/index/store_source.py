@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from segue.errors import DamagedError, NotFoundError, SegueError
 from segue.index.source import IndexedSession, IndexedText, ReadPosition, SessionRef
-from segue.model import Decision, Learning, Pattern, Turn, head_of, last_activity, overview_of
+from segue.index.turn_texts import turn_texts
+from segue.model import Decision, Learning, Pattern, Turn, head_of, last_activity, overview_of, total_usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -56,7 +57,8 @@ class StoreSource:
             known = ReadPosition(events[-1].seq, events[-1].id)
         texts = (*_overview_texts(overview), *_event_texts(events, overview))
         indexed = _indexed(self._head_of(overview), overview, texts)
-        return replace(indexed, position=known or ReadPosition(), is_update=new is not None)
+        usage = total_usage(event for event in events if isinstance(event, Turn))
+        return replace(indexed, position=known or ReadPosition(), is_update=new is not None, usage=usage)
 
     def preview(self, id: str) -> IndexedSession:
         try:
@@ -107,6 +109,7 @@ def _indexed(head: Head, overview: Overview, texts: tuple[IndexedText, ...]) -> 
         tool=_text(overview, "tool"),
         project=_text(overview, "project"),
         folder=_text(overview, "cwd"),
+        git_branch=_text(overview, "git_branch"),
         summary=overview.summary,
         texts=texts,
     )
@@ -140,15 +143,8 @@ def _event_texts(events: Sequence[Event], overview: Overview) -> Iterator[Indexe
     numbers = _turn_numbers(events, overview)
     for event in events:
         match event:
-            case Turn() if event.content:
-                yield IndexedText(
-                    kind="turn",
-                    text=event.content,
-                    seq=event.seq,
-                    turn=numbers.get(event.seq, 0),
-                    branch=event.branch,
-                    role=event.role,
-                )
+            case Turn():
+                yield from turn_texts(event, seq=event.seq, number=numbers.get(event.seq, 0), branch=event.branch)
             case Decision():
                 yield IndexedText(kind="decision", text=event.content, seq=event.seq)
             case Learning():

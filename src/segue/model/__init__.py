@@ -46,6 +46,7 @@ from segue.model.session import (
     own_turn_ranges,
 )
 from segue.model.status import STATUSES, Status, check_transition
+from segue.model.usage import Usage, parse_usage, total_usage, usage_of_turn
 
 __all__ = [
     "EPOCH",
@@ -81,6 +82,7 @@ __all__ = [
     "TitleChanged",
     "Turn",
     "Unknown",
+    "Usage",
     "accept",
     "accept_first",
     "apply",
@@ -95,4 +97,7 @@ __all__ = [
     "last_activity",
     "overview_of",
     "own_turn_ranges",
+    "parse_usage",
+    "total_usage",
+    "usage_of_turn",
 ]

@@ -27,10 +27,12 @@ from segue.model import (
     Metadata,
     OverviewBuilder,
     Turn,
+    Usage,
     fold,
     head_of,
     initial_overview,
     own_turn_ranges,
+    usage_of_turn,
 )
 from segue.store import FORMAT_VERSION, WAIT_SECONDS, Capabilities, Durability, Examination
 from segue.transfer.import_sessions import branch_event, imported_session_id, origin_fields
@@ -56,6 +58,7 @@ class _FirstPass(NamedTuple):
 
     overview: Overview
     damages: tuple[Damage, ...]
+    usage: Usage
     recent: tuple[tuple[int, Turn], ...]
     """The last turns in the order of the file, each with its number among the own turns of its branch."""
 
@@ -73,6 +76,11 @@ class InPlaceStore:
         self._integration = integration
         self._session = session
         self._known: _FirstPass | None = None
+
+    @property
+    def usage(self) -> Usage:
+        """What all turns used."""
+        return self._about.usage
 
     @property
     def damages(self) -> tuple[Damage, ...]:
@@ -189,7 +197,7 @@ class InPlaceStore:
     def _read_once(self) -> _FirstPass:
         reading = _Pass(self._integration, self._session)
         found: OverviewBuilder | None = None
-        first_words = ""
+        first_words, usage = "", Usage()
         recent: deque[tuple[int, Turn]] = deque(maxlen=_RECENT)
         for event in reading.events():
             if found is None:
@@ -198,6 +206,7 @@ class InPlaceStore:
             if isinstance(event, Turn):
                 recent.append((reading.own_count(event.branch), event))
                 first_words = first_words or title_from(event)
+                usage += usage_of_turn(event)
                 if not event.seq % _COUNTED:
                     found.branches  # noqa: B018 - counts the turns so far, and forgets them
         builder = reading.builder
@@ -209,7 +218,7 @@ class InPlaceStore:
             branch=reading.branches.branch_of(builder.tip) or MAIN,
             extra=origin_fields(builder, self._session.id),
         )
-        return _FirstPass(overview, tuple(builder.damages), tuple(recent))
+        return _FirstPass(overview, tuple(builder.damages), usage, tuple(recent))
 
     def _numbered_turns(self) -> Iterator[tuple[int, Turn]]:
         reading = _Pass(self._integration, self._session)
@@ -285,7 +294,7 @@ class InPlaceLibrary(Library):
 
     def stream(self, id: str) -> StreamedSession:
         name = self.resolve(id)
-        return StreamedSession(self.store.overview(name), (), lambda: self.store.read(name))
+        return StreamedSession(self.store.overview(name), (), lambda: self.store.read(name), self.store.usage)
 
     def follower(self, id: str, *, after: int | None = None) -> Follower:
         return _InPlaceFollower(self.store, self.resolve(id), after)

@@ -85,7 +85,7 @@ class PickerModel:
     def turns(self, match: PickerMatch) -> list[IndexedText]:
         """The turns to preview: from the match on, or the last ones."""
         entry, hit = match.entry, match.hit
-        if hit is not None and hit.kind == "turn":
+        if hit is not None and hit.is_in_turn:
             return self._index.turns(hit.copy or entry, first=hit.seq, branch=hit.branch)
         library = self._libraries.get(entry.source)
         if library is None:

@@ -237,7 +237,7 @@ class PickerScreen(Screen[None]):
         self.query_one("#summary", Static).update(summary)
         self.query_one("#text", Static).update(turns)
         scroll = self.query_one("#turns")
-        if match is not None and match.hit is not None and match.hit.kind == "turn":
+        if match is not None and match.hit is not None and match.hit.is_in_turn:
             scroll.scroll_home(animate=False)
         else:
             scroll.scroll_end(animate=False)  # where it stopped

@@ -9,11 +9,11 @@ from msgspec.structs import replace
 
 from segue.clock import datetime_at
 from segue.errors import NotFoundError, SegueError, unforeseen
-from segue.index import IndexedSession, IndexedText, SessionRef
+from segue.index import IndexedSession, IndexedText, SessionRef, turn_texts
 from segue.integrations.format.branches import BranchTracker
 from segue.integrations.format.transcript import title_from
 from segue.integrations.shared.history import escape_undecodable
-from segue.model import MAIN, Head
+from segue.model import MAIN, Head, Usage, usage_of_turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -81,7 +81,7 @@ class IntegrationSource:
         branches = BranchTracker()
         texts: list[IndexedText] = []
         changed = datetime_at(session.changed_at)
-        started, ended, first_words = changed, None, ""
+        started, ended, first_words, usage = changed, None, "", Usage()
         with closing(turns):
             for number, entry in enumerate(turns, start=1):
                 turn = entry.turn
@@ -94,11 +94,8 @@ class IntegrationSource:
                 started = turn.timestamp if ended is None else started
                 ended = turn.timestamp if ended is None else max(ended, turn.timestamp)
                 first_words = first_words or title_from(turn)
-                if turn.content:
-                    at = branches.turn_count(branch)
-                    texts.append(
-                        IndexedText(kind="turn", text=turn.content, seq=number, turn=at, branch=branch, role=turn.role)
-                    )
+                usage += usage_of_turn(turn)
+                texts += turn_texts(turn, seq=number, number=branches.turn_count(branch), branch=branch)
         title = builder.title or first_words
         if title:
             texts.insert(0, IndexedText(kind="title", text=title))
@@ -120,6 +117,8 @@ class IntegrationSource:
             folder=builder.cwd,
             launch=builder.launch,
             texts=tuple(texts),
+            git_branch=builder.git_branch,
+            usage=None if builder.is_partial else usage,
             is_counted=not builder.is_partial,
         )
 
