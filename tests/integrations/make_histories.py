@@ -1,6 +1,6 @@
-"""Rebuilds tests/corpus/{pi,llm,aider} and the database of opencode: python -m tests.integrations.make_histories DIR...
+"""Rebuilds tests/corpus/{pi,llm,aider,kilo} and what opencode stores: python -m tests.integrations.make_histories DIR...
 
-The DIRs hold the commands `pi` (with node 22), `llm`, `aider` and `opencode`. Real tools, a model on this machine.
+The DIRs hold the commands `pi` (with node 22), `llm`, `aider`, `opencode` and `kilo`: real tools, and a model here.
 Databases are kept as the SQL that makes them, without the tables that no conversation is in.
 """
 
@@ -26,7 +26,7 @@ _OPENCODE_TABLES = ("session", "message", "part")
 
 
 def main(folders: list[str]) -> None:
-    for make in (make_pi, make_llm, make_aider, make_opencode):
+    for make in (make_pi, make_llm, make_aider, make_opencode, make_kilo):
         with TemporaryDirectory() as root, Model() as model:
             make(_Place(Path(root), folders, model.url))
 
@@ -91,16 +91,23 @@ def make_aider(place: _Place) -> None:
 
 
 def make_opencode(place: _Place) -> None:
+    _make_database(place, "opencode")
+
+
+def make_kilo(place: _Place) -> None:
+    _make_database(place, "kilo")
+
+
+def _make_database(place: _Place, name: str) -> None:
     provider = {
         "npm": "@ai-sdk/openai-compatible",
         "options": {"baseURL": place.url, "apiKey": "none"},
         "models": {"m": {}},
     }
-    place.write(
-        ".config/opencode/opencode.json", json.dumps({"model": "loopback/m", "provider": {"loopback": provider}})
-    )
-    place.run("opencode", "run", PROMPTS[1])
-    place.keep("opencode/tool.sql", _dump(place.home / ".local/share/opencode/opencode.db", _OPENCODE_TABLES))
+    settings = {"model": "loopback/m", "provider": {"loopback": provider}}
+    place.write(f".config/{name}/{name}.json", json.dumps(settings))
+    place.run(name, "run", PROMPTS[1])
+    place.keep(f"{name}/tool.sql", _dump(place.home / f".local/share/{name}/{name}.db", _OPENCODE_TABLES))
 
 
 def _dump(path: Path, tables: tuple[str, ...]) -> str:

@@ -37,7 +37,7 @@ def told(environ: dict[str, str]) -> list[str]:
 
 
 def test_tools_are_found_on_the_path_alone(environ: dict[str, str], tmp_path: Path) -> None:
-    assert [tool.name for tool in find_installed(environ)] == ["claude", "codex", "gemini", "opencode", "pi"]
+    assert [tool.name for tool in find_installed(environ)] == ["claude", "codex", "gemini", "opencode", "pi", "kilo"]
     (tmp_path / "bin" / "codex").chmod(0o600)
     assert "codex" not in [tool.name for tool in find_installed(environ)]
     assert find_installed({}) == ()
@@ -60,9 +60,9 @@ def test_no_text_of_a_conversation_becomes_an_option_or_a_command(
     assert launch.run(environ) == 0
     words = told(environ)
     if headless:
-        # The stand-in for opencode names no model, and so is told everything in words.
+        # The stand-ins for opencode and Kilo have no model, and so are told everything in words.
         heard = Path(environ["HOME"], "stdin").read_text(encoding="utf-8")
-        assert (without_context(heard), name == "opencode") == (prompt, heard != prompt)
+        assert (without_context(heard), name in {"opencode", "kilo"}) == (prompt, heard != prompt)
         assert not any(prompt in word for word in words)
     else:
         holding = [place for place, word in enumerate(words) if prompt in word]

@@ -24,6 +24,9 @@ from segue.integrations.gemini import history as gemini
 from segue.integrations.gemini import launcher as gemini_launcher
 from segue.integrations.gemini import mcp as gemini_mcp
 from segue.integrations.goose import history as goose
+from segue.integrations.kilo import history as kilo
+from segue.integrations.kilo import launcher as kilo_launcher
+from segue.integrations.kilo import mcp as kilo_mcp
 from segue.integrations.llm import history as llm
 from segue.integrations.opencode import history as opencode
 from segue.integrations.opencode import launcher as opencode_launcher
@@ -42,10 +45,17 @@ if TYPE_CHECKING:
     )
 
 # The type checker compares each module with its protocol.
-HISTORIES: list[HistoryModule] = [aider, claude, codex, crush, gemini, goose, llm, opencode, pi, zed]
-PREVIEWS: list[PreviewHistoryModule] = [claude, codex, gemini, pi]
-LAUNCHERS: list[LauncherModule] = [claude_launcher, codex_launcher, gemini_launcher, opencode_launcher, pi_launcher]
-MCP_CONFIGS: list[McpConfigModule] = [claude_mcp, codex_mcp, gemini_mcp, opencode_mcp]
+HISTORIES: list[HistoryModule] = [aider, claude, codex, crush, gemini, goose, kilo, llm, opencode, pi, zed]
+PREVIEWS: list[PreviewHistoryModule] = [claude, codex, gemini, kilo, opencode, pi]
+LAUNCHERS: list[LauncherModule] = [
+    claude_launcher,
+    codex_launcher,
+    gemini_launcher,
+    kilo_launcher,
+    opencode_launcher,
+    pi_launcher,
+]
+MCP_CONFIGS: list[McpConfigModule] = [claude_mcp, codex_mcp, gemini_mcp, kilo_mcp, opencode_mcp]
 
 
 def test_every_folder_of_an_integration_is_registered() -> None:

@@ -25,6 +25,7 @@ PLACES = {
     "gemini": ".gemini/tmp/project/chats/session-2026-11-15T12-34-08fbc9d0.jsonl",
     "opencode": ".local/share/opencode/opencode.db",
     "pi": f".pi/agent/sessions/--tmp-corpus-project--/2026-11-15T12-49-13-751Z_{PI}.jsonl",
+    "kilo": ".local/share/kilo/kilo.db",
     "llm": ".config/io.datasette.llm/logs.db",
     "aider": ".aider.chat.history.md",
     "goose": ".local/share/goose/sessions/sessions.db",
@@ -33,6 +34,7 @@ PLACES = {
 }
 FILES = {
     "opencode": "tool.sql",
+    "kilo": "tool.sql",
     "llm": "logs.sql",
     "aider": "history.md",
     "goose": "sessions.sql",

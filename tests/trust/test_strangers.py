@@ -70,7 +70,7 @@ class Stranger:
 
     def set_up(self) -> None:
         self.bin.mkdir(parents=True)
-        for name in ("sentinel", "claude", "codex", "gemini", "llm", "opencode", "pi"):
+        for name in ("sentinel", "claude", "codex", "gemini", "llm", "opencode", "pi", "kilo"):
             path = self.bin / name
             path.write_text(
                 f"#!/bin/sh\necho {name} >> {self.home}/ran\n/bin/cat > /dev/null\necho ok\n", encoding="utf-8"

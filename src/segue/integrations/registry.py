@@ -19,6 +19,7 @@ MODULES = {
     "gemini": "segue.integrations.gemini",
     "opencode": "segue.integrations.opencode",
     "pi": "segue.integrations.pi",
+    "kilo": "segue.integrations.kilo",
     "llm": "segue.integrations.llm",
     "aider": "segue.integrations.aider",
     "goose": "segue.integrations.goose",

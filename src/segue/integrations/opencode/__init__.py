@@ -1,4 +1,4 @@
-"""opencode: a database, from which `opencode export` and into which `opencode import` copies a JSON document."""
+"""opencode: a database, which is read in place, and into which `opencode import` copies a JSON document."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from segue.integrations.shared.integration import CommandFileFormat, Integration
 INTEGRATION = Integration(
     name="opencode",
     title="opencode",
+    proven_with="1.18.33",
+    carries=frozenset({"failed", "images", "result_images"}),
+    can_preview=True,
     can_launch=True,
     has_mcp_config=True,
     command_files=CommandFileFormat(

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from segue.integrations.opencode.config import config_paths
+from segue.integrations.opencode.product import OPENCODE
 from segue.integrations.shared.mcp_config import servers_at, value_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from segue.integrations.opencode.product import Product
     from segue.integrations.shared.mcp_config import ConfigFiles
 
 
 def read_servers(files: ConfigFiles, root: Path, home: Path, environ: Mapping[str, str]) -> Iterator[dict[str, bool]]:
-    own = home / (environ.get("XDG_CONFIG_HOME") or ".config") / "opencode"
-    paths = [folder / f"opencode.{kind}" for folder in (own, root, root / ".opencode") for kind in ("json", "jsonc")]
-    if named := environ.get("OPENCODE_CONFIG"):
-        paths.insert(2, home / named)
-    for path in paths:
+    return read_servers_of(OPENCODE, files, root, home, environ)
+
+
+def read_servers_of(
+    product: Product, files: ConfigFiles, root: Path, home: Path, environ: Mapping[str, str]
+) -> Iterator[dict[str, bool]]:
+    for path in config_paths(product, [root], home, environ):
         config = files.read(path)
         # In the second version the servers have a table of their own; in the first, that name could be a server's.
         has_table = isinstance(value_at(config, "mcp", "servers"), dict) and not isinstance(

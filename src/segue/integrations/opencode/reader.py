@@ -1,26 +1,54 @@
-"""Turns from messages of opencode: from its database, or from the output of `opencode export`."""
+"""Turns from messages of opencode: from its database, or in the form of `opencode export`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, NamedTuple
 
 from segue.formats.records import BadRecordError, parse_json
-from segue.integrations.format.parts import call_part, reasoning_part, result_part
+from segue.integrations.format.parts import (
+    call_part,
+    file_part,
+    notice_part,
+    reasoning_part,
+    result_part,
+    summary_part,
+    usage_of,
+)
 from segue.integrations.format.transcript import MARK, TranscriptBuilder, TranscriptTurn
-from segue.integrations.format.values import as_text, child, objects, texts
+from segue.integrations.format.values import as_count, as_text, child, objects
+from segue.integrations.opencode.attachments import SHELL_MARKER, image_of, parse_user_parts, without_data
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
+    from datetime import datetime
 
     from segue.integrations.format.transcript import Transcript
     from segue.model import JsonObject, Turn
 
 _MARK_START = 16
 """Where an id that `writer` made has the mark."""
+_PLACEHOLDER = re.compile(r"(?:New|Child) session - \d{4}-\d\d-\d\dT[\d:.]+Z")
+"""The title of a session as long as it has none."""
+_WITHOUT_WORDS = frozenset({"step-start", "step-finish", "patch", "snapshot", "retry", "agent", "compaction"})
+"""Parts that say nothing: what a step cost and changed, an agent that the text names, the request of a summary."""
+_READ = frozenset({"text", "reasoning", "tool", "file", "subtask"})
 
 
-def read(data: bytes, *, place: str) -> Transcript:
-    builder = TranscriptBuilder("opencode", place)
+class Message(NamedTuple):
+    info: JsonObject
+    parts: list[JsonObject]
+    is_undone: bool = False
+    """Whether the user took it back, with all that follows."""
+
+    @property
+    def id(self) -> str:
+        return as_text(self.info.get("id"))
+
+
+def read(data: bytes, *, place: str, tool: str = "opencode") -> Transcript:
+    """The session in a document of `opencode export`."""
+    builder = TranscriptBuilder(tool, place)
     try:
         document = parse_json(data)
     except BadRecordError as error:
@@ -28,59 +56,181 @@ def read(data: bytes, *, place: str) -> Transcript:
         document = {}
     whole: JsonObject = document if isinstance(document, dict) else {}
     info = child(whole, "info")
-    builder.native_id, builder.title = as_text(info.get("id")), as_text(info.get("title"))
+    builder.native_id, builder.title = as_text(info.get("id")), title_of(info.get("title"))
     builder.cwd = as_text(info.get("directory"))
-    return builder.transcript(parse_turns(objects(whole.get("messages")), builder))
+    found = [Message(child(one, "info"), objects(one.get("parts"))) for one in objects(whole.get("messages"))]
+    return builder.transcript(MessageReader(builder).turns(found))
 
 
-def parse_turns(messages: Iterable[JsonObject], builder: TranscriptBuilder) -> Iterator[TranscriptTurn]:
-    """The turns of messages, oldest first; each message has `info` and `parts`."""
-    for message in messages:
-        key = as_text(child(message, "info").get("id"))
-        for turn in _turns_of(builder, key, message):
-            yield TranscriptTurn(turn, builder.tip, is_ours=is_ours(key))
-            builder.tip = turn.id
+def title_of(value: object) -> str:
+    title = as_text(value)
+    return "" if _PLACEHOLDER.fullmatch(title) else title
 
 
-def _turns_of(builder: TranscriptBuilder, key: str, message: JsonObject) -> Iterator[Turn]:
-    info, parts = child(message, "info"), objects(message.get("parts"))
-    shown = [part for part in parts if part.get("synthetic") is not True and part.get("ignored") is not True]
-    at = builder.moment(_seconds(child(info, "time").get("created")))
-    if info.get("role") == "user":
-        files: list[JsonObject] = [{"type": "image"} for part in shown if part.get("type") == "file"]
-        if shown:
-            yield builder.turn(key, "user", texts(shown), at, records=[message], parts=files)
-        return
-    calls = [part for part in parts if part.get("type") == "tool"]
-    if not shown or (not texts(shown) and not calls and child(info, "error")):
-        return  # it failed before there was any text
-    yield builder.turn(
-        key,
-        "assistant",
-        texts(shown),
-        at,
-        records=[message],
-        parts=[
-            *(reasoning_part(part.get("text")) for part in parts if part.get("type") == "reasoning"),
-            *(call_part(call.get("callID"), call.get("tool"), child(call, "state").get("input")) for call in calls),
-        ],
-        tokens=child(info, "tokens").get("output"),
-        model=as_text(info.get("modelID")),
-    )
-    for call in calls:
+def without_undone(info: JsonObject, parts: list[JsonObject], from_part: str) -> Iterator[Message]:
+    """A message of which the user took back the end, as two."""
+    place = next((number for number, part in enumerate(parts) if part.get("id") == from_part), len(parts))
+    yield Message(info, parts[:place])
+    yield Message({**info, "id": f"{as_text(info.get('id'))}:undone"}, parts[place:], is_undone=True)
+
+
+class MessageReader:
+    """The turns of a session, one message after another."""
+
+    def __init__(self, builder: TranscriptBuilder, *, after: str = "", side: str = "") -> None:
+        """`after` and `side` are for the session of a subagent: the turn that called it, and the name of its branch."""
+        self.subagents: dict[str, str] = {}
+        """By the id of the session of a subagent: the turn that called it."""
+        self._builder = builder
+        self._after = after
+        self._side = side
+        self._unknown: set[str] = set()
+
+    def turns(self, messages: Iterable[Message]) -> Iterator[TranscriptTurn]:
+        """The turns of messages, oldest first."""
+        asked: Message | None = None  # it announces a command that the user ran, which is in the next message
+        for message in messages:
+            self._report_unknown(message)
+            if asked is not None and message.info.get("parentID") == asked.id:
+                yield from self._follow(message, self._command(asked, message))
+                asked = None
+                continue
+            asked = message if _is_command(message) else None
+            yield from self._follow(message, self._turns_of(message))
+
+    def _follow(self, message: Message, turns: Iterator[Turn]) -> Iterator[TranscriptTurn]:
+        """Each turn after the one before it; the session continues from the last one that is not undone."""
+        for turn in turns:
+            yield TranscriptTurn(turn, self._after, self._side, is_ours=is_ours(message.id))
+            self._after, self._side = turn.id, ""
+            if not message.is_undone:
+                self._builder.tip = turn.id
+
+    def _turns_of(self, message: Message) -> Iterator[Turn]:
+        match message.info.get("role"):
+            case "user":
+                return self._said(message)
+            case "assistant" if message.info.get("summary") is True:
+                return self._summary(message)
+            case _:
+                return self._answer(message)
+
+    def _said(self, message: Message) -> Iterator[Turn]:
+        at = self._moment(message)
+        found = parse_user_parts(message.parts)
+        if found.text or found.attached:
+            records = [_record(message)]
+            yield self._builder.turn(message.id, "user", found.text, at, records=records, parts=found.attached)
+        if found.notice:
+            key = f"{message.id}:notice"
+            yield self._builder.turn(key, "system", found.notice, at, records=[], parts=[notice_part()])
+
+    def _command(self, asked: Message, ran: Message) -> Iterator[Turn]:
+        """A command that the user ran, and its output."""
+        for call in _calls(ran):
+            arguments = child(call, "state", "input")
+            part = call_part(call.get("callID"), "shell", arguments)
+            content = f"!{as_text(arguments.get('command'))}"
+            at = self._moment(asked)
+            yield self._builder.turn(asked.id, "user", content, at, records=[_record(asked)], parts=[part])
+            yield from self._result(ran, call)
+
+    def _summary(self, message: Message) -> Iterator[Turn]:
+        text = _text(message.parts)
+        if text:
+            yield self._model_turn(message, "system", text, [summary_part()])
+
+    def _answer(self, message: Message) -> Iterator[Turn]:
+        text, calls = _text(message.parts), _calls(message)
+        thoughts = [part for part in message.parts if part.get("type") == "reasoning" and part.get("text")]
+        if not text and not calls and not thoughts:
+            return  # it has not started, or failed before there was any text
+        parts = [reasoning_part(part.get("text")) for part in thoughts]
+        parts += [call_part(call.get("callID"), call.get("tool"), child(call, "state").get("input")) for call in calls]
+        yield self._model_turn(message, "assistant", text, parts)
+        for call in calls:
+            if subagent := as_text(child(call, "state", "metadata").get("sessionId")):
+                self.subagents[subagent] = self._builder.id_of(message.id)
+            yield from self._result(message, call)
+
+    def _model_turn(self, message: Message, role: str, text: str, parts: Sequence[JsonObject]) -> Turn:
+        info = message.info
+        time = info.get("time")
+        tokens, cache = child(info, "tokens"), child(info, "tokens", "cache")
+        counts = [as_count(count) for count in (tokens.get("input"), cache.get("read"), cache.get("write"))]
+        return self._builder.turn(
+            message.id,
+            role,
+            text,
+            self._moment(message),
+            records=[_record(message)],
+            parts=parts,
+            tokens=tokens.get("output"),
+            model=as_text(info.get("modelID")),
+            partial=bool(child(info, "error")) or (isinstance(time, dict) and not time.get("completed")),
+            usage=usage_of(
+                input=sum(count or 0 for count in counts) if any(counts) else None,
+                cached=cache.get("read"),
+                cache_written=cache.get("write"),
+                output=tokens.get("output"),
+                reasoning=tokens.get("reasoning"),
+                cost_usd=info.get("cost"),
+            )
+            if any(counts)
+            else None,
+            effort=info.get("variant"),
+        )
+
+    def _result(self, message: Message, call: JsonObject) -> Iterator[Turn]:
+        """The result of a call; nothing if it was interrupted, or has not ended."""
         state = child(call, "state")
         failed = state.get("status") == "error"
-        if failed or state.get("status") == "completed":
-            result = as_text(state.get("error") if failed else state.get("output"))
-            part = result_part(call.get("callID"), result, failed=failed)
-            moment = builder.moment(_seconds(child(state, "time").get("end")))
-            name = f"{key}:{as_text(call.get('callID'))}"
-            yield builder.turn(name, "tool", result, moment, records=[call], parts=[part])
+        if not failed and state.get("status") != "completed":
+            return
+        shown = child(state, "metadata").get("output") if child(state, "metadata").get("interrupted") is True else None
+        content = as_text(shown or state.get("error")) if failed else as_text(state.get("output"))
+        attached = objects(state.get("attachments"))
+        images = [image for part in attached if (image := image_of(part))]
+        files = [file_part(part.get("filename") or part.get("mime")) for part in attached if not image_of(part)]
+        part = result_part(call.get("callID"), content, failed=failed, images=images)
+        moment = self._builder.moment(_seconds(child(state, "time").get("end")))
+        name = f"{message.id}:{as_text(call.get('callID'))}"
+        yield self._builder.turn(name, "tool", content, moment, records=[without_data(call)], parts=[part, *files])
+
+    def _moment(self, message: Message) -> datetime:
+        return self._builder.moment(_seconds(child(message.info, "time").get("created")))
+
+    def _report_unknown(self, message: Message) -> None:
+        kinds = {as_text(part.get("type")) for part in message.parts} - _WITHOUT_WORDS - _READ - self._unknown
+        for kind in sorted(kinds):
+            self._unknown.add(kind)
+            self._builder.damage(f"parts of the unknown type {kind!r:.40} are not read")
 
 
 def is_ours(message_id: str) -> bool:
     """Whether Segue wrote a message, by its id."""
     return message_id[_MARK_START : _MARK_START + len(MARK)] == MARK
+
+
+def _is_command(message: Message) -> bool:
+    return message.info.get("role") == "user" and [part.get("text") for part in message.parts] == [SHELL_MARKER]
+
+
+def _calls(message: Message) -> list[JsonObject]:
+    return [part for part in message.parts if part.get("type") == "tool"]
+
+
+def _text(parts: Iterable[JsonObject]) -> str:
+    """What the model said; a plugin adds what only the user is to see, and marks it as ignored."""
+    said = [part for part in parts if part.get("type") == "text" and part.get("ignored") is not True]
+    return "\n\n".join(text for part in said if (text := as_text(part.get("text"))))
+
+
+def _record(message: Message) -> JsonObject:
+    """The message as opencode stores it, without what it computes later, and without what is in parts of the turn."""
+    info = {name: value for name, value in message.info.items() if name != "summary" or not isinstance(value, dict)}
+    parts = [part for part in message.parts if part.get("type") != "tool"]
+    return {"info": info, "parts": [without_data(part) for part in parts]}
 
 
 def _seconds(milliseconds: object) -> object:
