@@ -84,7 +84,7 @@ class _Limits:
             connection.execute(f"PRAGMA {pragma}")
         connection.set_progress_handler(self._is_over_limit, _STEP)
         connection.text_factory = self._text
-        self._tables = frozenset(name for (name,) in connection.execute(_PLAIN_TABLES))
+        self._tables = _plain_tables(connection)
         connection.set_authorizer(self._authorize)
 
     def _is_over_limit(self) -> bool:
@@ -111,6 +111,18 @@ class _Limits:
             case sqlite3.SQLITE_READ:
                 self.reason = f"{first} is not a plain table: it is a view, or has computed columns"
         return sqlite3.SQLITE_DENY
+
+
+def _plain_tables(connection: sqlite3.Connection) -> frozenset[str]:
+    try:
+        return frozenset(name for (name,) in connection.execute(_PLAIN_TABLES))
+    except sqlite3.DatabaseError as error:
+        if "unsafe use of json_" not in str(error):
+            raise
+    # SQLite 3.38 to 3.40 takes its own JSON functions for unsafe, and refuses a database that has an index with them.
+    # Nothing is computed from the schema either way: indexes are only read, and views and computed columns are not.
+    connection.execute("PRAGMA trusted_schema = ON")
+    return frozenset(name for (name,) in connection.execute(_PLAIN_TABLES))
 
 
 def changed_at(path: str) -> float:
