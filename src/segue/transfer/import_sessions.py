@@ -71,16 +71,16 @@ def imported_session_id(tool: str, native_id: str) -> str:
     return f"{tool}-{re.sub(r'[^A-Za-z0-9._-]', '-', native_id)}"[:128]
 
 
-def branch_event(tool: str, fork: NewBranch, entry: TranscriptTurn) -> BranchCreated:
-    """The event that creates the branch of a turn; the branch of a subagent is marked."""
+def branch_event(tool: str, fork: NewBranch, at: datetime, side: str = "") -> BranchCreated:
+    """The event that creates a branch; the branch of a subagent is marked."""
     return BranchCreated(
         name=fork.name,
         parent=fork.parent,
         at=fork.at,
-        timestamp=entry.turn.timestamp,
+        timestamp=at,
         switch=False,
         id=f"{tool}:branch:{fork.name}",
-        extra={"aside": entry.side} if fork.is_side else {},
+        extra={"aside": side} if fork.is_side else {},
     )
 
 
@@ -193,7 +193,7 @@ class _Copy:
         branch, fork = self._branches.place(replace(entry, after=after))
         if fork:
             self._branches.begin(fork.name, fork.at, side=entry.side)
-            self._batch.append(branch_event(self._builder.tool, fork, entry))
+            self._batch.append(branch_event(self._builder.tool, fork, turn.timestamp, entry.side))
         self._branches.add(turn.id, branch)
         self._last_words[branch] = turn.id if turn.role != "tool" else self._last_words.get(branch, "")
         self._batch.append(replace(turn, branch=branch))
@@ -233,12 +233,20 @@ class _Copy:
         if (title := self.title) and title != overview.title and self._title_by in {"", tool}:
             mark = f"{tool}:title:{overview.seq}"
             self._batch.append(TitleChanged(title=title, timestamp=overview.updated_at, id=mark))
-        tip = self._builder.tip
-        branch = self._branches.branch_of(self._followed_by.get(tip, tip))
-        if branch and branch != overview.branch and self._branches.end_of(overview.branch).startswith(f"{tool}:"):
-            mark = f"{tool}:switch:{overview.seq}"
-            self._batch.append(BranchSwitched(branch=branch, timestamp=overview.updated_at, id=mark))
+        if self._branches.is_empty(overview.branch) or self._branches.end_of(overview.branch).startswith(f"{tool}:"):
+            self._batch += self._switch(overview)
         self._flush(overview.updated_at)
+
+    def _switch(self, overview: Overview) -> Iterator[Event]:
+        """Switch to the branch from which the tool continues; it may have taken back the end of one."""
+        tool, tip = self._builder.tool, self._builder.tip
+        branch, fork = self._branches.continue_from(self._followed_by.get(tip, tip))
+        if fork:
+            self._branches.begin(fork.name, fork.at, parent=fork.parent)
+            yield branch_event(tool, fork, overview.updated_at)
+        if branch and branch != overview.branch:
+            mark = f"{tool}:switch:{overview.seq}"
+            yield BranchSwitched(branch=branch, timestamp=overview.updated_at, id=mark)
 
     def __enter__(self) -> Self:
         return self
@@ -271,7 +279,13 @@ class _Copy:
                         self._last_words[event.branch] = event.id
                 case BranchCreated():
                     side = event.extra.get("aside")
-                    self._branches.begin(event.name, event.at, side=side if isinstance(side, str) else "")
+                    is_of_tool = side is None and event.id.startswith(f"{self._builder.tool}:")
+                    self._branches.begin(
+                        event.name,
+                        event.at,
+                        side=side if isinstance(side, str) else "",
+                        parent=event.parent if is_of_tool else "",
+                    )
                 case TitleChanged():
                     self._title_by = event.id.partition(":")[0]
         return overview

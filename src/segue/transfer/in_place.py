@@ -276,7 +276,7 @@ class _Pass:
                     branch, fork = self.branches.place(entry)
                     if fork:
                         self.branches.begin(fork.name, fork.at, side=entry.side)
-                        created = branch_event(self.builder.tool, fork, entry)
+                        created = branch_event(self.builder.tool, fork, entry.turn.timestamp, entry.side)
                         yield replace(created, switch=fork.name == active, seq=next(numbers))
                     self.branches.add(entry.turn.id, branch)
                     self._own[branch] += 1

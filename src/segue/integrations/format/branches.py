@@ -30,6 +30,7 @@ class BranchTracker:
         self._ends = {MAIN: ""}
         self._places: dict[str, tuple[str, int]] = {}
         self._sides: dict[str, str] = {}
+        self._empty: dict[tuple[str, int], str] = {}
         self._latest = ""
 
     def __contains__(self, turn: str) -> bool:
@@ -46,15 +47,19 @@ class BranchTracker:
     def turn_count(self, branch: str) -> int:
         return self._lengths.get(branch, 0)
 
-    def begin(self, name: str, at: int, *, side: str = "") -> None:
-        """Add a branch, which exists already or is created now."""
+    def begin(self, name: str, at: int, *, side: str = "", parent: str = "") -> None:
+        """Add a branch, which exists already or is created now; `parent` if it continues where the tool does."""
         self._lengths[name] = at
         self._ends[name] = ""
+        if parent:
+            self._empty[parent, at] = name
         if side:
             self._sides[side] = name
 
     def add(self, turn: str, branch: str) -> None:
         """Add a turn to the end of a branch."""
+        if self._empty and not self._ends.get(branch):
+            self._empty = {place: name for place, name in self._empty.items() if name != branch}
         self._lengths[branch] = self._lengths.get(branch, 0) + 1
         self._ends[branch] = self._latest = turn
         self._places[turn] = (branch, self._lengths[branch])
@@ -67,10 +72,27 @@ class BranchTracker:
             parent, at = self._places.get(entry.after) or self._places.get(self._latest, (MAIN, self._lengths[MAIN]))
         else:
             parent, at = MAIN, 0
-        if self._lengths[parent] == at and not entry.side:
-            return parent, None
+        if not entry.side and not entry.is_undone:
+            if self._lengths[parent] == at:
+                return parent, None
+            if (parent, at) in self._empty:
+                return self._empty[parent, at], None
         fork = NewBranch(self._free_name(entry.side), parent, at, bool(entry.side))
         return fork.name, fork
+
+    def continue_from(self, turn: str) -> tuple[str, NewBranch | None]:
+        """The branch that ends with this turn, and the branch if it is new; empty if the turn is unknown."""
+        branch, at = self._places.get(turn, ("", 0))
+        if self._lengths.get(branch, 0) == at:
+            return branch, None
+        if (branch, at) in self._empty:
+            return self._empty[branch, at], None
+        fork = NewBranch(self._free_name(""), branch, at, is_side=False)
+        return fork.name, fork
+
+    def is_empty(self, branch: str) -> bool:
+        """Whether it only marks where the tool continues."""
+        return branch in self._empty.values()
 
     def _free_name(self, wanted: str) -> str:
         if (name := slug(wanted, limit=_SHORT)) and name not in self._lengths:

@@ -38,6 +38,8 @@ class TranscriptTurn(Struct, frozen=True, gc=False):
     """The name of a branch for a subagent, on its first turn; else empty."""
     is_ours: bool = False
     """Whether Segue wrote it into the session of the tool."""
+    is_undone: bool = False
+    """Whether the user took it back, and all that follows; on the first such turn, which starts a branch."""
 
 
 class Transcript(Struct, frozen=True, kw_only=True):
