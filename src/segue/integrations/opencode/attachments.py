@@ -80,15 +80,18 @@ def image_of(part: JsonObject) -> JsonObject | None:
     return image_part(kind, url[found.end() :] if found else "")
 
 
-def without_data(value: JsonObject) -> JsonObject:
-    """A part, and what is attached to it, without the data of files."""
-    found = dict(value)
+def part_record(part: JsonObject) -> JsonObject:
+    """A part as opencode stores it, without the data of files, and without what opencode adds later."""
+    found = dict(part)
     if isinstance(url := found.get("url"), str) and (start := _DATA.match(url)):
         found["url"] = start[0]
-    state = found.get("state")
-    if isinstance(state, dict) and isinstance(attached := state.get("attachments"), list):
-        bare = [without_data(one) if isinstance(one, dict) else one for one in attached]
-        found["state"] = {**state, "attachments": bare}
+    if isinstance(state := found.get("state"), dict):
+        state = dict(state)
+        if isinstance(time := state.get("time"), dict):
+            state["time"] = {name: value for name, value in time.items() if name != "compacted"}
+        if isinstance(attached := state.get("attachments"), list):
+            state["attachments"] = [part_record(one) if isinstance(one, dict) else one for one in attached]
+        found["state"] = state
     return found
 
 

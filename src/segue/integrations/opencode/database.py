@@ -162,7 +162,7 @@ def _subagents(found: _Messages, parent: str, reader: MessageReader, seen: set[s
         builder = TranscriptBuilder(found.builder.tool, found.builder.place, id)
         builder.damages = found.builder.damages
         inner = _Messages(found.database, builder)
-        side = MessageReader(builder, after=reader.subagents.get(id, ""), side=f"agent-{id.removeprefix('ses_')}")
+        side = reader.of_subagent(builder, id)
         for entry in side.turns(inner.of(id)):
             found.builder.read_bytes += builder.read_bytes
             builder.read_bytes = 0

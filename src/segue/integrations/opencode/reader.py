@@ -17,7 +17,7 @@ from segue.integrations.format.parts import (
 )
 from segue.integrations.format.transcript import MARK, TranscriptBuilder, TranscriptTurn
 from segue.integrations.format.values import as_count, as_text, child, objects
-from segue.integrations.opencode.attachments import SHELL_MARKER, image_of, parse_user_parts, without_data
+from segue.integrations.opencode.attachments import SHELL_MARKER, image_of, parse_user_parts, part_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -77,14 +77,20 @@ def without_undone(info: JsonObject, parts: list[JsonObject], from_part: str) ->
 class MessageReader:
     """The turns of a session, one message after another."""
 
-    def __init__(self, builder: TranscriptBuilder, *, after: str = "", side: str = "") -> None:
-        """`after` and `side` are for the session of a subagent: the turn that called it, and the name of its branch."""
+    def __init__(self, builder: TranscriptBuilder) -> None:
         self.subagents: dict[str, str] = {}
         """By the id of the session of a subagent: the turn that called it."""
         self._builder = builder
-        self._after = after
-        self._side = side
+        self._after = ""
+        self._side = ""
         self._unknown: set[str] = set()
+
+    def of_subagent(self, builder: TranscriptBuilder, id: str) -> MessageReader:
+        """A reader for the session of a subagent: a branch of its own, after the turn that called it."""
+        found = MessageReader(builder)
+        found._after, found._side = self.subagents.get(id, ""), f"agent-{id.removeprefix('ses_')}"
+        found._unknown = self._unknown
+        return found
 
     def turns(self, messages: Iterable[Message]) -> Iterator[TranscriptTurn]:
         """The turns of messages, oldest first."""
@@ -101,7 +107,8 @@ class MessageReader:
     def _follow(self, message: Message, turns: Iterator[Turn]) -> Iterator[TranscriptTurn]:
         """Each turn after the one before it; the session continues from the last one that is not undone."""
         for turn in turns:
-            yield TranscriptTurn(turn, self._after, self._side, is_ours=is_ours(message.id))
+            is_first_undone = message.is_undone and self._after == self._builder.tip
+            yield TranscriptTurn(turn, self._after, self._side, is_ours=is_ours(message.id), is_undone=is_first_undone)
             self._after, self._side = turn.id, ""
             if not message.is_undone:
                 self._builder.tip = turn.id
@@ -195,7 +202,7 @@ class MessageReader:
         part = result_part(call.get("callID"), content, failed=failed, images=images)
         moment = self._builder.moment(_seconds(child(state, "time").get("end")))
         name = f"{message.id}:{as_text(call.get('callID'))}"
-        yield self._builder.turn(name, "tool", content, moment, records=[without_data(call)], parts=[part, *files])
+        yield self._builder.turn(name, "tool", content, moment, records=[part_record(call)], parts=[part, *files])
 
     def _moment(self, message: Message) -> datetime:
         return self._builder.moment(_seconds(child(message.info, "time").get("created")))
@@ -230,7 +237,7 @@ def _record(message: Message) -> JsonObject:
     """The message as opencode stores it, without what it computes later, and without what is in parts of the turn."""
     info = {name: value for name, value in message.info.items() if name != "summary" or not isinstance(value, dict)}
     parts = [part for part in message.parts if part.get("type") != "tool"]
-    return {"info": info, "parts": [without_data(part) for part in parts]}
+    return {"info": info, "parts": [part_record(part) for part in parts]}
 
 
 def _seconds(milliseconds: object) -> object:
