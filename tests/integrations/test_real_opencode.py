@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support import integration_claims
+from tests.integrations.test_real_handover import SegueCli
+from tests.support import integration_claims, opencode_claims
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.support.integration_machine import Machine
     from tests.support.loopback.model import Model
 
@@ -29,3 +32,15 @@ def test_opencode_can_be_told_a_conversation_in_words(machine: Machine, model: M
 
 def test_a_session_of_opencode_can_be_read_and_resumed_after_a_kill(machine: Machine, model: Model) -> None:
     integration_claims.is_readable_after_a_kill(machine, model)
+
+
+def test_a_hand_over_starts_opencode_twice_and_long_answers_come_back(machine: Machine) -> None:
+    opencode_claims.starts_twice_and_brings_everything_back(machine, SegueCli(machine).run)
+
+
+def test_opencode_shows_the_earlier_turns_at_a_terminal(machine: Machine, tmp_path: Path) -> None:
+    opencode_claims.shows_earlier_turns_at_a_terminal(machine, tmp_path)
+
+
+def test_the_model_of_opencode_gets_images_and_failures(machine: Machine, model: Model) -> None:
+    opencode_claims.carries_images_and_failures(machine, model)

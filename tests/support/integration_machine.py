@@ -22,6 +22,7 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
     "codex": ("--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"),
     "gemini": ("--yolo", "--model=gemini-2.5-flash"),
     "opencode": (),
+    "kilo": (),
 }
 """With these a tool may use its shell without asking: the prompts only let it echo."""
 
@@ -49,6 +50,14 @@ class Machine:
             "GOOGLE_GEMINI_BASE_URL": model.url,
             "OPENCODE_DISABLE_AUTOUPDATE": "1",
             "OPENCODE_DISABLE_MODELS_FETCH": "1",
+            "KILO_API_URL": model.url,
+            "KILO_DISABLE_AUTOUPDATE": "1",
+            "KILO_DISABLE_CODEBASE_INDEXING": "1",
+            "KILO_DISABLE_MODELS_FETCH": "1",
+            "KILO_DISABLE_PRESENCE": "1",
+            "KILO_DISABLE_SESSION_INGEST": "1",
+            "KILO_NO_DAEMON": "1",
+            "KILO_TELEMETRY_LEVEL": "off",
         }
         for path, text in {**settings(model.url, self.project), **trusted(self.project)}.items():
             (self.home / path).parent.mkdir(parents=True, exist_ok=True)
@@ -81,7 +90,14 @@ def settings(url: str, project: Path) -> dict[str, str]:
         "npm": "@ai-sdk/openai-compatible",
         "options": {"baseURL": f"{url}/v1", "apiKey": "none"},
         "models": {"m": {}},
+def settings(url: str) -> dict[str, str]:
+    sees = {"attachment": True, "tool_call": True, "modalities": {"input": ["text", "image"], "output": ["text"]}}
+    options = {"options": {"baseURL": f"{url}/v1", "apiKey": "none"}, "models": {"m": sees}}
+    providers = {
+        "loopback": {"npm": "@ai-sdk/openai-compatible", **options},
+        "messages": {"npm": "@ai-sdk/anthropic", **options},
     }
+    opencode = json.dumps({"model": "loopback/m", "provider": providers})
     gemini = {
         "security": {"auth": {"selectedType": "gemini-api-key"}},
         "privacy": {"usageStatisticsEnabled": False},
@@ -103,7 +119,8 @@ trust_level = "trusted"
     return {
         ".codex/config.toml": codex,
         ".gemini/settings.json": json.dumps(gemini),
-        ".config/opencode/opencode.json": json.dumps({"model": "loopback/m", "provider": {"loopback": provider}}),
+        ".config/opencode/opencode.json": opencode,
+        ".config/kilo/kilo.json": opencode,
     }
 
 
