@@ -98,9 +98,9 @@ class _Task:
             given = {"type": "function_call", "name": call.name, "arguments": json.dumps(call.arguments)}
             yield message.at, "response_item", {**given, "call_id": call.id}
         for call in message.calls:
+            yield self._shown(message.at, _call_item(call), call.id)
             result: JsonObject = {"type": "function_call_output", "call_id": call.id, "output": _output(call)}
             yield message.at, "response_item", result
-            yield self._shown(message.at, _call_item(call), call.id)
 
     def _shown(self, at: datetime, item: JsonObject, id: str = "") -> Line:
         self._items += 1
