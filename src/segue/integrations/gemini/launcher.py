@@ -1,12 +1,15 @@
 """Starts Gemini CLI: writes a file for `gemini --session-file`, from which Gemini makes a session of its own.
 
 A session of Gemini continues in the same way, with a new file that has all of it: `gemini --resume` sends the result of
-every call twice.
+every call twice. And as it starts, Gemini 0.61 deletes all sessions of the project that were resumed or started from a
+file: it also made an empty file for them, takes that for a broken session, and deletes what has the same id. So these
+get a second name before every start.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,7 +26,7 @@ from segue.integrations.gemini.reader import parse_turns
 from segue.integrations.gemini.writer import message_prefix, write
 from segue.integrations.shared.history import open_lines
 from segue.integrations.shared.integration import Launch, system_as_message
-from segue.integrations.shared.session_files import write_file
+from segue.integrations.shared.session_files import keep_file, write_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,6 +36,9 @@ if TYPE_CHECKING:
     from segue.model import Turn
 
 _HEAD_BYTES = 64 << 10
+_SHORT_ID = re.compile(r"-([0-9a-f]{8})\.jsonl?$")
+_KEPT = ".segue"
+"""The end of the name of a folder for sessions that Gemini would delete, next to that of their project."""
 _LONG_CHARACTERS = 300_000
 """A longer conversation starts with the last summary that Gemini made of it, if there is one."""
 
@@ -48,9 +54,9 @@ def resume(native_id: str, options: LaunchOptions, *, system: str) -> Launch | N
     found = _find_sessions(native_id, options)
     if not found:
         return _resume_unstarted(native_id, options)
-    if len(found) > 1 and read_id(found[0]) != native_id:
+    if len(found) > 1:
         return None  # it was started more than once, and no session has all of it
-    turns = _turns(max(found, key=os.path.getsize))
+    turns = _turns(found[0])
     return _launch_with(turns, options) if turns else None
 
 
@@ -89,6 +95,7 @@ def _resume_unstarted(native_id: str, options: LaunchOptions) -> Launch | None:
 
 
 def _prepare(session: str, id: str, options: LaunchOptions, written: tuple[str, ...] = ()) -> Launch:
+    _keep_sessions(_folder(options) / "tmp")
     argv = [options.program, session]
     argv += options.model_arguments
     argv += options.arguments
@@ -109,18 +116,37 @@ def _folder(options: LaunchOptions) -> Path:
     return Path(options.environ.get("GEMINI_CLI_HOME") or options.home) / ".gemini"
 
 
+def _keep_sessions(root: Path) -> None:
+    """Give every session that has a second file with its id another name, and its subagents too."""
+    for chats in root.glob("*/chats"):
+        files: dict[str, list[Path]] = {}
+        for path in chats.glob("session-*") if not chats.parent.name.endswith(_KEPT) else ():
+            if found := _SHORT_ID.search(path.name):
+                files.setdefault(found[1], []).append(path)
+        kept = chats.parent.with_name(f"{chats.parent.name}{_KEPT}")
+        for same in files.values():
+            if len(same) > 1:
+                largest = max(same, key=os.path.getsize)
+                id = read_id(str(largest))
+                keep_file(chats.parent / ".project_root", kept)
+                keep_file(largest, kept / "chats")
+                for path in (chats / id).glob("*.jsonl"):
+                    keep_file(path, kept / "chats" / id)
+
+
 def _find_sessions(native_id: str, options: LaunchOptions) -> list[str]:
     """The files of a session, oldest first; their names have at most a part of the id, and their first lines all."""
-    found: list[tuple[float, str]] = []
-    for path in (_folder(options) / "tmp").glob("*/chats/session-*.json*"):
+    found: dict[str, str] = {}
+    for path in map(str, (_folder(options) / "tmp").glob("*/chats/session-*.json*")):
         try:
-            with open_lines(str(path)) as lines:
+            with open_lines(path) as lines:
                 head = lines.read(_HEAD_BYTES, 0)
-            if f'"{message_prefix(native_id)}'.encode() in head or read_id(str(path)) == native_id:
-                found.append((path.stat().st_mtime, str(path)))
+            id = read_id(path)
+            if f'"{message_prefix(native_id)}'.encode() in head or id == native_id:
+                found[id] = max(found.get(id, path), path, key=os.path.getsize)
         except (OSError, SegueError):
             continue  # Gemini has deleted it meanwhile
-    return [path for _, path in sorted(found)]
+    return sorted(found.values(), key=os.path.getmtime)
 
 
 def _transcript(path: str) -> Transcript:

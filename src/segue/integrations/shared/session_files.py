@@ -32,6 +32,22 @@ def read_file(path: Path) -> bytes:
         raise storage_error(error, str(path), "read") from error
 
 
+def keep_file(path: Path, folder: Path) -> None:
+    """Give a file of a tool a second name in another folder, where the tool does not delete it.
+
+    It is a copy where the file system has no hard links. Nothing happens if it is there already, or is gone.
+    """
+    target = Folder(os.path.realpath(folder))
+    if os.path.lexists(target.path_of(path.name)) or not path.is_file():
+        return
+    target.make()
+    try:
+        target.kernel.link(str(path), target.path_of(path.name))
+    except OSError:
+        target.create(path.name, read_file(path))
+    target.sync()
+
+
 def remove_file(path: str) -> None:
     """Remove a file that Segue wrote and that is no longer needed."""
     folder, name = os.path.split(path)
