@@ -86,11 +86,6 @@ class Machine:
 
 
 def settings(url: str, project: Path) -> dict[str, str]:
-    provider = {
-        "npm": "@ai-sdk/openai-compatible",
-        "options": {"baseURL": f"{url}/v1", "apiKey": "none"},
-        "models": {"m": {}},
-def settings(url: str) -> dict[str, str]:
     sees = {"attachment": True, "tool_call": True, "modalities": {"input": ["text", "image"], "output": ["text"]}}
     options = {"options": {"baseURL": f"{url}/v1", "apiKey": "none"}, "models": {"m": sees}}
     providers = {

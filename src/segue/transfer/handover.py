@@ -11,7 +11,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from segue.errors import DamagedError, NotFoundError, UsageError
 from segue.integrations.format.losses import find_losses, format_count
@@ -23,17 +22,17 @@ from segue.integrations.shared.integration import LONGEST_ARGUMENT_BYTES, Handov
 from segue.model import Turn
 from segue.process import which
 from segue.transfer.linked_session import LinkedSession, find_linked_session
-from segue.transfer.turn_identity import MORE, find_continuation, identify
+from segue.transfer.replies import ReplyPlaces
+from segue.transfer.turn_identity import MORE
 from segue.transfer.turn_images import load_newest_images, store_images
 from segue.transfer.window import MOST_CHARACTERS, handover_window
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Sequence
 
     from segue.integrations.shared.integration import Integration, LaunchOptions
     from segue.library import Library
     from segue.session import LiveSession
-    from segue.transfer.turn_identity import TurnIdentity
     from segue.transfer.window import HandoverWindow
     from segue.trust import Marks
 
@@ -184,31 +183,25 @@ def import_replies(
 ) -> ImportedReplies:
     """Record the turns of the tool that are not recorded yet, on the branch that was handed over.
 
+    If the user rewound the conversation in the tool, what was said then is on a branch of its own.
+
     What cannot be read is in the damages of the transcript; SegueError if nothing can.
     """
     transcript = integration.read_back(native_id, options)
-    known = {event.id: identify(event) for event in library.store.read(session.id) if isinstance(event, Turn)}
     branch = str(session.overview.overrides.get("tool_branch") or "")
     branch = branch if branch in session.overview.branches else session.branch
-    new = [
-        store_images(replace(turn, branch=branch), session.put_blob)
-        for turn in _new_turns(transcript, known)
-        if since is None or turn.timestamp >= since
-    ]
+    places = ReplyPlaces(library.store.read(session.id), branch)
+    follows_tool = session.branch in {branch, places.branch_of(_end(transcript))}
+    new = places.place(transcript, lambda turn: since is None or turn.timestamp >= since)
     if new:
-        session.record(*new)
-    return ImportedReplies(turns=tuple(new), transcript=transcript)
+        session.record(*(store_images(event, session.put_blob) if isinstance(event, Turn) else event for event in new))
+        if follows_tool and (active := places.branch_of(_end(transcript))):
+            session.switch(active)
+    return ImportedReplies(turns=tuple(event for event in new if isinstance(event, Turn)), transcript=transcript)
 
 
-def _new_turns(transcript: Transcript, known: Mapping[str, TurnIdentity]) -> Iterator[Turn]:
-    """The turns that are not recorded, and what the tool has added to those that are."""
-    for turn in transcript.turns:
-        if turn.id not in known:
-            yield turn
-            continue
-        _, rest = find_continuation(turn, known)
-        if rest is not None and (rest.content or rest.parts):
-            yield rest
+def _end(transcript: Transcript) -> str:
+    return transcript.turns[-1].id if transcript.turns else ""
 
 
 def import_latest_replies(

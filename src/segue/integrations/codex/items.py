@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from segue.integrations.codex.answers import CALLS, HOSTED, Answer, call_id
 from segue.integrations.codex.messages import TEXTS, images_in, parse_message
 from segue.integrations.format.limits import TURN_BYTES
 from segue.integrations.format.parts import (
     call_part,
     image_part,
     notice_part,
-    reasoning_part,
     result_part,
     summary_part,
     usage_of,
 )
 from segue.integrations.format.transcript import MARK
-from segue.integrations.format.values import as_text, child, objects, texts
+from segue.integrations.format.values import as_text, child, objects
 from segue.model import Turn  # noqa: TC001 - the field of a tuple
 
 if TYPE_CHECKING:
@@ -28,14 +27,6 @@ if TYPE_CHECKING:
     from segue.integrations.format.transcript import TranscriptBuilder
     from segue.model import JsonObject
 
-_CALLS = {
-    "function_call": "arguments",
-    "custom_tool_call": "input",
-    "local_shell_call": "action",
-    "tool_search_call": "arguments",
-}
-_HOSTED = {"web_search_call": "web_search", "image_generation_call": "image_generation"}
-"""Calls that the provider runs: they have no record for the result."""
 _OUTPUTS = {"function_call_output", "custom_tool_call_output", "local_shell_call_output", "tool_search_output"}
 _IGNORED = {
     "session_meta",  # read by the caller
@@ -94,6 +85,13 @@ class ParsedTurn(NamedTuple):
     turn: Turn
     is_ours: bool
     """Whether Segue wrote it."""
+    copy_of: str = ""
+    """And from which turn of ours."""
+
+
+def _parsed(turn: Turn, record: JsonObject) -> ParsedTurn:
+    mark = record.get(MARK)
+    return ParsedTurn(turn, MARK in record, mark if isinstance(mark, str) else "")
 
 
 class ItemParser:
@@ -106,7 +104,7 @@ class ItemParser:
         """Types of records that were reported, each once in a session."""
         self._model = ""
         self._effort: object = None
-        self._answer = _Answer()
+        self._answer = Answer()
         self._held: ParsedTurn | None = None
         self._waits = False
         """Whether the last turn is one of the user."""
@@ -171,11 +169,11 @@ class ItemParser:
             yield from self._notice(at, record, _agent_text(item))
         elif kind == "message" and item.get("role") != "assistant":
             yield from self._input(at, record)
-        elif kind in {"message", "reasoning", *_CALLS, *_HOSTED}:
+        elif kind in {"message", "reasoning", *CALLS, *HOSTED}:
             yield from self._add(at, record)
-            if kind in _CALLS:
+            if kind in CALLS:
                 self._calls[as_text(item.get("call_id"))] = False
-            if kind in _HOSTED:
+            if kind in HOSTED:
                 yield from self.flush()
                 yield self._hosted_result(at, record)
         elif kind not in _IGNORED_ITEMS:
@@ -231,7 +229,7 @@ class ItemParser:
                 model=self._model,
                 partial=True,
             )
-            yield ParsedTurn(turn, MARK in record)
+            yield _parsed(turn, record)
             self._waits = False
 
     # ── Answers ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -249,7 +247,7 @@ class ItemParser:
             self._close(usage)
 
     def _close(self, usage: JsonObject | None = None, *, partial: bool = False) -> None:
-        answer, self._answer = self._answer, _Answer()
+        answer, self._answer = self._answer, Answer()
         content, parts = answer.content(), answer.parts(self._rollout_id)
         if not content and not parts:
             return
@@ -274,7 +272,7 @@ class ItemParser:
             ),
             effort=self._effort,
         )
-        self._held, self._waits = ParsedTurn(turn, MARK in first), False
+        self._held, self._waits = _parsed(turn, first), False
 
     # ── Results ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -295,7 +293,7 @@ class ItemParser:
         item = child(record, "payload")
         status = as_text(item.get("status"))
         images = [image_part("image/png", item["result"])] if isinstance(item.get("result"), str) else []
-        id = _call_id(item, f"{self._rollout_id}:{at.number}")
+        id = call_id(item, f"{self._rollout_id}:{at.number}")
         part = result_part(id, status, failed=status == "failed", images=images)
         return self._turn(at, record, "tool", status, [part], suffix="result")
 
@@ -320,49 +318,13 @@ class ItemParser:
         key = f"{self._rollout_id}:{at.number}" + (f":{suffix}" if suffix else "")
         moment = self._builder.moment(record.get("timestamp"), at=at)
         records = [] if suffix else [record]
-        return ParsedTurn(self._builder.turn(key, role, text, moment, records=records, parts=parts), MARK in record)
+        return _parsed(self._builder.turn(key, role, text, moment, records=records, parts=parts), record)
 
     def _report(self, what: str) -> None:
         """Report what is left out, once; a reader of the ends of a file leaves out more than that."""
         if what not in self._unknown and not self._builder.is_partial:
             self._unknown.add(what)
             self._builder.damage(f"{what} are not known, and left out")
-
-
-class _Answer:
-    """Consecutive items of the model as one turn: reasoning, text and calls are separate items."""
-
-    def __init__(self) -> None:
-        self.size_bytes = 0
-        self.records: list[tuple[LinePlace, JsonObject]] = []
-
-    def content(self) -> str:
-        found = [texts(item.get("content"), TEXTS) for item in self._items() if item.get("type") == "message"]
-        return "\n\n".join(text for text in found if text)
-
-    def parts(self, rollout_id: str) -> list[JsonObject]:
-        found: list[JsonObject] = []
-        for (at, _), item in zip(self.records, self._items(), strict=True):
-            match item.get("type"):
-                case "reasoning":
-                    thoughts = [texts(item.get("summary"), ("summary_text",))]
-                    thoughts.append(texts(item.get("content"), ("reasoning_text", "text")))
-                    text = "\n\n".join(filter(None, thoughts))
-                    found += [reasoning_part(text)] if text else []
-                case str(kind) if kind in _CALLS:
-                    given = _arguments(item.get(_CALLS[kind]))
-                    found.append(call_part(item.get("call_id"), item.get("name") or kind, given))
-                case str(kind) if kind in _HOSTED:
-                    action = item.get("action") or {"prompt": item.get("revised_prompt")}
-                    found.append(call_part(_call_id(item, f"{rollout_id}:{at.number}"), _HOSTED[kind], action))
-        return found
-
-    def _items(self) -> list[JsonObject]:
-        return [child(record, "payload") for _, record in self.records]
-
-
-def _call_id(item: JsonObject, key: str) -> str:
-    return as_text(item.get("id")) or key
 
 
 def _agent_text(item: JsonObject) -> str:
@@ -379,14 +341,3 @@ def _output_text(output: object) -> str:
         return as_text(output)
     found = [as_text(block.get("text")) for block in objects(output) if block.get("type") in TEXTS]
     return "".join(text if text.endswith("\n") or text is found[-1] else f"{text}\n" for text in found)
-
-
-def _arguments(given: object) -> object:
-    """The arguments as an object if they are one: Codex stores them as text."""
-    if not isinstance(given, str):
-        return given
-    try:
-        found: object = json.loads(given)
-    except (ValueError, RecursionError):
-        return given
-    return found if isinstance(found, dict) else given

@@ -186,7 +186,8 @@ class _ThreadReader:
     def _follow(self, items: Iterator[ParsedTurn] | Iterator[ParsedTurn | Rollback]) -> Iterator[TranscriptTurn]:
         for item in items:
             if isinstance(item, ParsedTurn):
-                yield TranscriptTurn(item.turn, self.tip.id if self.tip else "", is_ours=item.is_ours)
+                after = self.tip.id if self.tip else ""
+                yield TranscriptTurn(item.turn, after, is_ours=item.is_ours, copy_of=item.copy_of)
                 self.tip = _Tip(item.turn.id, self.tip, _is_said(item.turn))
             else:
                 self._roll_back(item)

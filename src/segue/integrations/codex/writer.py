@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from segue.integrations.format.outgoing import iso_ms, json_lines, rising
 from segue.integrations.format.transcript import MARK
@@ -21,8 +21,13 @@ FAILED = "[this call failed]"
 _SHOWN_AS = "handed over"
 """The name before that of a tool on its screen."""
 
-Line = tuple["datetime", str, "JsonObject"]
-"""When, the type of the record, and its payload."""
+
+class Line(NamedTuple):
+    at: datetime
+    type: str
+    payload: JsonObject
+    turn: str = ""
+    """The id of the turn that it is from."""
 
 
 def write(
@@ -31,12 +36,12 @@ def write(
     """A header, then the turns: every item once for the model, and once as an event for the screen.
 
     `provider` is the model provider that Codex is configured for: it refuses a session without one. The field `segue`
-    marks a line as written by Segue.
+    marks a line as written by Segue, with the id of the turn that it is from.
     """
     lines: list[Line] = []
     for number, messages in enumerate(_split_at_users(outgoing)):
         lines += _Task(session_id, number).lines(messages)
-    first, *rest = rising([lines[0][0] if lines else now, *(at for at, _, _ in lines)], now)
+    first, *rest = rising([lines[0].at if lines else now, *(line.at for line in lines)], now)
     header: JsonObject = {
         "session_id": session_id,
         "id": session_id,
@@ -49,12 +54,18 @@ def write(
         "model_provider": provider,
         "history_mode": "paginated",
     }
-    records = [(first, "session_meta", header)]
-    records += [(moment, kind, payload) for moment, (_, kind, payload) in zip(rest, lines, strict=True)]
     return json_lines(
         [
-            {"timestamp": iso_ms(moment), "ordinal": number, "type": kind, "payload": payload, MARK: True}
-            for number, (moment, kind, payload) in enumerate(records)
+            {
+                "timestamp": iso_ms(moment),
+                "ordinal": number,
+                "type": line.type,
+                "payload": line.payload,
+                MARK: line.turn or True,
+            }
+            for number, (moment, line) in enumerate(
+                zip([first, *rest], [Line(first, "session_meta", header), *lines], strict=True)
+            )
         ]
     )
 
@@ -82,36 +93,35 @@ class _Task:
     def lines(self, messages: Sequence[OutgoingMessage]) -> Iterator[Line]:
         started, ended = messages[0].at, messages[-1].at
         moment = int(started.timestamp())
-        yield started, "event_msg", {"type": "task_started", "turn_id": self._id, "started_at": moment}
+        yield Line(started, "event_msg", {"type": "task_started", "turn_id": self._id, "started_at": moment})
         for message in messages:
             yield from self._message(message)
         last = next((message.text for message in reversed(messages) if message.role == "assistant"), None)
-        yield ended, "event_msg", {"type": "task_complete", "turn_id": self._id, "last_agent_message": last or None}
+        end: JsonObject = {"type": "task_complete", "turn_id": self._id, "last_agent_message": last or None}
+        yield Line(ended, "event_msg", end)
 
     def _message(self, message: OutgoingMessage) -> Iterator[Line]:
         if message.text or message.images:
             is_user = message.role == "user"
             content = _content(message.text, message.images, "input_text" if is_user else "output_text")
-            yield message.at, "response_item", {"type": "message", "role": message.role, "content": content}
+            yield _item(message, {"type": "message", "role": message.role, "content": content})
             yield self._shown(message.at, _user_item(message) if is_user else _agent_item(message))
         for call in message.calls:
             given = {"type": "function_call", "name": call.name, "arguments": json.dumps(call.arguments)}
-            yield message.at, "response_item", {**given, "call_id": call.id}
+            yield _item(message, {**given, "call_id": call.id})
         for call in message.calls:
             yield self._shown(message.at, _call_item(call), call.id)
-            result: JsonObject = {"type": "function_call_output", "call_id": call.id, "output": _output(call)}
-            yield message.at, "response_item", result
+            yield _item(message, {"type": "function_call_output", "call_id": call.id, "output": _output(call)})
 
     def _shown(self, at: datetime, item: JsonObject, id: str = "") -> Line:
         self._items += 1
         shown: JsonObject = {**item, "id": id or f"{self._id}-{self._items}"}
-        event: JsonObject = {
-            "type": "item_completed",
-            "thread_id": self._session_id,
-            "turn_id": self._id,
-            "item": shown,
-        }
-        return at, "event_msg", event
+        event: JsonObject = {"type": "item_completed", "thread_id": self._session_id, "turn_id": self._id}
+        return Line(at, "event_msg", {**event, "item": shown})
+
+
+def _item(message: OutgoingMessage, item: JsonObject) -> Line:
+    return Line(message.at, "response_item", item, message.turn)
 
 
 def _content(text: str, images: Sequence[OutgoingImage], kind: str) -> list[JsonObject]:

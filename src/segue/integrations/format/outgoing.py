@@ -63,6 +63,8 @@ class OutgoingMessage(Struct, frozen=True, kw_only=True):
     calls: tuple[OutgoingCall, ...] = ()
     images: tuple[OutgoingImage, ...] = ()
     """Images in a message of the user; empty unless the target carries `images`."""
+    turn: str = ""
+    """The id of the turn that it is from; empty for a message that stands for none."""
 
 
 def outgoing_messages(
@@ -81,9 +83,13 @@ def outgoing_messages(
         by_user = turn.role != "assistant"
         text, images = _spoken(turn, accepts_images=by_user and "images" in carries)
         calls = tuple(_call(pair, f"call_{MARK}_{next(numbers)}", carries) for pair in pairs_of(turn, place, pairs))
-        found = [OutgoingMessage(role="assistant", text="" if by_user else text, at=turn.timestamp, calls=calls)]
+        found = [
+            OutgoingMessage(
+                role="assistant", text="" if by_user else text, at=turn.timestamp, calls=calls, turn=turn.id
+            )
+        ]
         if by_user:
-            found.insert(0, OutgoingMessage(role="user", text=text, at=turn.timestamp, images=images))
+            found.insert(0, OutgoingMessage(role="user", text=text, at=turn.timestamp, images=images, turn=turn.id))
         messages += [message for message in found if message.text or message.calls or message.images]
     if preface or (messages and messages[0].role == "assistant"):
         text = sendable(preface) or "[The conversation begins with the assistant.]"

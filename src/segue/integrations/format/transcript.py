@@ -40,6 +40,16 @@ class TranscriptTurn(Struct, frozen=True, gc=False):
     """Whether Segue wrote it into the session of the tool."""
     is_undone: bool = False
     """Whether the user took it back, and all that follows; on the first such turn, which starts a branch."""
+    copy_of: str = ""
+    """The id of the turn that Segue wrote there, if it is known."""
+
+
+class TranscriptBranch(Struct, frozen=True):
+    """Turns of the tool, each after the one before."""
+
+    turns: tuple[Turn, ...]
+    instead_of: str = ""
+    """The turn in place of which they were said: of the tool, or of ours. Empty if they follow what there was."""
 
 
 class Transcript(Struct, frozen=True, kw_only=True):
@@ -51,6 +61,8 @@ class Transcript(Struct, frozen=True, kw_only=True):
     turns: tuple[Turn, ...] = ()
     damages: tuple[Damage, ...] = ()
     title: str = ""
+    branches: tuple[TranscriptBranch, ...] = ()
+    """All of the turns, also those that were rewound; empty if none were."""
 
     def after(self, known: Container[str]) -> tuple[Turn, ...]:
         """The turns with other ids than these: what is left to record."""
@@ -152,11 +164,13 @@ class TranscriptBuilder:
         by_id: dict[str, TranscriptTurn] = {}
         for entry in entries:
             by_id.setdefault(entry.turn.id, entry)
+        stored = {name: self.storable(entry.turn) for name, entry in by_id.items() if not entry.is_ours}
+        branches = _branches(by_id.values(), stored)
         turns: list[Turn] = []
         name = self.tip
         while (found := by_id.pop(name, None)) is not None:
             if not found.is_ours:
-                turns.append(self.storable(found.turn))
+                turns.append(stored[name])
             name = found.after
         return Transcript(
             tool=self.tool,
@@ -164,6 +178,7 @@ class TranscriptBuilder:
             turns=tuple(reversed(turns)),
             damages=tuple(self.damages),
             title=self.title,
+            branches=branches if len(branches) > 1 or any(branch.instead_of for branch in branches) else (),
         )
 
     def storable(self, turn: Turn) -> Turn:
@@ -174,6 +189,30 @@ class TranscriptBuilder:
             self.damage(only_text_reason(turn, error))
             return plain_turn(turn)
         return turn
+
+
+def _branches(entries: Iterable[TranscriptTurn], stored: Mapping[str, Turn]) -> tuple[TranscriptBranch, ...]:
+    """The turns of the tool by branch, without subagents; the first turn after another continues its branch."""
+    next_turns: dict[str, str] = {}  # by a turn: the first turn after it, by its id here
+    places: dict[str, int] = {}
+    found: list[list[Turn]] = []
+    replaced: list[str] = []
+    of_agents: set[str] = set()
+    for entry in entries:
+        if entry.side or entry.after in of_agents:
+            of_agents.add(entry.turn.id)
+            continue
+        first = next_turns.setdefault(entry.after, own := entry.copy_of if entry.is_ours else entry.turn.id)
+        if entry.is_ours:
+            continue
+        if first != own or entry.after not in places:
+            places[entry.turn.id] = len(found)
+            found.append([])
+            replaced.append(first if first != own else "")
+        else:
+            places[entry.turn.id] = places[entry.after]
+        found[places[entry.turn.id]].append(stored[entry.turn.id])
+    return tuple(TranscriptBranch(tuple(turns), name) for turns, name in zip(found, replaced, strict=True))
 
 
 def parse_record(data: bytes) -> object:

@@ -22,7 +22,7 @@ from segue.integrations.shared.session_files import remove_file
 from segue.model import Turn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from segue.integrations.format.transcript import Transcript
     from segue.integrations.shared.history import ExternalSession, OpenedTranscript
@@ -305,8 +305,12 @@ class Integration(Struct, frozen=True, kw_only=True):
         native_id = session if isinstance(session, str) else session.native_id
         prepared = replace(options, program=self.find(options.environ) or "")
         found = self.launcher.read_back(check_native_id(native_id), prepared)
-        turns = without_own_calls(with_content(turn, without_context(turn.content)) for turn in found.turns)
-        return replace(found, turns=turns)
+
+        def cleaned(turns: Iterable[Turn]) -> tuple[Turn, ...]:
+            return without_own_calls(with_content(turn, without_context(turn.content)) for turn in turns)
+
+        branches = tuple(replace(branch, turns=cleaned(branch.turns)) for branch in found.branches)
+        return replace(found, turns=cleaned(found.turns), branches=branches)
 
     def _prepare(self, options: LaunchOptions) -> LaunchOptions:
         if options.headless and not options.prompt.strip():
