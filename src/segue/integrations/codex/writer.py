@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from segue.integrations.format.outgoing import iso_ms, json_lines, rising
 from segue.integrations.format.transcript import MARK
+from segue.integrations.format.values import sendable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -121,7 +122,7 @@ class _Task:
 
 
 def _item(message: OutgoingMessage, item: JsonObject) -> Line:
-    return Line(message.at, "response_item", item, message.turn)
+    return Line(message.at, "response_item", item, sendable(message.turn))
 
 
 def _content(text: str, images: Sequence[OutgoingImage], kind: str) -> list[JsonObject]:
