@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from segue.integrations import INTEGRATIONS
+import segue
+from segue.integrations import INTEGRATIONS, LaunchOptions
 from segue.integrations.claude.reader import parse_turns
 from segue.integrations.format.lines import lines_of
 from segue.integrations.format.losses import find_losses
 from segue.integrations.format.outgoing import outgoing_messages
 from segue.integrations.format.transcript import TranscriptBuilder
 from segue.integrations.shared.index_source import PreviewSource
+from segue.transfer.handover import import_replies, record_handover
 from tests.support.corpus_events import HOMES, ReadSession, _path
 
 if TYPE_CHECKING:
@@ -439,3 +441,36 @@ def test_subagents_of_older_releases_are_branches_of_their_session_and_no_sessio
     assert words(found.active) == ["Ask an agent"]
     assert [entry.side for entry in found.entries] == ["", "agent-1f2e", ""]
     assert [turn.content for turn in found.others] == ["Look for it", "Found it."]
+
+
+def test_a_message_that_was_imported_and_then_taken_back_in_the_tool_is_on_a_branch_of_its_own(tmp_path: Path) -> None:
+    project = tmp_path / ".claude" / "projects" / "p"
+    project.mkdir(parents=True)
+    options = LaunchOptions(cwd=tmp_path, environ={"HOME": str(tmp_path)})
+    library, tool = segue.open("memory:"), Session()
+    tool.add("user", "Handed over", segue=True)
+    back = tool.add("assistant", answer("Yes.", id="a"), segue=True)
+    with library.create(agent="x") as session:
+        session.add("user", "Handed over")
+        session.add("assistant", "Yes.")
+        record_handover(session, "claude", "s")
+        for prompt in ("One", "Two"):
+            tool.last = back
+            tool.add("user", prompt)
+            tool.add("assistant", answer(f"{prompt}!", id=prompt))
+            (project / "s.jsonl").write_bytes(tool.data())
+            for expected in (2, 0):
+                assert len(import_replies(library, session, CLAUDE, "s", options).turns) == expected
+        assert [turn.content for turn in session.turns] == ["Handed over", "Yes.", "Two", "Two!"]
+        assert [turn.content for turn in library.tail(session.id, 4, branch="main")][2:] == ["One", "One!"]
+        session.add("user", "Three, here")
+        tool.last = back
+        tool.add("user", "Four")
+        (project / "s.jsonl").write_bytes(tool.data())
+        import_replies(library, session, CLAUDE, "s", options)
+        assert [turn.content for turn in session.turns][2:] == ["Two", "Two!", "Three, here"]
+        assert [turn.content for turn in library.tail(session.id, 3, branch="branch-3")] == [
+            "Handed over",
+            "Yes.",
+            "Four",
+        ]

@@ -128,7 +128,7 @@ def test_the_screen_of_codex_shows_the_conversation_and_can_rewind_it(trusting: 
         terminal.wait_for("You said: Which test shows it? Name it.")
         terminal.type("/quit")
         terminal.press("Enter")
-        assert terminal.wait_for_end() == 0
+        assert terminal.leave() == 0
         assert "imported 8 turns from codex" in terminal.screen
 
     whole = library.load("login")

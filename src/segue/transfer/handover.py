@@ -191,13 +191,19 @@ def import_replies(
     branch = str(session.overview.overrides.get("tool_branch") or "")
     branch = branch if branch in session.overview.branches else session.branch
     places = ReplyPlaces(library.store.read(session.id), branch)
-    follows_tool = session.branch in {branch, places.branch_of(_end(transcript))}
+    follows_tool = _is_at_end(session, integration.name)
     new = places.place(transcript, lambda turn: since is None or turn.timestamp >= since)
     if new:
         session.record(*(store_images(event, session.put_blob) if isinstance(event, Turn) else event for event in new))
         if follows_tool and (active := places.branch_of(_end(transcript))):
             session.switch(active)
     return ImportedReplies(turns=tuple(event for event in new if isinstance(event, Turn)), transcript=transcript)
+
+
+def _is_at_end(session: LiveSession, tool: str) -> bool:
+    """Whether nothing was said here since the tool: the end is its own, or what was handed over."""
+    last = _last_turn(session)
+    return not last or last.startswith(f"{tool}:") or last == _by_tool(session, "tool_turns").get(tool)
 
 
 def _end(transcript: Transcript) -> str:

@@ -52,7 +52,9 @@ def parse_turns(
             turn = _turn(builder, draft, records, entry.places[0], number)
             after = tree.add(entry, records, turn.id, after, is_result=has_part(turn, "tool_result"))
             side = _side(entry, records[0]) if not after else ""
-            yield TranscriptTurn(turn, after, side, MARK in records[0])
+            mark = records[0].get(MARK)
+            copy_of = mark if isinstance(mark, str) else ""
+            yield TranscriptTurn(turn, after, side, is_ours=mark is not None, copy_of=copy_of)
             after = turn.id
     builder.tip = tree.end(found.last) or builder.tip
 

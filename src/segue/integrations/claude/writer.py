@@ -17,24 +17,24 @@ if TYPE_CHECKING:
 
 
 def write(outgoing: Sequence[OutgoingMessage], *, session_id: str, cwd: str, title: str, now: datetime) -> bytes:
-    """Each record names the one before it; the field `segue` marks it as written by Segue, for which session."""
-    messages: list[tuple[datetime, JsonObject]] = []
+    """Each record names the one before it; the field `segue` is the turn that Segue wrote it from, if there is one."""
+    messages: list[tuple[datetime, JsonObject, str]] = []
     for number, message in enumerate(outgoing):
         blocks: list[JsonObject] = [{"type": "text", "text": message.text}] if message.text else []
         if message.role == "user":
             said = [*map(_image, message.images), *blocks] if message.images else message.text
-            messages.append((message.at, {"role": "user", "content": said}))
+            messages.append((message.at, {"role": "user", "content": said}, message.turn))
             continue
         calls: list[JsonObject] = [
             {"type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments} for call in message.calls
         ]
         answer: JsonObject = {"id": f"msg_{MARK}_{number}", "type": "message", "role": "assistant", "model": MARK}
-        messages.append((message.at, {**answer, "content": [*blocks, *calls], "stop_reason": "end_turn"}))
+        messages.append((message.at, {**answer, "content": [*blocks, *calls], "stop_reason": "end_turn"}, message.turn))
         if message.calls:
-            messages.append((message.at, {"role": "user", "content": [*map(_result, message.calls)]}))
+            messages.append((message.at, {"role": "user", "content": [*map(_result, message.calls)]}, ""))
     records: list[JsonObject] = []
     parent: str | None = None
-    for moment, (_, content) in zip(rising([at for at, _ in messages], now), messages, strict=True):
+    for moment, (_, content, turn) in zip(rising([at for at, _, _ in messages], now), messages, strict=True):
         own = str(uuid.uuid5(uuid.UUID(session_id), str(len(records))))
         records.append(
             {
@@ -47,7 +47,7 @@ def write(outgoing: Sequence[OutgoingMessage], *, session_id: str, cwd: str, tit
                 "isSidechain": False,
                 "userType": "external",
                 "message": content,
-                MARK: True,
+                MARK: turn or True,
             }
         )
         parent = own
