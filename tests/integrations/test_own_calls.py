@@ -16,7 +16,7 @@ from segue.dialects.cortext.command_files import TOOLS, command_files
 from segue.dialects.cortext.conversations import Conversations
 from segue.dialects.cortext.workspace import make_workspace
 from segue.integrations import INTEGRATIONS, LaunchOptions
-from segue.integrations.shared.own_calls import without_own_calls
+from segue.integrations.shared.own_calls import COMMAND_OPENINGS, without_own_calls
 from segue.presets import Preset
 from segue.presets.frontmatter import parse_front_matter
 from segue.transfer.handover import import_replies
@@ -114,9 +114,12 @@ def test_the_confirmation_of_a_stop_goes_with_the_call_and_other_words_stay() ->
 # ── Ten times ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def records(session: str, file: str, context: str) -> str:
+def records(file: str, context: str) -> str:
     """What Claude Code writes when it resumes, reads the file, answers, and stops."""
+    typed = "<command-name>/cortext.resume</command-name>\n<command-args>API</command-args>"
     messages: list[tuple[str, object]] = [
+        ("user", typed),
+        ("user", [{"type": "text", "text": f"{COMMAND_OPENINGS[1]}\n\nRun it."}]),
         ("assistant", [{"type": "thinking", "thinking": "I run it."}, use("1", command="cortext resume API --json")]),
         ("user", [answer("1", json.dumps({"context_file": file}))]),
         ("assistant", [use("2", file_path=file)]),
@@ -130,7 +133,8 @@ def records(session: str, file: str, context: str) -> str:
     for number, (role, content) in enumerate(messages):
         own = str(uuid.uuid4())
         at = moment + timedelta(seconds=number)
-        lines.append(record(role, content, uuid=own, parentUuid=parent, sessionId=session, timestamp=at.isoformat()))
+        line = record(role, content, uuid=own, parentUuid=parent, timestamp=at.isoformat(), isMeta=number == 1)
+        lines.append(line)
         parent = own
     synthetic = [{"type": "text", "text": "No response requested."}]
     lines.append(record("assistant", synthetic, model="<synthetic>", uuid="end", parentUuid=parent))
@@ -145,7 +149,7 @@ def answer(id: str, content: str) -> JsonObject:
     return {"type": "tool_result", "tool_use_id": id, "content": content}
 
 
-def record(role: str, content: object, *, model: str = "m", **fields: str | None) -> str:
+def record(role: str, content: object, *, model: str = "m", **fields: object) -> str:
     message = {"role": role, "content": content, "id": f"msg_{fields['uuid']}", "model": model}
     return f"{json.dumps({'type': role, 'message': message, **fields})}\n"
 
@@ -164,7 +168,7 @@ def test_ten_resumes_later_the_conversation_is_as_long_as_what_was_said(tmp_path
             file = conversations.write_context(session)
             context = file.read_text(encoding="utf-8")
             native_id = f"0000000{number}-0000-4000-8000-000000000000"
-            (projects / f"{native_id}.jsonl").write_text(records(native_id, str(file), context), encoding="utf-8")
+            (projects / f"{native_id}.jsonl").write_text(records(str(file), context), encoding="utf-8")
             import_replies(library, session, INTEGRATIONS["claude"], native_id, options)
             conversations.stop(session, summary="We talked.")
             session.resume()

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
+import segue
+from segue.integrations import HandoverContext
 from tests.support import integration_claims
+from tests.support.integration_machine import turn
+from tests.support.tmux import TmuxTerminal
 
 if TYPE_CHECKING:
+    from segue.model import JsonObject
     from tests.support.integration_machine import Machine
     from tests.support.loopback.model import Model
 
@@ -29,3 +38,89 @@ def test_claude_can_be_told_a_conversation_in_words(machine: Machine, model: Mod
 
 def test_a_session_of_claude_can_be_read_and_resumed_after_a_kill(machine: Machine, model: Model) -> None:
     integration_claims.is_readable_after_a_kill(machine, model)
+
+
+PICTURE = "iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAIAAACQkWg2AAAAF0lEQVR4nGP4z8BAEiJN9aiGUQ1DSgMAkPn/Afnh+ngAAAAASUVORK5CYII="
+IMAGE: JsonObject = {"type": "image", "media_type": "image/png", "data": PICTURE}
+LOOK: JsonObject = {"type": "tool_call", "id": "1", "name": "look", "arguments": {"at": "b.png"}}
+FAIL: JsonObject = {"type": "tool_call", "id": "2", "name": "run", "arguments": {"what": "tests"}}
+SEEN: JsonObject = {"type": "tool_result", "id": "1", "content": "16 by 16", "images": [IMAGE]}
+FAILED: JsonObject = {"type": "tool_result", "id": "2", "content": "no such file", "is_error": True}
+TURNS = (
+    turn("user", "What is in this picture?", IMAGE),
+    turn("assistant", "I compare it.", LOOK, FAIL),
+    turn("tool", "", SEEN, FAILED),
+    turn("assistant", "It is grey."),
+)
+
+
+def test_images_and_failed_calls_reach_the_model_as_such(machine: Machine, model: Model) -> None:
+    assert machine.launch(HandoverContext(turns=TURNS), "And now?").run(machine.environ) == 0
+    model.heard("And now?")
+    messages = [message for asked in model.asked for message in asked.body["messages"]]  # type: ignore[attr-defined]  # a list
+    blocks = [block for message in messages if isinstance(message["content"], list) for block in message["content"]]
+    image = {"type": "base64", "media_type": "image/png", "data": PICTURE}
+    assert any(block["type"] == "image" and block["source"] == image for block in blocks)
+    results = [block for block in blocks if block["type"] == "tool_result"]
+    assert any(part.get("source") == image for block in results for part in block["content"] if isinstance(part, dict))
+    assert [block["content"] for block in results if block.get("is_error")] == ["no such file"]
+
+
+def test_at_a_terminal_the_earlier_turns_are_on_the_screen_and_a_rewound_one_is_a_branch(
+    tmp_path: Path, machine: Machine
+) -> None:
+    project = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
+    settings = {
+        "hasCompletedOnboarding": True,
+        "customApiKeyResponses": {"approved": ["none"], "rejected": []},
+        "projects": {str(machine.project): project},
+    }
+    (machine.home / ".claude.json").write_text(json.dumps(settings), encoding="utf-8")
+    store = f"journal:{machine.home / 'sessions'}"
+    library = segue.open(store)
+    with library.create(agent="x", id="talk") as session:
+        session.record(*(replace(turn, branch=session.branch) for turn in TURNS))
+    environ = {**machine.environ, "PYTHONPATH": str(Path(segue.__file__).resolve().parents[1]), "SEGUE_STORE": store}
+    command = [sys.executable, "-m", "segue", "resume", "talk", "--with", "claude"]
+
+    def answered(terminal: TmuxTerminal, prompt: str) -> str:
+        terminal.type(prompt)
+        terminal.wait_for(prompt)
+        terminal.press("Enter")
+        return terminal.wait_for(f"● You said: {prompt}")
+
+    def leave(terminal: TmuxTerminal) -> str:
+        terminal.type("/exit")
+        terminal.wait_for("/exit")
+        terminal.press("Enter")
+        assert terminal.leave() == 0
+        return terminal.screen
+
+    def said() -> list[str]:
+        return [turn.content for turn in library.load("talk").turns if turn.role == "user"]
+
+    with TmuxTerminal(tmp_path, command, env=environ, cwd=machine.project) as terminal:
+        shown = terminal.wait_for("What is in this picture?", "● I compare it.", "● It is grey.", "auto mode")
+        assert "could not be restored" not in shown
+        answered(terminal, "first round")
+        assert "imported 2 turns from claude" in leave(terminal)
+    assert said() == ["What is in this picture?", "first round"]
+
+    with TmuxTerminal(tmp_path, command, env=environ, cwd=machine.project) as terminal:
+        terminal.wait_for("What is in this picture?", "● It is grey.", "● You said: first round", "auto mode")
+        answered(terminal, "second round")
+        terminal.press("Escape")
+        terminal.press("Escape")
+        terminal.wait_for("Restore the code and/or conversation", "second round No code changes")
+        terminal.press("Up")
+        terminal.press("Up")
+        terminal.press("Enter")
+        terminal.wait_for("│ first round", "1. Restore conversation")
+        terminal.press("Enter")
+        terminal.wait_for_absence("Restore conversation", "You said: first round")
+        terminal.press("C-u")
+        answered(terminal, "another round")
+        assert "imported 2 turns from claude" in leave(terminal)
+    assert said() == ["What is in this picture?", "another round"]
+    (main,) = library.load("talk").branches.keys() - {library.load("talk").branch}
+    assert [turn.content for turn in library.tail("talk", 2, branch=main)] == ["first round", "You said: first round"]

@@ -51,6 +51,15 @@ class TmuxTerminal:
             time.sleep(_STEP_SECONDS)
         raise AssertionError(f"{texts} did not appear:\n{shown}")
 
+    def wait_for_absence(self, *texts: str) -> None:
+        """Wait until none of the texts is there any more."""
+        for _ in range(_STEPS):
+            words = " ".join(self.screen.split())
+            if not any(text in words for text in texts):
+                return
+            time.sleep(_STEP_SECONDS)
+        raise AssertionError(f"{texts} did not disappear:\n{self.screen}")
+
     def type(self, text: str) -> None:
         """Type a text until it is shown: a program that is still starting loses what is typed."""
         before = self._count(text)

@@ -125,7 +125,7 @@ class _Indexer:
     def add(self, record: _Record, place: LinePlace) -> None:
         found = self.found
         found.cwd = found.cwd or record.cwd
-        found.git_branch = record.git_branch or found.git_branch
+        found.git_branch = found.git_branch if record.git_branch in {"", "HEAD"} else record.git_branch
         if record.type in _CHAIN:
             if record.uuid not in self._seen:  # some occur twice
                 self._add_to_chain(record, place)

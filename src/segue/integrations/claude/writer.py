@@ -28,7 +28,7 @@ def write(outgoing: Sequence[OutgoingMessage], *, session_id: str, cwd: str, tit
         calls: list[JsonObject] = [
             {"type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments} for call in message.calls
         ]
-        answer: JsonObject = {"id": f"msg_{MARK}_{number}", "type": "message", "role": "assistant", "model": MARK}
+        answer: JsonObject = {"id": f"msg_{MARK}_{number}", "type": "message", "role": "assistant"}
         messages.append((message.at, {**answer, "content": [*blocks, *calls], "stop_reason": "end_turn"}, message.turn))
         if message.calls:
             messages.append((message.at, {"role": "user", "content": [*map(_result, message.calls)]}, ""))
