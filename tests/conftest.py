@@ -41,6 +41,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=os.environ.get("SEGUE_GPTEL"),
         help="run the tests with upstream gptel, which is there, with what it needs (SEGUE_GPTEL says the same)",
     )
+    group.addoption(
+        "--viewers",
+        metavar="DIR",
+        default=os.environ.get("SEGUE_VIEWERS"),
+        help="compare with the programs that scripts/install-viewers put there (SEGUE_VIEWERS says the same)",
+    )
     group.addoption("--seed", type=int, help="repeat a run of the long tier with the seed that it printed")
 
 
@@ -48,6 +54,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Choose the seed before the workers start: they take the options of the run over."""
     config.addinivalue_line("markers", "real_tools: drives AI tools that are installed, run with --real-tools DIR")
     config.addinivalue_line("markers", "upstream_gptel: runs gptel in Emacs, run with --gptel DIRS")
+    config.addinivalue_line("markers", "viewers: compares with viewers of other people, run with --viewers DIR")
     config.addinivalue_line("markers", "needs(program): left out, and reported, without this program; fails in CI")
     config.addinivalue_line("markers", "needs_sandbox: left out, and reported, without Landlock; fails in CI")
     config.stash[LEFT_OUT] = Counter()
@@ -68,6 +75,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     terminalreporter.write_line(f"real tools: {f'those in {tools}' if tools else 'left out (--real-tools DIR)'}")
     gptel: str | None = config.getoption("--gptel")
     terminalreporter.write_line(f"upstream gptel: {f'that in {gptel}' if gptel else 'left out (--gptel DIRS)'}")
+    viewers: str | None = config.getoption("--viewers")
+    terminalreporter.write_line(f"viewers: {f'those in {viewers}' if viewers else 'left out (--viewers DIR)'}")
     if why := _has_no_sandbox():
         terminalreporter.write_line(f"tests that need a sandbox of the kernel: left out, since {why}")
     for program, count in sorted(config.stash[LEFT_OUT].items()):
@@ -75,7 +84,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    for option, marker in (("--long", "long"), ("--real-tools", "real_tools"), ("--gptel", "upstream_gptel")):
+    tiers = (
+        ("--long", "long"),
+        ("--real-tools", "real_tools"),
+        ("--gptel", "upstream_gptel"),
+        ("--viewers", "viewers"),
+    )
+    for option, marker in tiers:
         left_out = [item for item in items if item.get_closest_marker(marker) and not config.getoption(option)]
         if left_out:
             config.hook.pytest_deselected(items=left_out)

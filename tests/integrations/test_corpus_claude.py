@@ -110,6 +110,7 @@ def test_commands_an_interruption_and_a_compaction_come_out_as_they_happened() -
         "#P4# queued while busy",
         "#P5# slow to interrupt [[slow]]",
         "#P6# after interrupt",
+        "/compact",
         "#P7# after compact [[big]]",
     ]
     shell = session.active[6]

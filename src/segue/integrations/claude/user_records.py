@@ -67,7 +67,7 @@ def command_drafts(text: str, bodies: list[JsonObject], *, is_said: bool = False
     name, arguments = as_text(tags.get("command-name")).strip().lstrip("/"), as_text(tags.get("command-args")).strip()
     typed = f"/{name} {arguments}".rstrip()
     contents = [child(record, "message").get("content") for record in bodies]
-    if not bodies and not is_said and (not arguments or name in SETTINGS):
+    if not name or (name in SETTINGS and not bodies and not is_said):
         return []
     said = "\n\n".join([typed, *(body for content in contents if (body := texts(content).strip()))])
     return [Draft(role="user", text=said, parts=[image for content in contents for image in images_in(content)])]
