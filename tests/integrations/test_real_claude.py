@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +12,7 @@ from msgspec.structs import replace
 import segue
 from segue.integrations import HandoverContext
 from tests.support import integration_claims
-from tests.support.integration_machine import turn
+from tests.support.integration_machine import trusted, turn
 from tests.support.tmux import TmuxTerminal
 
 if TYPE_CHECKING:
@@ -69,13 +68,8 @@ def test_images_and_failed_calls_reach_the_model_as_such(machine: Machine, model
 def test_at_a_terminal_the_earlier_turns_are_on_the_screen_and_a_rewound_one_is_a_branch(
     tmp_path: Path, machine: Machine
 ) -> None:
-    project = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
-    settings = {
-        "hasCompletedOnboarding": True,
-        "customApiKeyResponses": {"approved": ["none"], "rejected": []},
-        "projects": {str(machine.project): project},
-    }
-    (machine.home / ".claude.json").write_text(json.dumps(settings), encoding="utf-8")
+    for path, text in trusted(machine.project).items():
+        (machine.home / path).write_text(text, encoding="utf-8")
     store = f"journal:{machine.home / 'sessions'}"
     library = segue.open(store)
     with library.create(agent="x", id="talk") as session:
@@ -85,15 +79,12 @@ def test_at_a_terminal_the_earlier_turns_are_on_the_screen_and_a_rewound_one_is_
 
     def answered(terminal: TmuxTerminal, prompt: str) -> str:
         terminal.type(prompt)
-        terminal.wait_for(prompt)
         terminal.press("Enter")
         return terminal.wait_for(f"● You said: {prompt}")
 
     def leave(terminal: TmuxTerminal) -> str:
         terminal.type("/exit")
-        terminal.wait_for("/exit")
-        terminal.press("Enter")
-        assert terminal.leave() == 0
+        assert terminal.leave("Enter") == 0
         return terminal.screen
 
     def said() -> list[str]:
