@@ -21,6 +21,7 @@ from tests.support.corpus_events import HOMES
 from tests.support.integration_homes import sessions
 
 if TYPE_CHECKING:
+    import random
     from collections.abc import Callable, Iterator
 
     from segue.integrations.format.transcript import TranscriptTurn
@@ -359,3 +360,44 @@ def test_what_is_not_known_is_reported_once_and_affects_only_itself() -> None:
         "items of the type 'dream' are not known, and left out",
         "events of the type 'dreamt' are not known, and left out",
     ]
+
+
+# ── Files that are not as Codex wrote them ───────────────────────────────────────────────────────────────────────────
+
+
+def damaged(data: bytes, rng: random.Random) -> bytes:
+    """The rollout, changed in one of several ways."""
+    lines = data.splitlines(keepends=True)
+    at = rng.randrange(len(data))
+    match rng.randrange(5):
+        case 0:
+            return data[:at]
+        case 1:
+            return data[:at] + bytes([data[at] ^ 1 << rng.randrange(8)]) + data[at + 1 :]
+        case 2:
+            place = rng.randrange(len(lines))
+            return b"".join([*lines[:place], *lines[place + 1 :]])
+        case 3:
+            place = rng.randrange(1, len(lines))
+            return b"".join([*lines[:place], *rng.sample(lines[place:], len(lines) - place)])
+        case _:
+            record = json.loads(rng.choice(lines))
+            record["payload"] = {**record["payload"], "newer": {"field": [1]}, "id": None, "type": "newer"}
+            return b"".join([*lines, json.dumps(record).encode(), b"\n"])
+
+
+def test_a_damaged_thread_is_read_or_reported_and_nothing_is_invented(rewound: Path, rng: random.Random) -> None:
+    sound = {path: path.read_bytes() for path in rollouts(rewound)}
+    known = {entry.turn.content for entry in read(rewound).entries}
+    for _ in range(40):
+        changed = rng.choice(list(sound))
+        changed.write_bytes(damaged(sound[changed], rng))
+        for session in sessions("codex", rewound):
+            about, turns = INTEGRATIONS["codex"].read(session)
+            entries = list(turns)
+            names = [entry.turn.id for entry in entries]
+            assert len(set(names)) == len(names)
+            assert all(not entry.after or entry.after in names for entry in entries)
+            assert about.tip in {"", *names}
+            assert about.damages or sum(entry.turn.content not in known for entry in entries) <= 2
+        changed.write_bytes(sound[changed])

@@ -21,7 +21,7 @@ from segue.integrations.format.values import as_text, child, objects
 from segue.model import Turn  # noqa: TC001 - the field of a tuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from segue.integrations.format.lines import LinePlace
     from segue.integrations.format.transcript import TranscriptBuilder
@@ -111,9 +111,13 @@ class ItemParser:
         self._calls: dict[str, bool] = {}
         """The calls without a result so far, and whether each failed."""
 
-    def parse(self, at: LinePlace, record: JsonObject) -> Iterator[ParsedTurn | Rollback]:
+    def parse(self, at: LinePlace, record: JsonObject) -> Iterable[ParsedTurn | Rollback]:
         payload = child(record, "payload")
         match record.get("type"):
+            case "event_msg":
+                return self._event(at, record, as_text(payload.get("type")))
+            case "response_item":
+                return self._item(at, record, as_text(payload.get("type")))
             case "turn_context":
                 settings = child(payload, "collaboration_mode", "settings")
                 self._model = as_text(payload.get("model"))
@@ -121,15 +125,12 @@ class ItemParser:
             case "token_usage_record":
                 self._count(child(payload, "usage"))
             case "compacted":
-                yield from self._compact(at, record)
+                return self._compact(at, record)
             case "inter_agent_communication":
-                yield from self._notice(at, record, as_text(payload.get("content")))
-            case "event_msg":
-                yield from self._event(at, record, as_text(payload.get("type")))
-            case "response_item":
-                yield from self._item(at, record, as_text(payload.get("type")))
+                return self._notice(at, record, as_text(payload.get("content")))
             case kind if kind not in _IGNORED:
                 self._report(f"records of the type {as_text(kind)!r:.60}")
+        return ()
 
     def flush(self) -> Iterator[ParsedTurn]:
         """The turn that was not complete so far."""
@@ -140,25 +141,29 @@ class ItemParser:
 
     # ── Records ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _event(self, at: LinePlace, record: JsonObject, kind: str) -> Iterator[ParsedTurn | Rollback]:
+    def _event(self, at: LinePlace, record: JsonObject, kind: str) -> Iterable[ParsedTurn | Rollback]:
         payload = child(record, "payload")
         match kind:
+            case "item_completed":
+                self._mark_failed(child(payload, "item"))
             case "token_count":
                 self._count(child(payload, "info", "last_token_usage"))
             case "thread_rolled_back":
-                yield from self.flush()
-                if isinstance(count := payload.get("num_turns"), int) and count > 0:
-                    yield count
+                return self._roll_back(payload.get("num_turns"))
             case "turn_aborted":
-                yield from self._abort(at, record)
-            case "item_completed":
-                self._mark_failed(child(payload, "item"))
+                return self._abort(at, record)
             case "mcp_tool_call_end" | "patch_apply_end":
                 is_error = child(payload, "result", "Ok").get("isError") is True or "Err" in child(payload, "result")
                 if is_error or payload.get("success") is False:
                     self._fail(as_text(payload.get("call_id")))
             case _ if kind not in _IGNORED_EVENTS:
                 self._report(f"events of the type {kind!r:.60}")
+        return ()
+
+    def _roll_back(self, count: object) -> Iterator[ParsedTurn | Rollback]:
+        yield from self.flush()
+        if isinstance(count, int) and count > 0:
+            yield count
 
     def _item(self, at: LinePlace, record: JsonObject, kind: str) -> Iterator[ParsedTurn]:
         item = child(record, "payload")
@@ -247,6 +252,8 @@ class ItemParser:
             self._close(usage)
 
     def _close(self, usage: JsonObject | None = None, *, partial: bool = False) -> None:
+        if not self._answer.records:
+            return
         answer, self._answer = self._answer, Answer()
         content, parts = answer.content(), answer.parts(self._rollout_id)
         if not content and not parts:

@@ -5,7 +5,7 @@ A rollout continues where another ends, or in the middle of it: then the turns a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from segue.integrations.codex.items import ItemParser, ParsedTurn
@@ -138,8 +138,10 @@ class _ThreadReader:
                 if first:
                     first, skipped = False, self._begin(record)
                     yield from self._continue(_base(record), id)
-            elif not (self._is_agent and _is_inherited(record, skipped)):
-                yield from self._follow(parser.parse(at, record))
+            elif self._is_agent and _is_inherited(record, skipped):
+                continue
+            elif found := parser.parse(at, record):
+                yield from self._follow(found)
         yield from self._follow(parser.flush())
         if end is None:
             yield from self._save(waiting, parser)
@@ -183,7 +185,7 @@ class _ThreadReader:
             yield from self._follow(parser.flush())
             self._tips |= {item.rollout: self.tip for item in reached}
 
-    def _follow(self, items: Iterator[ParsedTurn] | Iterator[ParsedTurn | Rollback]) -> Iterator[TranscriptTurn]:
+    def _follow(self, items: Iterable[ParsedTurn | Rollback]) -> Iterator[TranscriptTurn]:
         for item in items:
             if isinstance(item, ParsedTurn):
                 after = self.tip.id if self.tip else ""

@@ -28,11 +28,14 @@ _FIRST_WORDS = (b'"UserMessage"', b'"user_message"')
 
 
 def head_of(path: str) -> bytes:
-    """The first bytes of a rollout; empty if it cannot be read."""
+    """The first bytes of a rollout, for every file at each listing; empty if it cannot be read."""
     try:
+        if not path.endswith(".zst"):
+            with Path(path).open("rb", buffering=0) as file:
+                return file.read(_HEAD_BYTES)
         with open_rollout(path, TranscriptBuilder("codex", path)) as lines:
             return lines.read(_HEAD_BYTES, 0)
-    except SegueError:
+    except (OSError, SegueError):
         return b""
 
 
