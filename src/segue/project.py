@@ -100,6 +100,11 @@ def relink(
             yield Relinked(session_id=session_id, cwd=cwd)
 
 
+def folder_of(about: Overview) -> str:
+    """The folder of a session: as it was relinked last, else as at its start; empty if it is not known."""
+    return _place(about, "cwd")
+
+
 def _place(about: Overview, name: str) -> str:
     """`cwd` or `project` of a session: as it was relinked last, else as at its start."""
     value = about.overrides.get(name, about.extra.get(name))

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 KEY = "key"
 _KEY_BYTES = 32
+_FOLDERS, _USED = "folder:", "used"
 
 
 class Trust:
@@ -37,6 +38,15 @@ class Trust:
     def links(self) -> Links:
         """Which sessions of AI tools are conversations that are here as well."""
         return Links(self._folder)
+
+    def has_used(self, folder: str) -> bool:
+        """Whether this user has started a session in the folder, or agreed to."""
+        return Marks(self._folder, _FOLDERS, folder).has(_USED, folder)
+
+    def note_folder(self, folder: str) -> None:
+        """Record that this user uses the folder; without it, the user is asked."""
+        with suppress(StorageError):
+            Marks(self._folder, _FOLDERS, folder).put(_USED, folder)
 
     def of(self, url: str, session_id: str) -> Marks:
         """The marks of one session, in the store that the URL names."""
@@ -72,6 +82,16 @@ class Marks:
         with suppress(FileExistsError):  # another process was quicker, and its key counts
             self._folder.create(KEY, secrets.token_bytes(_KEY_BYTES))
         self._write(self._key(), part, content, where)
+
+    def is_import_of(self, tool: str, native_id: str, created_at: datetime) -> bool:
+        """Whether this machine imported our session, created then, from this session of an AI tool."""
+        place, session = self._session
+        wanted = (tool, native_id, place, session, "import")
+        return any(
+            (link.tool, link.native_id, link.place, link.session, link.how) == wanted
+            and abs(link.created_at - created_at.timestamp()) <= 1
+            for link in Links(self._folder).read()
+        )
 
     def link(self, tool: str, native_id: str, created_at: datetime, how: How) -> None:
         """Record durably that this session of an AI tool and ours, created then, are one conversation."""

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -356,6 +357,72 @@ def test_a_command_that_is_printed_again_is_for_the_same_session(home: ToolHome)
     home.run("add", "login", "Said here")
     assert home.run("resume", "login", "--with", "claude", "--print").text not in printed
     assert sorted(lines(home, "list")) == sorted([OWN, "login"])
+
+
+def test_a_copy_continues_in_the_session_of_which_it_is_a_copy_while_that_is_up_to_date(home: ToolHome) -> None:
+    copy = f"claude-{OWN}"
+    home.run("import", "claude", OWN)
+    before = set(home.cli.home.glob(".claude/projects/*/*.jsonl"))
+    done = home.run("resume", copy, "--with", "claude", said="And logout?")
+    assert f"claude starts in {home.project}, the folder of this session" in done.complaint
+    assert "claude continues its existing session, which is up to date" in done.complaint
+    assert "imported 2 turns from claude" in done.complaint
+    assert set(home.cli.home.glob(".claude/projects/*/*.jsonl")) == before
+    assert lines(home, "list") == [copy]
+    assert home.run("import", "claude", "--all").text.startswith(f"{copy}: nothing new")
+    assert len(home.said(copy)) == 4
+
+
+def test_what_was_handed_over_is_not_imported_with_a_store_that_was_moved_or_with_another(home: ToolHome) -> None:
+    with home.library.create(id="login") as live:
+        live.add("user", "Why?")
+    home.run("resume", "login", "--with", "claude", "--print")
+    sessions = home.cli.home / "state" / "segue" / "sessions"
+    moved = home.cli.home / "moved"
+    sessions.rename(moved)
+    assert home.run("import", "claude", "--all", "--store", f"journal:{moved}").text == f"claude-{OWN}: 2 turns\n"
+    other = f"journal:{home.cli.home}/other"
+    (home.cli.home / "state" / "segue" / "trust" / "links.jsonl").unlink()
+    assert home.run("import", "claude", "--all", "--store", other).text == f"claude-{OWN}: 2 turns\n"
+    assert [head.id for head in segue.open(other).list()] == [f"claude-{OWN}"]
+
+
+# ── Where a tool starts ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_tool_starts_in_the_folder_of_the_session_if_the_user_has_used_it(home: ToolHome) -> None:
+    argv = [sys.executable, "-m", "segue", "new", "--id", "mine"]
+    subprocess.run(argv, env=home.cli.environment(**home.env), cwd=home.project, check=True, capture_output=True)
+    home.run("add", "mine", "Why?")
+    done = home.run("resume", "mine", "--with", "claude", "--print")
+    assert done.text.startswith(f"cd {home.project} && ")
+    assert f"segue: claude starts in {home.project}, the folder of this session\n" in done.complaint
+
+
+def test_a_session_of_strangers_does_not_decide_where_a_tool_starts(home: ToolHome) -> None:
+    with home.library.create(id="theirs", extra={"cwd": str(home.project)}) as live:
+        live.add("user", "Why?")
+    done = home.run("resume", "theirs", "--with", "claude", "--print")
+    assert done.text.startswith(f"cd {home.cli.home} && ")
+    reason = f"this session names the folder {home.project}, which you have not used with Segue"
+    assert f"segue: {reason}; claude starts in {home.cli.home}\n" in done.complaint
+    seat = home.cli.at_terminal("resume", "theirs", "--with", "claude", "--print", **home.env)
+    seat.wait_for("Start claude there? [y/N]")
+    seat.type("y\r")
+    assert f"cd {home.project} && " in seat.end().text
+    assert home.run("resume", "theirs", "--with", "claude", "--print").text.startswith(f"cd {home.project} && ")
+
+
+def test_where_the_folder_of_a_session_is_gone_the_user_decides(home: ToolHome) -> None:
+    with home.library.create(id="old", extra={"cwd": "/nowhere/at/all"}) as live:
+        live.add("user", "Why?")
+    done = home.run("resume", "old", "--with", "claude", "--print")
+    assert "/nowhere/at/all, the folder of this session, does not exist here\n" in done.complaint
+    assert f"segue: claude starts in {home.cli.home}\n" in done.complaint
+    seat = home.cli.at_terminal("resume", "old", "--with", "claude", "--print", **home.env)
+    seat.wait_for(f"Start claude in {home.cli.home}? [y/N]")
+    seat.type("n\r")
+    assert seat.end().code == 1
 
 
 OLD_RELEASE = """

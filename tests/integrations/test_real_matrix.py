@@ -14,7 +14,7 @@ import pytest
 import segue
 from segue.integrations import HandoverContext
 from segue.integrations.registry import launchable
-from segue.transfer.import_sessions import imported_session_id
+from segue.transfer.imported_copy import imported_session_id
 from tests.support.integration_machine import Machine
 from tests.support.loopback.model import last_words
 from tests.support.tmux import TmuxTerminal

@@ -109,7 +109,7 @@ def read_in_place(match: ExternalMatch) -> ReadableSession:
 
 def is_imported(library: Library, match: ExternalMatch) -> bool:
     """Whether the store has a copy of it."""
-    from segue.transfer.import_sessions import imported_session_id
+    from segue.transfer.imported_copy import imported_session_id
 
     try:
         library.store.revision(imported_session_id(match.tool, match.id))

@@ -8,10 +8,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from segue.console import options, output
 from segue.console.exit_codes import Exit
 from segue.console.surface import here
 from segue.errors import NotFoundError, SegueError, UsageError
+from segue.formats.terminal import one_line
 
 if TYPE_CHECKING:
     from segue.cli._external import ExternalMatch
@@ -30,6 +33,10 @@ def resume_in_tool(library: Library, id: str, name: str, *, model: str, printed:
     options = _launch_options(name, model=model, printed=printed)
     session = library.open(id)
     try:
+        folder = _choose_folder(session, name)
+        if folder is None:
+            return Exit.DECLINED
+        options = replace(options, cwd=folder)
         _import_replies(library, session, options)
         handover = _prepare(session, integration, name, options)
         session.resume(force=force)
@@ -49,10 +56,47 @@ def resume_in_tool(library: Library, id: str, name: str, *, model: str, printed:
     return Exit.NO_ANSWER if failed and not count else Exit.DONE
 
 
+def _choose_folder(session: LiveSession, name: str) -> Path | None:
+    """The folder of the session if this user has used it, else the current one; None if the user wants neither.
+
+    Sessions travel: one that was made elsewhere does not decide alone where a tool starts.
+    """
+    from segue.console.paths import machine_trust
+    from segue.project import folder_of
+
+    current, recorded, trust = here(), folder_of(session.overview), machine_trust()
+    folder = Path(recorded)
+    if not folder.is_absolute() or recorded == os.path.realpath(current):
+        trust.note_folder(os.path.realpath(current))
+        return current
+    shown = one_line(recorded)
+    if not folder.is_dir():
+        output.warn(f"{shown}, the folder of this session, does not exist here")
+        if output.stdin_is_tty() and not output.confirm(f"Start {name} in {current}?", yes=False):
+            return None
+        output.warn(f"{name} starts in {current}")
+        return current
+    if not trust.has_used(recorded) and not _is_from_here(session):
+        reason = f"names the folder {shown}, which you have not used with Segue"
+        if not _confirm(f"This session {reason}. Start {name} there?"):
+            output.warn(f"this session {reason}; {name} starts in {current}")
+            return current
+        trust.note_folder(recorded)
+    output.warn(f"{name} starts in {shown}, the folder of this session")
+    return folder
+
+
+def _is_from_here(session: LiveSession) -> bool:
+    """Whether it was imported from an AI tool on this machine."""
+    about = session.overview
+    tool, origin = about.extra.get("tool"), about.extra.get("origin")
+    if not isinstance(tool, str) or not isinstance(origin, str):
+        return False
+    return _marks(session).is_import_of(tool, origin, about.created_at)
+
+
 def resume_native(external: ExternalMatch, *, model: str, printed: bool) -> int:
     """Let a tool continue a session of its own, in the folder of that session; or print the command for it."""
-    from msgspec.structs import replace
-
     integration = external.integration
     options = _launch_options(integration.name, model=model, printed=printed)
     if (folder := Path(external.folder)).is_absolute():

@@ -11,6 +11,7 @@ import click
 from segue.chat.terminal.script import ScriptTerminal
 from segue.cli._lookup import find_stored
 from segue.console import options, output
+from segue.console.paths import origin_here
 from segue.console.recent import record_session
 from segue.errors import UsageError
 
@@ -73,7 +74,6 @@ def command(
     from segue.chat.lifecycle import resume, start
     from segue.console.surface import open_agents, open_surface
     from segue.dialects.cortext.slash_commands import preset_by_type
-    from segue.project import origin_of
     from segue.tools.approval import TerminalApprover
 
     given = _read_stdin()
@@ -92,7 +92,7 @@ def command(
     try:
         if found is None:
             resolved = resolver.choose(agent, model=model)
-            conversation = start(library, resolver, resolved, extra=origin_of(surface.cwd, surface.environ))
+            conversation = start(library, resolver, resolved, extra=origin_here(surface.cwd))
         else:
             conversation = resume(found.library, resolver, found.id, agent=agent, model=model)
     except NoAgentError as error:

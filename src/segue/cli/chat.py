@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from segue.console import options
+from segue.console.paths import origin_here
 from segue.console.recent import RecentSession, record_list, record_session
 from segue.errors import MissingExtraError
 
@@ -67,7 +68,6 @@ def command(
     from segue.chat.lifecycle import run, start
     from segue.console.surface import open_agents, open_surface
     from segue.dialects.cortext.slash_commands import preset_by_type
-    from segue.project import origin_of
     from segue.tools.approval import TerminalApprover
 
     surface = open_surface()
@@ -77,7 +77,7 @@ def command(
         preset_for=preset_by_type(surface.cwd),
     )
     resolved = _choose(resolver, agent, preset, model)
-    began = origin_of(surface.cwd, surface.environ)
+    began = origin_here(surface.cwd)
     conversation = start(library, resolver, resolved, title=title, tags=tags, id=id, extra=began)
     record_session(library.store.url, conversation.session.id)
     return run(library, conversation, resolver, dialect=dialect(library, resolver), first=" ".join(message))
@@ -103,9 +103,7 @@ def _choose(resolver: AgentResolver, agent: str, preset: str, model: str) -> Res
 
 def _create(chat: Chat, like: Overview, title: str, extra: JsonObject) -> LiveSession:
     """A session that records where it starts; a copy stays in the project of its source."""
-    from segue.project import origin_of
-
-    origin = origin_of(chat.surface.cwd, chat.surface.environ)
+    origin = origin_here(chat.surface.cwd)
     return chat.library.create(agent=like.agent, title=title, extra=origin | extra)
 
 

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import click
 
 from segue.console import options, output
+from segue.console.paths import origin_here
 from segue.console.recent import record_session
 
 if TYPE_CHECKING:
@@ -26,9 +26,8 @@ if TYPE_CHECKING:
 def command(*, library: Library, agent: str, title: str, tags: tuple[str, ...], id: str | None, as_json: bool) -> None:
     """Create a session and print its id."""
     from segue.console.surface import here
-    from segue.project import origin_of
 
-    origin = origin_of(here(), os.environ)
+    origin = origin_here(here())
     with library.create(agent=agent, title=title, tags=tags, id=id, extra=origin) as live:
         name = live.id
     record_session(library.store.url, name)

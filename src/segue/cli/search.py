@@ -149,7 +149,7 @@ def _next_command(sources: Sources, hit: SearchHit, id: str) -> str:
 
 def _import_arguments(sources: Sources, entry: IndexEntry, copy: Copy, id: str) -> list[str]:
     """The arguments that add to a session what another one of the conversation has, or show that one."""
-    from segue.transfer.import_sessions import imported_session_id
+    from segue.transfer.imported_copy import imported_session_id
 
     tool = copy.source.partition(":")[0]
     if copy.source in sources.libraries:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from segue.durable.folder import Folder
 
 if TYPE_CHECKING:
+    from segue.model import JsonObject
     from segue.trust import Trust
 
 
@@ -24,6 +25,15 @@ def machine_trust() -> Trust:
     from segue.trust import Trust
 
     return Trust(trust_folder())
+
+
+def origin_here(folder: Path) -> JsonObject:
+    """What a session that the user starts in this folder records about it; from now on, the user has used it."""
+    from segue.project import origin_of
+
+    origin = origin_of(folder, os.environ)
+    machine_trust().note_folder(str(origin["cwd"]))
+    return origin
 
 
 def conversation_folders() -> tuple[Path, ...]:

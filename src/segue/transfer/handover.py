@@ -78,7 +78,7 @@ def hand_over(
     StorageError if its session cannot be written; the session here does not change.
     """
     system = system_prompt_of(session) if system is None else system
-    native_id = handed_over_to(session, integration.name, marks)
+    native_id = handed_over_to(session, integration.name, marks) or _imported_from(session, integration.name, marks)
     if native_id and _is_up_to_date(session, integration, native_id, options):
         resumed = integration.resume(native_id, options, system=system)
         if resumed is not None:
@@ -148,6 +148,15 @@ def handed_over_to(session: LiveSession, tool: str, marks: Marks | None = None) 
     """The tool's session of this conversation; empty if it has none, or this user did not hand it over."""
     linked = find_linked_session(session.overview, tool)
     return linked.native_id if linked is not None and linked.is_ours(marks) else ""
+
+
+def _imported_from(session: LiveSession, tool: str, marks: Marks | None) -> str:
+    """The tool's own session of which this one is a copy; empty if it is none, or was not imported on this machine."""
+    about = session.overview
+    origin = about.extra.get("origin")
+    if marks is None or about.extra.get("tool") != tool or not isinstance(origin, str):
+        return ""
+    return origin if marks.is_import_of(tool, origin, about.created_at) else ""
 
 
 def _is_up_to_date(session: LiveSession, integration: Integration, native_id: str, options: LaunchOptions) -> bool:

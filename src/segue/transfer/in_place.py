@@ -35,7 +35,7 @@ from segue.model import (
     usage_of_turn,
 )
 from segue.store import FORMAT_VERSION, WAIT_SECONDS, Capabilities, Durability, Examination
-from segue.transfer.import_sessions import branch_event, imported_session_id, origin_fields
+from segue.transfer.imported_copy import branch_event, imported_session_id, origin_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -36,7 +36,7 @@ class LinkedSession(NamedTuple):
     def record(self, marks: Marks | None, created_at: datetime) -> None:
         """Vouch for it, and record that all of it is the conversation of our session, created then."""
         self.vouch(marks)
-        if marks is not None and self.native_id:
+        if marks is not None and self.native_id and not marks.is_import_of(*self, created_at):
             marks.link(self.tool, self.native_id, created_at, "handover")
 
     def is_agreed(self, marks: Marks | None, confirm: Callable[[str], bool]) -> bool:

@@ -37,8 +37,7 @@ class Originals:
     def find(self, external: ExternalSession) -> str:
         """The id of the session in the store of which this one is a copy; empty if there is none."""
         link = self._find(external)
-        is_here = link is not None and link.how == "handover" and link.place == place_of(self._store.url)
-        return link.session if link is not None and is_here and self._exists(link) else ""
+        return link.session if link is not None and link.how == "handover" and self._is_here(link) else ""
 
     def _find(self, external: ExternalSession) -> Link | None:
         if not self._links:
@@ -55,11 +54,20 @@ class Originals:
             return ""
         return builder.launch
 
+    def _is_here(self, link: Link) -> bool:
+        """Whether the store has it: the store may have been moved since, or be a copy."""
+        try:
+            return _has(self._store, link)
+        except SegueError:
+            return False
+
     def _exists(self, link: Link) -> bool:
         """Whether the session is there, and is not a later one with the same id."""
+        if self._is_here(link):
+            return True
         try:
             if link.place == place_of(self._store.url):
-                return _has(self._store, link)
+                return False
             with closing(open_store(link.place, clock=utc_now, durability=Durability.SYNCED)) as other:
                 return _has(other, link)
         except SegueError:
