@@ -140,9 +140,18 @@ def warn_damages(damages: tuple[Damage, ...]) -> None:
 
 
 def _import(match: ExternalMatch, store: Store, *, trust: Trust | None = None) -> Imported:
+    from segue.transfer.import_position import ImportPositions
     from segue.transfer.import_sessions import import_session
+    from segue.user_folders import cache_folder
 
-    imported = import_session(match.integration, match.session, store, clock=lambda: _END_OF_TIME, trust=trust)
+    imported = import_session(
+        match.integration,
+        match.session,
+        store,
+        clock=lambda: _END_OF_TIME,
+        trust=trust,
+        positions=ImportPositions(cache_folder()),
+    )
     if not imported.session_id:
         raise _nothing_readable(match, imported.damages)
     return imported

@@ -57,13 +57,15 @@ def command(*, library: Library, tool: str, id: str, everything: bool, name: str
     if name:
         raise UsageError("--id is for files only", hint="sessions of AI tools have fixed ids in the store")
     from segue.console.paths import machine_trust
+    from segue.transfer.import_position import ImportPositions
     from segue.transfer.import_sessions import ImportWatch, import_session
     from segue.transfer.originals import Originals
+    from segue.user_folders import cache_folder
 
     if bool(id) == everything:
         raise UsageError("specify a session or --all", hint=f"for example: segue import {tool} --all")
     integration, home = INTEGRATIONS[tool], Path.home()
-    trust = machine_trust()
+    trust, positions = machine_trust(), ImportPositions(cache_folder())
     if id:
         external = integration.find_session(id, home, os.environ)
         if original := Originals(trust.links, integration, library.store).find(external):
@@ -71,10 +73,11 @@ def command(*, library: Library, tool: str, id: str, everything: bool, name: str
                 f"{tool} session {external.id} is a copy of session {original}, which is in the store",
                 hint=f"import its replies with: segue resume {original} --from {tool}",
             )
-        show(import_session(integration, external, library.store, trust=trust), as_json=as_json)
+        show(import_session(integration, external, library.store, trust=trust, positions=positions), as_json=as_json)
         return exit_codes.Exit.DONE
     code, count = exit_codes.Exit.DONE, 0
-    for found in ImportWatch([integration], library.store, home=home, environ=os.environ, trust=trust).poll():
+    watch = ImportWatch([integration], library.store, home=home, environ=os.environ, trust=trust, positions=positions)
+    for found in watch.poll():
         count += 1
         code = show(found, as_json=as_json) or code
     if not count:

@@ -34,10 +34,19 @@ def command(*, library: Library, tools: tuple[str, ...], every: float, as_json: 
     one line per session.
     """
     from segue.console.paths import machine_trust
+    from segue.transfer.import_position import ImportPositions
     from segue.transfer.import_sessions import FailedImport, ImportWatch
+    from segue.user_folders import cache_folder
 
     integrations = [INTEGRATIONS[name] for name in dict.fromkeys(tools or TOOLS)]
-    watch = ImportWatch(integrations, library.store, home=Path.home(), environ=os.environ, trust=machine_trust())
+    watch = ImportWatch(
+        integrations,
+        library.store,
+        home=Path.home(),
+        environ=os.environ,
+        trust=machine_trust(),
+        positions=ImportPositions(cache_folder()),
+    )
     output.note(f"importing into {library.store.url}; press Ctrl-C to stop")
     reported: set[str] = set()
     while True:

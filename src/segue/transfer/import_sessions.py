@@ -14,7 +14,7 @@ from segue.errors import (
     StorageError,
     unforeseen,
 )
-from segue.transfer.imported_copy import ImportedCopy
+from segue.transfer.imported_copy import ImportedCopy, imported_session_id
 from segue.transfer.originals import Originals
 
 if TYPE_CHECKING:
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from segue.integrations.format.transcript import TranscriptTurn
     from segue.integrations.shared.history import ExternalSession
     from segue.integrations.shared.integration import Integration
+    from segue.model import Overview
     from segue.store import Store
+    from segue.transfer.import_position import ImportPositions
     from segue.trust import Trust
 
 QUIET_SECONDS = 5.0
@@ -58,14 +60,21 @@ def import_session(
     clock: Callable[[], datetime] = utc_now,
     trust: Trust | None = None,
     skips_ours: bool = False,
+    positions: ImportPositions | None = None,
 ) -> Imported:
     """Copy what is new in a session. The files of the tool do not change, and neither does what was copied before.
 
     If the tool has changed a turn, the change becomes a branch. `trust` records that both are one conversation. With
-    `skips_ours`, a session that has only what Segue wrote there is not imported.
+    `positions`, a session that has not changed since its last import is not read; with `skips_ours`, one that has only
+    what Segue wrote there is not imported.
+
     NotFoundError if the session is gone, SegueError as raised by the store; what was copied by then stays, and the next
     import continues from there.
     """
+    current = _find_current(integration, external, store, positions) if positions is not None else None
+    if current is not None:
+        _link(trust, store, integration.name, external.id, current)
+        return Imported(tool=integration.name, native_id=external.id, session_id=current.id, title=current.title)
     builder, turns = integration.read(external)
     held: list[TranscriptTurn] = []
     ours: list[TranscriptTurn] = []
@@ -80,9 +89,10 @@ def import_session(
         raise
     except Exception as error:
         raise StorageError(str(unforeseen(error, external.path)), path=external.path) from error
-    if trust is not None and copy.created_at is not None:
-        with suppress(StorageError):  # then both are listed
-            trust.of(store.url, copy.session_id).link(integration.name, external.id, copy.created_at, "import")
+    if copy.overview is not None:
+        _link(trust, store, integration.name, external.id, copy.overview)
+        if positions is not None and not held and not builder.damages:
+            positions.record(external, store, copy.overview)
     return Imported(
         tool=integration.name,
         native_id=external.id,
@@ -107,6 +117,25 @@ def _with_words_of_tool(entries: Iterable[TranscriptTurn], ours: list[Transcript
             yield from iterator
             return
         ours.append(entry)
+
+
+def _find_current(
+    integration: Integration, external: ExternalSession, store: Store, positions: ImportPositions
+) -> Overview | None:
+    """The copy that has all of the session; None if the session must be read."""
+    try:
+        copy = store.overview(imported_session_id(integration.name, external.id))
+    except SegueError:
+        return None
+    is_copy = copy.extra.get("origin") == external.id
+    return copy if is_copy and positions.is_current(external, store, copy) else None
+
+
+def _link(trust: Trust | None, store: Store, tool: str, native_id: str, copy: Overview) -> None:
+    """Record that both are one conversation."""
+    if trust is not None:
+        with suppress(StorageError):  # then both are listed
+            trust.of(store.url, copy.id).link(tool, native_id, copy.created_at, "import")
 
 
 def _complete(entries: Iterable[TranscriptTurn], held: list[TranscriptTurn]) -> Iterator[TranscriptTurn]:
@@ -145,8 +174,10 @@ class ImportWatch:
         environ: Mapping[str, str],
         clock: Callable[[], datetime] = utc_now,
         trust: Trust | None = None,
+        positions: ImportPositions | None = None,
     ) -> None:
         self._trust = trust
+        self._positions = positions
         self._integrations = tuple(integrations)
         self._store = store
         self._home = home
@@ -174,7 +205,13 @@ class ImportWatch:
     def _import(self, integration: Integration, external: ExternalSession) -> Imported | FailedImport:
         try:
             found = import_session(
-                integration, external, self._store, clock=self._clock, trust=self._trust, skips_ours=True
+                integration,
+                external,
+                self._store,
+                clock=self._clock,
+                trust=self._trust,
+                skips_ours=True,
+                positions=self._positions,
             )
         except SegueError as error:
             return FailedImport(tool=integration.name, native_id=external.id, error=error)

@@ -82,8 +82,9 @@ class ImportedCopy:
         return self._overview is not None
 
     @property
-    def created_at(self) -> datetime | None:
-        return self._overview.created_at if self._overview is not None else None
+    def overview(self) -> Overview | None:
+        """The copy as it is now; None if there is none."""
+        return self._overview
 
     @property
     def title(self) -> str:

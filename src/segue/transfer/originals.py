@@ -47,7 +47,7 @@ class Originals:
     def _launch_of(self, external: ExternalSession) -> str:
         """The id with which we started it; empty if the tool has left it unchanged, or it is not ours."""
         try:
-            builder, turns = self._integration.read(external)
+            builder, turns = self._integration.preview(external)
             with closing(turns):
                 next(turns, None)
         except Exception:  # noqa: BLE001 - the import reports why it cannot be read
