@@ -29,7 +29,10 @@ CALLING = [tool for tool in TOOLS if tool != "aider"]
 UNCOUNTED = {"crush", "zed"}
 """They do not record how long an answer is."""
 AT = "2026-01-05T09:30:00.000Z"
-PADDING = {"gemini": b'{"$set":{"lastUpdated":"%s"}}\n'}
+PADDING = {
+    "gemini": b'{"$set":{"lastUpdated":"%s"}}\n',
+    "qwen": b'{"type":"system","subtype":"ui_telemetry","y":"%s"}\n',
+}
 """Lines without words."""
 
 
@@ -148,7 +151,7 @@ def long_history(tool: str, home: Path, *middle: bytes) -> Path:
     return place
 
 
-@pytest.mark.parametrize("tool", ["claude", "codex", "gemini"])
+@pytest.mark.parametrize("tool", ["claude", "codex", "gemini", "qwen"])
 def test_a_listing_reads_only_the_ends_of_a_large_session(tool: str, tmp_path: Path) -> None:
     move_in(tmp_path, tool)
     with Index(None) as catalog:
@@ -169,7 +172,7 @@ def test_a_listing_reads_only_the_ends_of_a_large_session(tool: str, tmp_path: P
         assert catalog.search("from-the-shell")
 
 
-@pytest.mark.parametrize("tool", ["claude", "codex", "gemini"])
+@pytest.mark.parametrize("tool", ["claude", "codex", "gemini", "qwen"])
 def test_a_small_session_is_listed_with_all_its_turns_at_once(tool: str, tmp_path: Path) -> None:
     move_in(tmp_path, tool)
     with Index(None) as catalog:

@@ -37,7 +37,15 @@ def told(environ: dict[str, str]) -> list[str]:
 
 
 def test_tools_are_found_on_the_path_alone(environ: dict[str, str], tmp_path: Path) -> None:
-    assert [tool.name for tool in find_installed(environ)] == ["claude", "codex", "gemini", "opencode", "pi", "kilo"]
+    assert [tool.name for tool in find_installed(environ)] == [
+        "claude",
+        "codex",
+        "gemini",
+        "opencode",
+        "pi",
+        "kilo",
+        "qwen",
+    ]
     (tmp_path / "bin" / "codex").chmod(0o600)
     assert "codex" not in [tool.name for tool in find_installed(environ)]
     assert find_installed({}) == ()

@@ -33,6 +33,8 @@ from segue.integrations.opencode import launcher as opencode_launcher
 from segue.integrations.opencode import mcp as opencode_mcp
 from segue.integrations.pi import history as pi
 from segue.integrations.pi import launcher as pi_launcher
+from segue.integrations.qwen import history as qwen
+from segue.integrations.qwen import launcher as qwen_launcher
 from segue.integrations.registry import INTEGRATIONS, MODULES, launchable
 from segue.integrations.zed import history as zed
 
@@ -45,8 +47,8 @@ if TYPE_CHECKING:
     )
 
 # The type checker compares each module with its protocol.
-HISTORIES: list[HistoryModule] = [aider, claude, codex, crush, gemini, goose, kilo, llm, opencode, pi, zed]
-PREVIEWS: list[PreviewHistoryModule] = [claude, codex, gemini, kilo, opencode, pi]
+HISTORIES: list[HistoryModule] = [aider, claude, codex, crush, gemini, goose, kilo, llm, opencode, pi, qwen, zed]
+PREVIEWS: list[PreviewHistoryModule] = [claude, codex, gemini, kilo, opencode, pi, qwen]
 LAUNCHERS: list[LauncherModule] = [
     claude_launcher,
     codex_launcher,
@@ -54,6 +56,7 @@ LAUNCHERS: list[LauncherModule] = [
     kilo_launcher,
     opencode_launcher,
     pi_launcher,
+    qwen_launcher,
 ]
 MCP_CONFIGS: list[McpConfigModule] = [claude_mcp, codex_mcp, gemini_mcp, kilo_mcp, opencode_mcp]
 

@@ -46,10 +46,13 @@ def goes_on_and_comes_back_once(machine: Machine, model: Model) -> None:
     assert all(turn.native for turn in first.turns)
     assert first.after({turn.id for turn in machine.read_back(first.native_id).turns}) == ()
 
-    assert machine.resume(first.native_id, "And once more?").run(machine.environ) == 0
-    second = machine.read_back(first.native_id)
+    again = machine.resume(first.native_id, "And once more?")
+    assert again.run(machine.environ) == 0
+    heard = model.heard("And once more?")
+    assert [piece.role for piece in heard if "from-the-shell" in piece.text] == ["call", "result"]
+    second = machine.read_back(again)
     assert second.damages == ()
-    assert [turn.id for turn in second.turns[:4]] == [turn.id for turn in first.turns]
+    assert [turn.id for turn in machine.read_back(first.native_id).turns[:4]] == [turn.id for turn in first.turns]
     new = second.after({turn.id for turn in first.turns})
     assert [(turn.role, turn.content) for turn in new] == [
         ("user", "And once more?"),

@@ -26,6 +26,7 @@ PLACES = {
     "opencode": ".local/share/opencode/opencode.db",
     "pi": f".pi/agent/sessions/--tmp-corpus-project--/2026-11-15T12-49-13-751Z_{PI}.jsonl",
     "kilo": ".local/share/kilo/kilo.db",
+    "qwen": ".qwen/projects/-tmp-corpus-project/chats/98683b2e-b5f8-4038-b75d-e64b26c694ad.jsonl",
     "llm": ".config/io.datasette.llm/logs.db",
     "aider": ".aider.chat.history.md",
     "goose": ".local/share/goose/sessions/sessions.db",

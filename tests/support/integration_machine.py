@@ -23,6 +23,7 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
     "gemini": ("--yolo", "--model=gemini-2.5-flash"),
     "opencode": (),
     "kilo": (),
+    "qwen": ("--yolo",),
 }
 """With these a tool may use its shell without asking: the prompts only let it echo."""
 
@@ -114,6 +115,8 @@ trust_level = "trusted"
     return {
         ".codex/config.toml": codex,
         ".gemini/settings.json": json.dumps(gemini),
+        ".qwen/settings.json": json.dumps(gemini | {"security": {"auth": {"selectedType": "openai"}}}),
+        ".qwen/.env": f"OPENAI_API_KEY=none\nOPENAI_BASE_URL={url}/v1\nOPENAI_MODEL=m\n",
         ".config/opencode/opencode.json": opencode,
         ".config/kilo/kilo.json": opencode,
     }

@@ -20,6 +20,7 @@ MODULES = {
     "opencode": "segue.integrations.opencode",
     "pi": "segue.integrations.pi",
     "kilo": "segue.integrations.kilo",
+    "qwen": "segue.integrations.qwen",
     "llm": "segue.integrations.llm",
     "aider": "segue.integrations.aider",
     "goose": "segue.integrations.goose",

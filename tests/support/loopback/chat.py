@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 
 from tests.support.loopback.talk import Said, event, named, texts
 
 Body = dict[str, object]
 MODEL = "loopback-chat"
+_REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>\n*", re.DOTALL)
+"""What Qwen Code adds to messages of the user; and empty lines to those from its input."""
 
 
 def wants_stream(_: str, body: Body) -> bool:
@@ -23,7 +26,7 @@ def said(body: Body) -> list[Said]:
             case "tool":
                 found.append(Said("result", text))
             case "user" | "assistant" as role:
-                if text:
+                if text := _REMINDER.sub("", text).removesuffix("\n\n"):
                     found.append(Said(role, text))
                 calls = [made["function"] for made in message.get("tool_calls") or []]
                 found += [Said("call", f"{made['name']} {made['arguments']}") for made in calls]
@@ -32,7 +35,7 @@ def said(body: Body) -> list[Said]:
 
 def shell(body: Body) -> str:
     tools = body.get("tools")
-    return named([tool["function"] for tool in tools] if isinstance(tools, list) else [], "bash")
+    return named([tool["function"] for tool in tools] if isinstance(tools, list) else [], "bash", "run_shell_command")
 
 
 def whole(_: Body, text: str) -> bytes:

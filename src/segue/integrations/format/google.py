@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from segue.model import JsonObject
 
 _FILES_START, _FILES_END = "--- Content from referenced files ---", "--- End of content ---"
-_FILE = re.compile(r"\n?Content from @(.+):\n?", re.DOTALL)
+_FILE = re.compile(r"\n?Content from @?(.+):\n?", re.DOTALL)
+ACKNOWLEDGEMENT = "Got it. Thanks for the additional context!"
+"""What the tools let the model say after a summary."""
 
 
 # ── Reading ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -106,6 +108,7 @@ def inline_images(images: Iterable[OutgoingImage]) -> list[JsonObject]:
     return [{"inlineData": {"mimeType": image.media_type, "data": image.data}} for image in images]
 
 
-def response_piece(call: OutgoingCall) -> JsonObject:
-    response = {"error" if call.failed else "output": call.result}
-    return {"functionResponse": {"id": call.id, "name": call.name, "response": response}}
+def response_piece(call: OutgoingCall, *parts: JsonObject) -> JsonObject:
+    """The piece that answers a call, with these parts in addition to its text."""
+    response = {"id": call.id, "name": call.name, "response": {"error" if call.failed else "output": call.result}}
+    return {"functionResponse": {**response, **({"parts": list(parts)} if parts else {})}}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from segue.integrations.format.google import calls_of, pieces_of, responses_of, spoken
+from segue.integrations.format.google import ACKNOWLEDGEMENT, calls_of, pieces_of, responses_of, spoken
 from segue.integrations.format.values import as_text, child, objects
 
 if TYPE_CHECKING:
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from segue.integrations.format.transcript import TranscriptBuilder
     from segue.model import JsonObject
 
-_ACKNOWLEDGEMENT = "Got it. Thanks for the additional context!"
-"""What Gemini CLI lets the model say after a summary."""
 _CANCELLED = "Request cancelled."
 _KNOWN = {"sessionId", "$set"}
 
@@ -119,7 +117,7 @@ class Timeline:
 
 
 def _acknowledges(following: list[JsonObject]) -> bool:
-    return any(spoken(pieces_of(message.get("content"))) == _ACKNOWLEDGEMENT for message in following)
+    return any(spoken(pieces_of(message.get("content"))) == ACKNOWLEDGEMENT for message in following)
 
 
 def _print(message: JsonObject) -> int:
