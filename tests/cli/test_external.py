@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 import segue
+from segue.integrations import INTEGRATIONS
 from tests.cli.test_hostile import ATTACKS, obeyed
 from tests.support.chat_cli import ChatProcess
-from tests.support.integration_homes import CLAUDE, CODEX, PLACES, move_in, snapshot
+from tests.support.integration_homes import CLAUDE, CODEX, move_in, snapshot
 from tests.support.pty import PtyProcess
 
 if TYPE_CHECKING:
@@ -492,7 +493,7 @@ def test_the_file_of_a_session_may_be_called_anything(home: ToolHome) -> None:
 def test_the_corpus_of_every_tool_is_shown_in_place(home: ToolHome) -> None:
     move_in(home.cli.home)
     entries = json.loads(home.run("list", "--json").text)
-    assert {entry["tool"] for entry in entries} == set(PLACES)
+    assert {entry["tool"] for entry in entries} == set(INTEGRATIONS)
     for entry in entries:
         shown = json.loads(home.run("show", entry["id"], "--json").text)
         assert (len(shown["turns"]), shown["title"]) == (entry["turn_count"], entry["title"])

@@ -10,7 +10,7 @@ import segue
 from segue.errors import SegueError
 from segue.integrations import INTEGRATIONS
 from segue.transfer.import_sessions import import_session
-from tests.support.integration_homes import PLACES, later, move_in
+from tests.support.integration_homes import later, move_in, place_of
 
 if TYPE_CHECKING:
     import random
@@ -39,8 +39,8 @@ def looked_at(history: Integration, home: Path) -> list[ExternalSession]:
         return []
 
 
-def check(tool: str, home: Path, data: bytes) -> None:
-    (home / PLACES[tool]).write_bytes(data)
+def check(tool: str, home: Path, place: Path, data: bytes) -> None:
+    place.write_bytes(data)
     history = INTEGRATIONS[tool]
     store = segue.open("memory:").store
     for kept in looked_at(history, home):
@@ -58,8 +58,9 @@ def check(tool: str, home: Path, data: bytes) -> None:
 @pytest.mark.parametrize("tool", INTEGRATIONS)
 def test_a_broken_file_is_imported_as_far_as_it_can_be_read(tool: str, tmp_path: Path, rng: random.Random) -> None:
     move_in(tmp_path, tool)
-    for data in broken((tmp_path / PLACES[tool]).read_bytes(), rng, everything=False):
-        check(tool, tmp_path, data)
+    place = place_of(tool, tmp_path)
+    for data in broken(place.read_bytes(), rng, everything=False):
+        check(tool, tmp_path, place, data)
 
 
 @pytest.mark.long
@@ -70,11 +71,12 @@ def test_every_truncation_and_flip_is_imported_as_far_as_it_can_be_read(
 ) -> None:
     """Of databases a larger sample: nearly all of their bytes are room for more."""
     move_in(tmp_path, tool)
-    data = (tmp_path / PLACES[tool]).read_bytes()
+    place = place_of(tool, tmp_path)
+    data = place.read_bytes()
     if data.startswith(b"SQLite"):
         for _ in range(LONG_SAMPLE_OF_A_DATABASE // SAMPLE):
             for variant in broken(data, rng, everything=False):
-                check(tool, tmp_path, variant)
+                check(tool, tmp_path, place, variant)
     else:
         for variant in broken(data, rng, everything=True):
-            check(tool, tmp_path, variant)
+            check(tool, tmp_path, place, variant)

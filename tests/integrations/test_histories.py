@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TOOLS = list(INTEGRATIONS)
-CALLING = [tool for tool in TOOLS if tool != "aider"]
+CALLING = [tool for tool in PLACES if tool != "aider"]
 UNCOUNTED = {"crush", "zed"}
 """They do not record how long an answer is."""
 AT = "2026-01-05T09:30:00.000Z"
@@ -138,7 +138,7 @@ def test_the_catalog_lists_and_finds_sessions_where_they_are(tmp_path: Path) -> 
         assert sorted(entries) == sorted(TOOLS)
         assert (entries["claude"].title, entries["claude"].turn_count) == ("Use a TOOL, please", 4)
         assert entries["claude"].folder == "/tmp/corpus/project"
-        assert len(catalog.search("from-the-shell")) == len(CALLING)
+        assert len(catalog.search("from-the-shell")) >= len(CALLING)
 
 
 def long_history(tool: str, home: Path, *middle: bytes) -> Path:
@@ -326,6 +326,6 @@ def test_an_older_database_of_llm_is_read(tmp_path: Path) -> None:
 
 
 def test_the_corpus_holds_no_path_of_a_real_machine() -> None:
-    for tool in TOOLS:
-        for path in (CORPUS / tool).iterdir():
+    for path in CORPUS.rglob("*"):
+        if path.is_file():
             assert b"/root/" not in path.read_bytes(), path

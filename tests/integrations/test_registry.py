@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -12,59 +13,34 @@ import pytest
 
 import segue.integrations
 from segue.cli import resume
-from segue.integrations.aider import history as aider
-from segue.integrations.claude import history as claude
-from segue.integrations.claude import launcher as claude_launcher
-from segue.integrations.claude import mcp as claude_mcp
-from segue.integrations.codex import history as codex
-from segue.integrations.codex import launcher as codex_launcher
-from segue.integrations.codex import mcp as codex_mcp
-from segue.integrations.crush import history as crush
-from segue.integrations.gemini import history as gemini
-from segue.integrations.gemini import launcher as gemini_launcher
-from segue.integrations.gemini import mcp as gemini_mcp
-from segue.integrations.goose import history as goose
-from segue.integrations.kilo import history as kilo
-from segue.integrations.kilo import launcher as kilo_launcher
-from segue.integrations.kilo import mcp as kilo_mcp
-from segue.integrations.llm import history as llm
-from segue.integrations.opencode import history as opencode
-from segue.integrations.opencode import launcher as opencode_launcher
-from segue.integrations.opencode import mcp as opencode_mcp
-from segue.integrations.pi import history as pi
-from segue.integrations.pi import launcher as pi_launcher
-from segue.integrations.qwen import history as qwen
-from segue.integrations.qwen import launcher as qwen_launcher
 from segue.integrations.registry import INTEGRATIONS, MODULES, launchable
-from segue.integrations.zed import history as zed
+from segue.integrations.shared.integration import (
+    HistoryModule,
+    LauncherModule,
+    McpConfigModule,
+    PreviewHistoryModule,
+)
 
 if TYPE_CHECKING:
-    from segue.integrations.shared.integration import (
-        HistoryModule,
-        LauncherModule,
-        McpConfigModule,
-        PreviewHistoryModule,
-    )
+    from collections.abc import Callable
 
-# The type checker compares each module with its protocol.
-HISTORIES: list[HistoryModule] = [aider, claude, codex, crush, gemini, goose, kilo, llm, opencode, pi, qwen, zed]
-PREVIEWS: list[PreviewHistoryModule] = [claude, codex, gemini, kilo, opencode, pi, qwen]
-LAUNCHERS: list[LauncherModule] = [
-    claude_launcher,
-    codex_launcher,
-    gemini_launcher,
-    kilo_launcher,
-    opencode_launcher,
-    pi_launcher,
-    qwen_launcher,
-]
-MCP_CONFIGS: list[McpConfigModule] = [claude_mcp, codex_mcp, gemini_mcp, kilo_mcp, opencode_mcp]
+
+def parameters(function: Callable[..., object]) -> list[tuple[str, object]]:
+    """The parameters of a function with their types, as they are written."""
+    found = inspect.signature(function).parameters.values()
+    return [(parameter.name, parameter.annotation) for parameter in found if parameter.name != "self"]
+
+
+def check_module(module: object, protocol: type) -> None:
+    for name, declared in vars(protocol).items():
+        if inspect.isfunction(declared) and not name.startswith("_"):
+            assert parameters(getattr(module, name)) == parameters(declared), f"{module}: {name}"
 
 
 def test_every_folder_of_an_integration_is_registered() -> None:
     root = Path(segue.integrations.__file__).parent
     folders = {path.parent.name for path in root.glob("*/history.py")} - {"shared"}
-    assert folders == set(MODULES)
+    assert {f"segue.integrations.{folder}" for folder in folders} == set(MODULES.values())
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -76,9 +52,13 @@ def test_what_an_integration_declares_is_what_its_folder_has(name: str) -> None:
         find_spec(f"{MODULES[name]}.{part}") is not None for part in ("history", "launcher", "mcp")
     )
     assert integration.can_preview == hasattr(integration.history, "preview")
-    assert (integration.history in HISTORIES, integration.history in PREVIEWS) == (True, integration.can_preview)
-    assert not integration.can_launch or integration.launcher in LAUNCHERS
-    assert not integration.has_mcp_config or integration.mcp_config in MCP_CONFIGS
+    check_module(integration.history, HistoryModule)
+    if integration.can_preview:
+        check_module(integration.history, PreviewHistoryModule)
+    if integration.can_launch:
+        check_module(integration.launcher, LauncherModule)
+    if integration.has_mcp_config:
+        check_module(integration.mcp_config, McpConfigModule)
 
 
 def test_the_help_names_every_tool_that_can_continue_a_conversation() -> None:

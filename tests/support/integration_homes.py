@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from segue.integrations.shared.history import ExternalSession
 
 CORPUS = Path(__file__).resolve().parents[1] / "corpus"
+HOMES = CORPUS / "homes"
+"""Home folders as the tools left them; that of a tool that is only read is named like it."""
 CLAUDE = "1296af37-a0fa-425f-8457-732695b55075"
 CODEX = "01a1df33-fc2a-7eb2-8416-482a85e91f8c"
 PI = "01a1df41-3016-77e4-829c-e97850834fa2"
@@ -50,7 +52,10 @@ def later() -> datetime:
 
 
 def move_in(home: Path, *tools: str) -> None:
-    for tool in tools or PLACES:
+    for tool in tools or INTEGRATIONS:
+        if tool not in PLACES:
+            shutil.copytree(HOMES / tool, home, dirs_exist_ok=True)
+            continue
         place = home / PLACES[tool]
         place.parent.mkdir(parents=True, exist_ok=True)
         source = CORPUS / tool / FILES.get(tool, "tool.jsonl")
@@ -66,6 +71,11 @@ def database(place: Path, script: str) -> None:
         made.execute("CREATE TABLE credential (token TEXT)")
         made.execute("INSERT INTO credential VALUES (?)", (SECRET,))
         made.commit()
+
+
+def place_of(tool: str, home: Path) -> Path:
+    """The file of the corpus that has the tool's last session."""
+    return home / PLACES[tool] if tool in PLACES else Path(sessions(tool, home)[-1].path)
 
 
 def sessions(tool: str, home: Path) -> list[ExternalSession]:

@@ -8,7 +8,7 @@ import click
 
 from segue.console import exit_codes, options, output
 from segue.errors import UsageError
-from segue.integrations.registry import INTEGRATIONS, with_history
+from segue.integrations.registry import INTEGRATIONS, MODULES
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from segue.library import Library
     from segue.transfer.import_sessions import FailedImport, Imported
 
-TOOLS = tuple(with_history())
+TOOLS = tuple(MODULES)
 
 
 def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - click's signature

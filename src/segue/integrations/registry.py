@@ -26,6 +26,10 @@ MODULES = {
     "goose": "segue.integrations.goose",
     "crush": "segue.integrations.crush",
     "zed": "segue.integrations.zed",
+    "cline": "segue.integrations.cline",
+    "roo": "segue.integrations.roo",
+    "continue": "segue.integrations.continue_cli",
+    "kimi": "segue.integrations.kimi",
 }
 """In the order in which they are preferred and shown."""
 

@@ -12,6 +12,8 @@ VALUES = 2_000_000
 """In one record: each takes a hundred times as much memory as space in the file."""
 TURN_BYTES = 32 << 20
 """In the records of one turn."""
+DOCUMENT_BYTES = 128 << 20
+"""In a JSON document, which can only be read whole."""
 UNPACKED_BYTES = 1 << 30
 """In a compressed file."""
 _FREE_BYTES = 16 << 20

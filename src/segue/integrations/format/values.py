@@ -35,6 +35,8 @@ def as_count(value: object) -> int | None:
 
 def as_seconds(value: object) -> object:
     """A time in seconds or milliseconds as seconds, by its magnitude; every other value unchanged."""
+    if isinstance(value, str) and value.isascii() and value.isdigit():
+        value = int(value[:20])
     if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) > _MILLISECONDS_FROM:
         return value / 1000 if abs(value) < 2**63 else value
     return value

@@ -203,6 +203,8 @@ class Integration(Struct, frozen=True, kw_only=True):
     name: str
     """Its name in commands: `segue import NAME`, `--with NAME`."""
     title: str
+    folder: str = ""
+    """The name of its folder here; empty if that is `name`. A word of Python cannot be one."""
     command: str = ""
     """The name of its program; empty if that is `name`."""
     proven_with: str = ""
@@ -322,7 +324,7 @@ class Integration(Struct, frozen=True, kw_only=True):
 
     def _module(self, name: str) -> object:
         """A module of its folder, which is named like the tool; a hyphen is an underscore there."""
-        return import_module(f"segue.integrations.{self.name.replace('-', '_')}.{name}")
+        return import_module(f"segue.integrations.{self.folder or self.name.replace('-', '_')}.{name}")
 
 
 # ── Helpers for launchers ────────────────────────────────────────────────────────────────────────────────────────────
