@@ -65,7 +65,7 @@ def test_a_session_is_copied_once_into_any_store_and_the_tool_notices_nothing(
     before = snapshot(home)
     library = segue.open("memory:" if scheme == "memory" else f"{scheme}:{tmp_path / 'store'}")
     first = copy(tool, home, library)
-    assert (first.is_new, first.damages) == (True, ())
+    assert (first.is_new, first.damages == ()) == (True, tool != "cursor")  # whose limits are named
     events = list(library.store.read(first.session_id))
     again = copy(tool, home, library)
     assert (again.is_new, again.turns) == (False, 0)

@@ -30,6 +30,9 @@ MODULES = {
     "roo": "segue.integrations.roo",
     "continue": "segue.integrations.continue_cli",
     "kimi": "segue.integrations.kimi",
+    "droid": "segue.integrations.droid",
+    "cursor": "segue.integrations.cursor",
+    "vscode": "segue.integrations.vscode",
 }
 """In the order in which they are preferred and shown."""
 

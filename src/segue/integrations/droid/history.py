@@ -1,0 +1,83 @@
+"""The sessions of Droid: one file per session, in one folder per project; a subagent has a file of its own."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from segue.errors import SegueError
+from segue.integrations.droid.reader import parse_turns
+from segue.integrations.format.lines import Ends
+from segue.integrations.format.transcript import TranscriptBuilder
+from segue.integrations.shared.history import (
+    ExternalSession,
+    OpenedTranscript,
+    find_files,
+    open_lines,
+    session_in_file,
+)
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Generator, Iterator, Mapping
+
+    from segue.integrations.format.transcript import TranscriptTurn
+
+_PARENT = re.compile(rb'"callingSessionId"\s*:\s*"([A-Za-z0-9][A-Za-z0-9_-]{0,127})"')
+_HEAD_BYTES = 4096
+
+
+def root(home: Path, environ: Mapping[str, str]) -> Path:
+    return Path(environ.get("FACTORY_HOME_OVERRIDE") or home) / ".factory" / "sessions"
+
+
+def sessions(home: Path, environ: Mapping[str, str]) -> Iterator[ExternalSession]:
+    folder = root(home, environ)
+    files = {
+        entry.name.removesuffix(".jsonl"): entry for depth in (1, 0) for entry in find_files(folder, depth, ".jsonl")
+    }
+    parents = {id: _read_parent(entry) for id, entry in files.items()}
+    for id, entry in files.items():
+        if parents[id] not in files:
+            related = [files[other] for other, parent in parents.items() if parent == id and other != id]
+            yield session_in_file(id, entry, related=related)
+
+
+def read(session: ExternalSession) -> OpenedTranscript:
+    builder = TranscriptBuilder("droid", session.path, session.id)
+    return OpenedTranscript(builder, _read_all(session.path, builder))
+
+
+def preview(session: ExternalSession) -> OpenedTranscript:
+    """Like `read`, from both ends of the file."""
+    builder = TranscriptBuilder("droid", session.path, session.id)
+    return OpenedTranscript(builder, _read_file(session.path, builder, only_ends=True))
+
+
+def _read_parent(entry: os.DirEntry[str]) -> str:
+    """The session that started this one as a subagent; empty if it was the user."""
+    try:
+        with open_lines(entry.path) as lines:
+            found = _PARENT.search(lines.read(_HEAD_BYTES, 0).partition(b"\n")[0])
+    except SegueError:
+        return ""
+    return found[1].decode() if found else ""
+
+
+def _read_file(
+    path: str, builder: TranscriptBuilder, *, only_ends: bool = False, side: str = ""
+) -> Generator[TranscriptTurn]:
+    with open_lines(path, only_ends=only_ends) as lines:
+        builder.is_partial = isinstance(lines, Ends)
+        yield from parse_turns(lines, builder, side=side)
+
+
+def _read_all(path: str, builder: TranscriptBuilder) -> Generator[TranscriptTurn]:
+    yield from _read_file(path, builder)
+    for entry in find_files(Path(path).parent, 0, ".jsonl"):
+        if entry.path != path and _read_parent(entry) == builder.native_id:
+            name = entry.name.removesuffix(".jsonl")
+            subagent = TranscriptBuilder("droid", entry.path, f"{builder.native_id}:{name}")
+            yield from _read_file(entry.path, subagent, side=f"agent-{name[:8]}")
+            builder.damages += subagent.damages
