@@ -1,7 +1,8 @@
-"""Rebuilds tests/corpus/{pi,llm,aider,kilo} and opencode's SQL: python -m tests.integrations.make_histories DIR...
+"""Rebuilds tests/corpus/{pi,copilot,llm,aider,kilo} and the SQL of opencode.
 
-The DIRs hold the commands `pi` (with node 22), `llm`, `aider`, `opencode` and `kilo`: real tools, and a model here.
-Databases are kept as the SQL that makes them, without the tables that no conversation is in.
+Usage: python -m tests.integrations.make_histories DIR..., where the DIRs hold the commands `pi` and `copilot` (with
+node 22), `llm`, `aider`, `opencode` and `kilo`: real tools, and a model here. Databases are kept as the SQL that makes
+them, without the tables that no conversation is in.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _OPENCODE_TABLES = ("session", "message", "part")
 
 
 def main(folders: list[str]) -> None:
-    for make in (make_pi, make_llm, make_aider, make_opencode, make_kilo):
+    for make in (make_pi, make_copilot, make_llm, make_aider, make_opencode, make_kilo):
         with TemporaryDirectory() as root, Model() as model:
             make(_Place(Path(root), folders, model.url))
 
@@ -41,6 +42,10 @@ class _Place:
             "HOME": str(self.home),
             "LANG": "C.UTF-8",
             "PI_OFFLINE": "1",
+            "COPILOT_PROVIDER_BASE_URL": self.url,
+            "COPILOT_PROVIDER_TYPE": "openai",
+            "COPILOT_MODEL": "m",
+            "COPILOT_OFFLINE": "true",
             "OPENAI_API_KEY": "none",
             "OPENAI_API_BASE": self.url,
             "AIDER_CHECK_UPDATE": "false",
@@ -68,6 +73,17 @@ def make_pi(place: _Place) -> None:
         place.run("pi", "--provider", "loopback", "--model", "m", "-p", *more)
     (found,) = (place.home / ".pi/agent/sessions").glob("*/*.jsonl")
     place.keep("pi/tool.jsonl", found.read_text(encoding="utf-8"))
+
+
+def make_copilot(place: _Place) -> None:
+    for more in (("-p", PROMPTS[0]), ("--continue", "-p", PROMPTS[1])):
+        place.run("copilot", "--allow-all-tools", *more)
+    (found,) = (place.home / ".copilot/session-state").glob("*/events.jsonl")
+    events = [json.loads(line) for line in found.read_text(encoding="utf-8").splitlines()]
+    for event in events:
+        if event["type"] == "system.message":
+            event["data"]["content"] = CUT
+    place.keep("copilot/tool.jsonl", "".join(f"{json.dumps(event, ensure_ascii=False)}\n" for event in events))
 
 
 def make_llm(place: _Place) -> None:

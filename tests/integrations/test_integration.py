@@ -37,15 +37,7 @@ def told(environ: dict[str, str]) -> list[str]:
 
 
 def test_tools_are_found_on_the_path_alone(environ: dict[str, str], tmp_path: Path) -> None:
-    assert [tool.name for tool in find_installed(environ)] == [
-        "claude",
-        "codex",
-        "gemini",
-        "opencode",
-        "pi",
-        "kilo",
-        "qwen",
-    ]
+    assert [tool.name for tool in find_installed(environ)] == list(launchable())
     (tmp_path / "bin" / "codex").chmod(0o600)
     assert "codex" not in [tool.name for tool in find_installed(environ)]
     assert find_installed({}) == ()
@@ -75,7 +67,7 @@ def test_no_text_of_a_conversation_becomes_an_option_or_a_command(
     else:
         holding = [place for place, word in enumerate(words) if prompt in word]
         assert len(holding) == 1
-        assert words[holding[0] - 1] == "--" or words[holding[0]].startswith("--prompt")
+        assert words[holding[0] - 1] == "--" or words[holding[0]].startswith(("--prompt", "--interactive="))
     assert not any(word.startswith(("-- Why", '-Answer "')) for word in words)
     assert not (tmp_path / "owned").exists()
 

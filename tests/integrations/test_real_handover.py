@@ -81,25 +81,22 @@ class SegueCli:
         return head.id
 
 
-def prepare_pi(machine: Machine, model: Model) -> None:
-    """Where pi finds the model, and that it stays on this machine."""
-    provider = {"baseUrl": f"{model.url}/v1", "apiKey": "none", "api": "openai-completions", "models": [{"id": "m"}]}
-    settings = machine.home / ".pi" / "agent" / "models.json"
-    settings.parent.mkdir(parents=True)
-    settings.write_text(json.dumps({"providers": {"loopback": provider}}), encoding="utf-8")
-    machine.environ["PI_OFFLINE"] = "1"
-
-
 @pytest.mark.parametrize(
     ("began", "tool"),
-    [("codex", "claude"), ("claude", "codex"), ("claude", "gemini"), ("codex", "opencode"), ("claude", "pi")],
+    [
+        ("codex", "claude"),
+        ("claude", "codex"),
+        ("claude", "gemini"),
+        ("codex", "opencode"),
+        ("claude", "pi"),
+        ("claude", "copilot"),
+    ],
 )
 def test_what_was_said_elsewhere_reaches_the_model_in_order_and_what_follows_comes_back(
     tmp_path: Path, model: Model, request: pytest.FixtureRequest, began: str, tool: str
 ) -> None:
     # The command itself starts the tool: the machine is the same for all of them.
     machine = Machine(tmp_path, request.config.getoption("--real-tools"), model, "claude")
-    prepare_pi(machine, model)
     subprocess.run(["git", "init", "-q"], cwd=machine.project, check=True)
     cli = SegueCli(machine)
     id = cli.bring(began)

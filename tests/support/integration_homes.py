@@ -20,6 +20,7 @@ HOMES = CORPUS / "homes"
 """Home folders as the tools left them; that of a tool that is only read is named like it."""
 CLAUDE = "1296af37-a0fa-425f-8457-732695b55075"
 CODEX = "01a1df33-fc2a-7eb2-8416-482a85e91f8c"
+COPILOT = "63afbd30-5589-485d-92db-2a8f48e594ee"
 PI = "01a1df41-3016-77e4-829c-e97850834fa2"
 PLACES = {
     "claude": f".claude/projects/-tmp-corpus-project/{CLAUDE}.jsonl",
@@ -29,6 +30,7 @@ PLACES = {
     "pi": f".pi/agent/sessions/--tmp-corpus-project--/2026-11-15T12-49-13-751Z_{PI}.jsonl",
     "kilo": ".local/share/kilo/kilo.db",
     "qwen": ".qwen/projects/-tmp-corpus-project/chats/98683b2e-b5f8-4038-b75d-e64b26c694ad.jsonl",
+    "copilot": f".copilot/session-state/{COPILOT}/events.jsonl",
     "llm": ".config/io.datasette.llm/logs.db",
     "aider": ".aider.chat.history.md",
     "goose": ".local/share/goose/sessions/sessions.db",

@@ -24,6 +24,8 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
     "opencode": (),
     "kilo": (),
     "qwen": ("--yolo",),
+    "pi": ("--provider", "loopback", "--model", "m"),
+    "copilot": ("--allow-all-tools",),
 }
 """With these a tool may use its shell without asking: the prompts only let it echo."""
 
@@ -59,6 +61,11 @@ class Machine:
             "KILO_DISABLE_SESSION_INGEST": "1",
             "KILO_NO_DAEMON": "1",
             "KILO_TELEMETRY_LEVEL": "off",
+            "PI_OFFLINE": "1",
+            "COPILOT_PROVIDER_BASE_URL": f"{model.url}/v1",
+            "COPILOT_PROVIDER_TYPE": "openai",
+            "COPILOT_MODEL": "m",
+            "COPILOT_OFFLINE": "true",
         }
         for path, text in {**settings(model.url, self.project), **trusted(self.project)}.items():
             (self.home / path).parent.mkdir(parents=True, exist_ok=True)
@@ -112,7 +119,10 @@ enabled = false
 [projects."{project.resolve()}"]
 trust_level = "trusted"
 """
+    model = {"id": "m", "input": ["text", "image"]}
+    pi = {"baseUrl": f"{url}/v1", "apiKey": "none", "api": "openai-completions", "models": [model]}
     return {
+        ".pi/agent/models.json": json.dumps({"providers": {"loopback": pi}}),
         ".codex/config.toml": codex,
         ".gemini/settings.json": json.dumps(gemini),
         ".qwen/settings.json": json.dumps(gemini | {"security": {"auth": {"selectedType": "openai"}}}),

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     metavar="TOOL",
     default="",
     type=options.text,
-    help="Continue in claude, codex, gemini, opencode, pi, kilo, qwen or any command.",
+    help="Continue in claude, codex, gemini, opencode, pi, kilo, qwen, copilot or any command.",
 )
 @click.option("--print", "printed", is_flag=True, help="Print the command of the tool instead of running it.")
 @click.option(

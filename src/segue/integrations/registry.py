@@ -21,6 +21,7 @@ MODULES = {
     "pi": "segue.integrations.pi",
     "kilo": "segue.integrations.kilo",
     "qwen": "segue.integrations.qwen",
+    "copilot": "segue.integrations.copilot",
     "llm": "segue.integrations.llm",
     "aider": "segue.integrations.aider",
     "goose": "segue.integrations.goose",

@@ -11,6 +11,8 @@ Body = dict[str, object]
 MODEL = "loopback-chat"
 _REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>\n*", re.DOTALL)
 """What Qwen Code adds to messages of the user; and empty lines to those from its input."""
+_TIME = re.compile(r"^<current_datetime>[^<]*</current_datetime>\n\n")
+"""What GitHub Copilot CLI writes before what the user said."""
 
 
 def wants_stream(_: str, body: Body) -> bool:
@@ -21,7 +23,7 @@ def said(body: Body) -> list[Said]:
     found: list[Said] = []
     messages = body.get("messages")
     for message in messages if isinstance(messages, list) else []:
-        text = texts(message.get("content"), "text")
+        text = _TIME.sub("", texts(message.get("content"), "text"))
         match message["role"]:
             case "tool":
                 found.append(Said("result", text))

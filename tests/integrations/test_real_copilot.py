@@ -1,0 +1,52 @@
+"""GitHub Copilot CLI itself, against a model on this machine."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from segue.integrations.format.outgoing import IMAGE_LEFT_OUT
+from tests.support import integration_claims, terminal_claims
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.support.integration_machine import Machine
+    from tests.support.loopback.model import Model
+
+pytestmark = pytest.mark.real_tools
+
+
+def test_a_conversation_goes_on_in_copilot_and_comes_back_once(machine: Machine, model: Model) -> None:
+    integration_claims.goes_on_and_comes_back_once(machine, model)
+
+
+def test_a_conversation_begins_in_copilot_and_comes_back(machine: Machine) -> None:
+    integration_claims.begins_empty_and_comes_back(machine)
+
+
+def test_copilot_can_be_told_a_conversation_in_words(machine: Machine, model: Model) -> None:
+    integration_claims.can_be_told_in_words(machine, model)
+
+
+def test_a_session_of_copilot_can_be_read_and_resumed_after_a_kill(machine: Machine, model: Model) -> None:
+    integration_claims.is_readable_after_a_kill(machine, model)
+
+
+def test_copilot_shows_the_conversation_at_a_terminal(machine: Machine, model: Model, tmp_path: Path) -> None:
+    settings = machine.home / ".copilot" / "config.json"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(json.dumps({"trustedFolders": [str(machine.project)]}), encoding="utf-8")
+    terminal_claims.shows_and_continues_in_two_rounds(machine, model, tmp_path, ready="? help", leave=["C-c", "C-c"])
+
+
+def test_failures_and_images_reach_the_model_of_copilot(machine: Machine, model: Model) -> None:
+    machine.environ |= {"COPILOT_PROVIDER_TYPE": "anthropic", "COPILOT_PROVIDER_BASE_URL": model.url}
+    results = terminal_claims.hands_over_failures_and_images(machine, model)
+    assert [result["content"] for result in results] == ["no such file", f"a picture\n{IMAGE_LEFT_OUT}"]
+    (session,) = machine.tool.sessions(machine.home, machine.environ)
+    parts = [part for entry in machine.tool.read(session).turns for part in entry.turn.parts]
+    failed = [part["content"] for part in parts if part.get("is_error")]
+    assert failed == ["no such file"]  # it has the field, and does not send it

@@ -1,0 +1,46 @@
+"""pi itself, against a model on this machine."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support import integration_claims, terminal_claims
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.support.integration_machine import Machine
+    from tests.support.loopback.model import Model
+
+pytestmark = pytest.mark.real_tools
+
+
+def test_a_conversation_goes_on_in_pi_and_comes_back_once(machine: Machine, model: Model) -> None:
+    integration_claims.goes_on_and_comes_back_once(machine, model)
+
+
+def test_a_conversation_begins_in_pi_and_comes_back(machine: Machine) -> None:
+    integration_claims.begins_empty_and_comes_back(machine)
+
+
+def test_pi_can_be_told_a_conversation_in_words(machine: Machine, model: Model) -> None:
+    integration_claims.can_be_told_in_words(machine, model)
+
+
+def test_a_session_of_pi_can_be_read_and_resumed_after_a_kill(machine: Machine, model: Model) -> None:
+    integration_claims.is_readable_after_a_kill(machine, model)
+
+
+def test_pi_shows_the_conversation_at_a_terminal(machine: Machine, model: Model, tmp_path: Path) -> None:
+    terminal_claims.shows_and_continues_in_two_rounds(machine, model, tmp_path, ready="128k (auto)", leave=["C-d"])
+
+
+def test_failures_and_images_reach_the_model_of_pi(machine: Machine, model: Model) -> None:
+    provider = {"baseUrl": model.url, "apiKey": "none", "api": "anthropic-messages"}
+    models = {"providers": {"loopback": {**provider, "models": [{"id": "m", "input": ["text", "image"]}]}}}
+    (machine.home / ".pi" / "agent" / "models.json").write_text(json.dumps(models), encoding="utf-8")
+    results = terminal_claims.hands_over_failures_and_images(machine, model)
+    assert [result.get("is_error", False) for result in results] == [True, False]

@@ -1,0 +1,101 @@
+"""What holds for a real AI tool at a terminal: it shows and continues a conversation of ours, twice."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from segue.integrations import HandoverContext, LaunchOptions
+from tests.support.integration_claims import place_of
+from tests.support.integration_machine import CALL, EARLIER, HEARD, turn
+from tests.support.tmux import TmuxTerminal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from segue.integrations import Launch
+    from segue.model import JsonObject
+    from tests.support.integration_machine import Machine
+    from tests.support.loopback.model import Model
+
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC"
+OTHER_PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGNgYPgPAAEDAQAIicLsAAAAAElFTkSuQmCC"
+
+
+def shows_and_continues_in_two_rounds(
+    machine: Machine, model: Model, folder: Path, *, ready: str, leave: Sequence[str]
+) -> Launch:
+    """`ready` is on the screen when a message can be typed; the keys in `leave` end the tool."""
+    options = _at_a_terminal(machine)
+    launch = machine.tool.launch(EARLIER, options)
+    with TmuxTerminal(folder, launch.argv, env=machine.environ, cwd=machine.project) as terminal:
+        terminal.wait_for("-- Why does login fail?", "Let me look.", "The token expires", ready)
+        say(terminal, "Which TOOL now?")
+        terminal.wait_for("You said: Which TOOL now?")
+        _end(terminal, leave)
+    heard = model.heard("Which TOOL now?")
+    places = [place_of(expected, heard) for expected in HEARD]
+    assert places == sorted(places) or sorted(places[2:6]) == list(range(places[2], places[2] + 4))
+    first = machine.read_back(launch)
+    assert first.damages == ()
+    assert [turn.role for turn in first.turns] == ["user", "assistant", "tool", "assistant"]
+
+    again = machine.tool.resume(first.native_id, options)
+    assert again
+    with TmuxTerminal(folder, again.argv, env=machine.environ, cwd=machine.project) as terminal:
+        terminal.wait_for("The token expires", "You said: Which TOOL now?", ready)
+        say(terminal, "And once more?")
+        terminal.wait_for("You said: And once more?")
+        _end(terminal, leave)
+    second = machine.read_back(first.native_id)
+    assert [(turn.role, turn.content) for turn in second.after({turn.id for turn in first.turns})] == [
+        ("user", "And once more?"),
+        ("assistant", "You said: And once more?"),
+    ]
+    return launch
+
+
+def hands_over_failures_and_images(machine: Machine, model: Model) -> list[dict[str, object]]:
+    """For a tool that talks Anthropic's protocol, which has a field for both; returns the results for the model."""
+    image: JsonObject = {"type": "image", "media_type": "image/png", "data": PIXEL}
+    other: JsonObject = {**image, "data": OTHER_PIXEL}
+    failed: JsonObject = {"type": "tool_result", "id": "1", "content": "no such file", "is_error": True}
+    shown: JsonObject = {"type": "tool_result", "id": "2", "content": "a picture", "images": [other]}
+    context = HandoverContext(
+        turns=(
+            turn("user", "What is this?", image),
+            turn("assistant", "Let me look.", CALL, {**CALL, "id": "2", "name": "view"}),
+            turn("tool", "no such file", failed),
+            turn("tool", "a picture", shown),
+            turn("assistant", "A pixel."),
+        )
+    )
+    assert machine.launch(context, "And now?").run(machine.environ) == 0
+    body = next(asked.body for asked in model.asked if "And now?" in str(asked.body) and asked.path == "/v1/messages")
+    blocks = [block for message in _objects(body["messages"]) for block in _objects(message["content"])]
+    results = [block for block in blocks if block["type"] == "tool_result"]
+    assert "no such file" in str(results[0])
+    assert [PIXEL in str(block) for block in blocks].count(True) == 1
+    assert (OTHER_PIXEL in str(blocks)) == ("result_images" in machine.tool.carries)
+    return results
+
+
+def say(terminal: TmuxTerminal, text: str) -> None:
+    """Type a message. The key comes after the text is on the screen: at once, some tools take it for pasted text."""
+    terminal.type(text)
+    terminal.wait_for(text)
+    terminal.press("Enter")
+
+
+def _end(terminal: TmuxTerminal, keys: Sequence[str]) -> None:
+    for key in keys:
+        terminal.press(key)
+    terminal.leave()
+
+
+def _at_a_terminal(machine: Machine) -> LaunchOptions:
+    return LaunchOptions(cwd=machine.project, environ=machine.environ, arguments=machine.arguments)
+
+
+def _objects(value: object) -> list[dict[str, object]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
