@@ -26,13 +26,13 @@ def shows_and_continues_in_two_rounds(
     machine: Machine, model: Model, folder: Path, *, ready: str, leave: Sequence[str]
 ) -> Launch:
     """`ready` is on the screen when a message can be typed; the keys in `leave` end the tool."""
-    options = _at_a_terminal(machine)
+    options = at_a_terminal(machine)
     launch = machine.tool.launch(EARLIER, options)
     with TmuxTerminal(folder, launch.argv, env=machine.environ, cwd=machine.project) as terminal:
         terminal.wait_for("-- Why does login fail?", "Let me look.", "The token expires", ready)
         say(terminal, "Which TOOL now?")
         terminal.wait_for("You said: Which TOOL now?")
-        _end(terminal, leave)
+        end(terminal, leave)
     heard = model.heard("Which TOOL now?")
     places = [place_of(expected, heard) for expected in HEARD]
     assert places == sorted(places) or sorted(places[2:6]) == list(range(places[2], places[2] + 4))
@@ -46,7 +46,7 @@ def shows_and_continues_in_two_rounds(
         terminal.wait_for("The token expires", "You said: Which TOOL now?", ready)
         say(terminal, "And once more?")
         terminal.wait_for("You said: And once more?")
-        _end(terminal, leave)
+        end(terminal, leave)
     second = machine.read_back(first.native_id)
     assert [(turn.role, turn.content) for turn in second.after({turn.id for turn in first.turns})] == [
         ("user", "And once more?"),
@@ -87,13 +87,13 @@ def say(terminal: TmuxTerminal, text: str) -> None:
     terminal.press("Enter")
 
 
-def _end(terminal: TmuxTerminal, keys: Sequence[str]) -> None:
+def end(terminal: TmuxTerminal, keys: Sequence[str]) -> None:
     for key in keys:
         terminal.press(key)
     terminal.leave()
 
 
-def _at_a_terminal(machine: Machine) -> LaunchOptions:
+def at_a_terminal(machine: Machine) -> LaunchOptions:
     return LaunchOptions(cwd=machine.project, environ=machine.environ, arguments=machine.arguments)
 
 
