@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from segue.errors import NotFoundError
 from segue.integrations.format.transcript import TranscriptBuilder
-from segue.integrations.format.values import as_text
+from segue.integrations.format.values import as_text, objects
+from segue.integrations.llm.attachments import linked_parts, linked_rows
 from segue.integrations.llm.legacy_reader import parse_legacy_turns
-from segue.integrations.llm.reader import parse_turns, turn_id
+from segue.integrations.llm.reader import ATTACHED, FRAGMENTS, parse_turns, turn_id
 from segue.integrations.shared.history import ExternalSession, OpenedTranscript
 from segue.integrations.shared.sqlite import changed_at, has_table, open_database, row_as_json
 
@@ -29,13 +30,7 @@ _CONVERSATIONS = """
     SELECT conversations.id, conversations.name, max(responses.id) AS last, count(*) AS count
     FROM conversations JOIN responses ON responses.conversation_id = conversations.id GROUP BY conversations.id
 """
-_PARTS = """
-    SELECT type, tool_name, payload, coalesce(nullif(text, ''), (
-        SELECT group_concat(fragments.content, char(10)) FROM part_fragments
-        JOIN fragments ON fragments.id = part_fragments.fragment_id WHERE part_fragments.part_id = parts.id
-    )) AS text
-    FROM parts WHERE message_hash = ? ORDER BY position
-"""
+_PARTS = "SELECT id, type, tool_name, payload, text FROM parts WHERE message_hash = ? ORDER BY position"
 
 
 def root(home: Path, environ: Mapping[str, str]) -> Path:
@@ -94,7 +89,18 @@ def _message(database: sqlite3.Connection, hash: str) -> JsonObject | None:
     row = database.execute("SELECT * FROM messages WHERE hash = ?", (hash,)).fetchone()
     if row is None:
         return None
-    return {**row_as_json(row), "parts": [row_as_json(part) for part in database.execute(_PARTS, (hash,))]}
+    return {**row_as_json(row), "parts": [_part(database, part) for part in database.execute(_PARTS, (hash,))]}
+
+
+def _part(database: sqlite3.Connection, row: sqlite3.Row) -> JsonObject:
+    part = row_as_json(row)
+    del part["id"]
+    if row["type"] in ("attachment", "tool_result"):
+        return {**part, ATTACHED: linked_parts(database, "part_attachments", row["id"])}
+    if row["type"] == "text" and not row["text"]:
+        fragments = linked_rows(database, "part_fragments", row["id"])
+        return {**part, FRAGMENTS: {as_text(fragment["id"]): row_as_json(fragment) for fragment in fragments}}
+    return part
 
 
 def _responses(database: sqlite3.Connection, id: str) -> Iterator[JsonObject]:
@@ -104,4 +110,8 @@ def _responses(database: sqlite3.Connection, id: str) -> Iterator[JsonObject]:
         for table in tables:
             found = database.execute(f"SELECT * FROM {table} WHERE response_id = ? ORDER BY id", (row["id"],))  # noqa: S608 - one of two names above
             response[table] = [row_as_json(one) for one in found]
-        yield response
+        for result in objects(response.get("tool_results")):
+            result[ATTACHED] = linked_parts(database, "tool_results_attachments", result.get("id"))
+        given = [linked_parts(database, table, row["id"]) for table in ("prompt_fragments", "prompt_attachments")]
+        system = [part.get("content") for part in linked_parts(database, "system_fragments", row["id"])]
+        yield {**response, ATTACHED: [*given[0], *given[1]], FRAGMENTS: system}
