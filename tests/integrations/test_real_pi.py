@@ -9,7 +9,7 @@ import pytest
 
 from tests.support import integration_claims, terminal_claims
 from tests.support.integration_machine import EARLIER
-from tests.support.terminal_claims import at_a_terminal, end, say
+from tests.support.terminal_claims import at_a_terminal, say
 from tests.support.tmux import TmuxTerminal
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def test_what_was_left_with_tree_in_pi_is_a_branch_and_not_a_reply(machine: Mach
         terminal.wait_for("Navigated to selected point")
         say(terminal, " Or third?")
         terminal.wait_for("You said: Second? Or third?")
-        end(terminal, ["C-d"])
+        terminal.leave("C-d")
     found = machine.read_back(launch)
     assert [turn.content for turn in found.turns if turn.role == "user"] == ["First?", "Second? Or third?"]
     (session,) = machine.tool.sessions(machine.home, machine.environ)

@@ -32,7 +32,7 @@ def shows_and_continues_in_two_rounds(
         terminal.wait_for("-- Why does login fail?", "Let me look.", "The token expires", ready)
         say(terminal, "Which TOOL now?")
         terminal.wait_for("You said: Which TOOL now?")
-        end(terminal, leave)
+        terminal.leave(*leave)
     heard = model.heard("Which TOOL now?")
     places = [place_of(expected, heard) for expected in HEARD]
     assert places == sorted(places) or sorted(places[2:6]) == list(range(places[2], places[2] + 4))
@@ -46,7 +46,7 @@ def shows_and_continues_in_two_rounds(
         terminal.wait_for("The token expires", "You said: Which TOOL now?", ready)
         say(terminal, "And once more?")
         terminal.wait_for("You said: And once more?")
-        end(terminal, leave)
+        terminal.leave(*leave)
     second = machine.read_back(first.native_id)
     assert [(turn.role, turn.content) for turn in second.after({turn.id for turn in first.turns})] == [
         ("user", "And once more?"),
@@ -81,16 +81,8 @@ def hands_over_failures_and_images(machine: Machine, model: Model) -> list[dict[
 
 
 def say(terminal: TmuxTerminal, text: str) -> None:
-    """Type a message. The key comes after the text is on the screen: at once, some tools take it for pasted text."""
     terminal.type(text)
-    terminal.wait_for(text)
     terminal.press("Enter")
-
-
-def end(terminal: TmuxTerminal, keys: Sequence[str]) -> None:
-    for key in keys:
-        terminal.press(key)
-    terminal.leave()
 
 
 def at_a_terminal(machine: Machine) -> LaunchOptions:
