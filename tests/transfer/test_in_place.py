@@ -15,7 +15,7 @@ from segue.integrations import INTEGRATIONS
 from segue.model import Turn, overview_of
 from segue.transfer.import_sessions import import_session
 from segue.transfer.in_place import InPlaceLibrary, InPlaceStore, NothingReadableError
-from segue.transfer.turn_images import blob_name, store_images
+from segue.transfer.stored_turn import blob_name, stored_turn
 from tests.support.integration_homes import CORPUS, PLACES, later, move_in, sessions
 
 if TYPE_CHECKING:
@@ -69,9 +69,9 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def plain(session: Session) -> tuple[object, ...]:
-    """What must be the same, whether it was imported, with its images as blobs, or is read in place."""
+    """What must be the same, whether it was imported, as a store has it, or is read in place."""
     turns = {
-        name: [store_images(replace(turn, seq=0), blob_name) for turn in own] for name, own in session.own_turns.items()
+        name: [stored_turn(replace(turn, seq=0), blob_name) for turn in own] for name, own in session.own_turns.items()
     }
     return session.id, session.title, session.branch, session.branches, session.extra, session.created_at, turns
 

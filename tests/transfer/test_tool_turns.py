@@ -17,7 +17,7 @@ from segue.integrations.format.transcript import TranscriptBuilder, TranscriptTu
 from segue.integrations.shared.history import ExternalSession, OpenedTranscript
 from segue.transfer.convert import convert
 from segue.transfer.import_sessions import Imported, import_session
-from segue.transfer.turn_images import load_images
+from segue.transfer.stored_turn import load_images
 from tests.support.integration_homes import later
 
 if TYPE_CHECKING:
@@ -84,6 +84,7 @@ def test_images_are_stored_once_by_their_hash_and_everything_else_arrives(scheme
     assert image.keys() == {"type", "media_type", "hash", "size_bytes"}
     assert library.store.get_blob(session.id, str(image["hash"])) == IMAGE
     assert seen.parts[0]["images"] == [image]
+    assert "content" not in seen.parts[0]  # it is the text of the turn
     assert DATA not in str(session)
     assert session.extra["git_branch"] == "feature/x"
     assert looked.extra == LOOK.extra

@@ -23,8 +23,8 @@ from segue.model import Turn
 from segue.process import which
 from segue.transfer.linked_session import LinkedSession, find_linked_session
 from segue.transfer.replies import ReplyPlaces
+from segue.transfer.stored_turn import load_newest_images, stored_turn
 from segue.transfer.turn_identity import MORE
-from segue.transfer.turn_images import load_newest_images, store_images
 from segue.transfer.window import MOST_CHARACTERS, handover_window
 
 if TYPE_CHECKING:
@@ -203,7 +203,7 @@ def import_replies(
     follows_tool = _is_at_end(session, integration.name)
     new = places.place(transcript, lambda turn: since is None or turn.timestamp >= since)
     if new:
-        session.record(*(store_images(event, session.put_blob) if isinstance(event, Turn) else event for event in new))
+        session.record(*(stored_turn(event, session.put_blob) if isinstance(event, Turn) else event for event in new))
         if follows_tool and (active := places.branch_of(_end(transcript))):
             session.switch(active)
     return ImportedReplies(turns=tuple(event for event in new if isinstance(event, Turn)), transcript=transcript)

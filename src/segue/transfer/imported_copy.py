@@ -12,8 +12,8 @@ from segue.integrations.format.branches import BranchTracker
 from segue.integrations.format.transcript import only_text_reason, plain_turn, title_from
 from segue.model import EPOCH, BranchCreated, BranchSwitched, Metadata, TitleChanged, Turn
 from segue.store import FORMAT_VERSION
+from segue.transfer.stored_turn import stored_turn
 from segue.transfer.turn_identity import MORE, find_continuation, identify
-from segue.transfer.turn_images import store_images
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -210,7 +210,7 @@ class ImportedCopy:
             return
         writer = self._writer = self._writer or self._open_writer(moment or EPOCH)
         self._batch = [
-            store_images(event, writer.put_blob) if isinstance(event, Turn) else event for event in self._batch
+            stored_turn(event, writer.put_blob) if isinstance(event, Turn) else event for event in self._batch
         ]
         try:
             writer.append(*self._batch, ids_are_new=True)

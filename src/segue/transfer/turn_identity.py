@@ -16,7 +16,7 @@ from segue.integrations.format.native import with_content
 from segue.integrations.format.pairs import result_text
 from segue.integrations.format.transcript import plain_turn
 from segue.integrations.format.values import as_text, objects
-from segue.transfer.turn_images import blob_name, store_images
+from segue.transfer.stored_turn import blob_name, store_images
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

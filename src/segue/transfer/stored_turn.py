@@ -1,4 +1,4 @@
-"""Images in the parts of turns: as data where tools exchange them, as a blob of the session where it is stored."""
+"""Turns of AI tools as a store has them: an image is a blob of the session, and no text of a result is there twice."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from segue.errors import DamagedError, NotFoundError, UsageError
+from segue.integrations.format.pairs import is_spoken
 from segue.integrations.format.values import objects
 
 if TYPE_CHECKING:
@@ -18,6 +19,15 @@ if TYPE_CHECKING:
     from segue.model import JsonObject, Turn
 
 MOST_IMAGE_BYTES = 16 << 20
+
+
+def stored_turn(turn: Turn, put_blob: Callable[[bytes], str]) -> Turn:
+    """The turn as it is stored. A result has no text of its own where that is the text of the turn."""
+    results = [part for part in turn.parts if part.get("type") == "tool_result"]
+    if len(results) == 1 and turn.content and results[0].get("content") == turn.content and not is_spoken(turn):
+        lean = {name: value for name, value in results[0].items() if name != "content"}
+        turn = replace(turn, parts=tuple(lean if part is results[0] else part for part in turn.parts))
+    return store_images(turn, put_blob)
 
 
 def store_images(turn: Turn, put_blob: Callable[[bytes], str]) -> Turn:
