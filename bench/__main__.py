@@ -27,6 +27,7 @@ from bench import (
     scope,
     startup,
     table,
+    tools,
 )
 from bench.measure import settle
 from bench.workload import FULL, QUICK, Workplace
@@ -44,6 +45,7 @@ SECTIONS: dict[str, Callable[[Workplace], list[Row]]] = {
     "list": listing.measure,
     "find": finding.measure,
     "import": importing.measure,
+    "tools": tools.measure,
     "fork": forking.measure,
     "start": startup.measure,
     "chat": chat.measure,
@@ -61,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     began = time.monotonic()
     folder = Path(tempfile.mkdtemp(prefix="run-", dir=parent))
     try:
-        place = Workplace(folder=folder, sizes=QUICK if options.quick else FULL)
+        place = Workplace(folder=folder, sizes=QUICK if options.quick else FULL, large=options.large)
         wanted = options.only or [*SECTIONS, PEERS]
         rows = _rows(place, [name for name in wanted if name != PEERS])
         peers = comparison.measure(place) if PEERS in wanted and not options.no_peers else []
@@ -81,6 +83,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="smaller sizes, under a minute; ratios are rougher")
     parser.add_argument("--no-peers", action="store_true", help="only Segue and raw calls; needs no extra libraries")
     parser.add_argument("--only", action="append", choices=[*SECTIONS, PEERS], help="this section (repeatable)")
+    parser.add_argument("--large", action="store_true", help="sessions of AI tools of 500 MB, too")
     parser.add_argument("--json", action="store_true", help="print JSON instead of columns")
     parser.add_argument("--check", action="store_true", help="exit with 1 if a row misses its target")
     parser.add_argument(

@@ -85,6 +85,8 @@ class Workplace:
 
     folder: Path
     sizes: Sizes
+    large: bool = False
+    """Whether sessions of AI tools of 500 MB are measured, too."""
 
     def session(self, turns: int) -> Path:
         """A folder with one session `s` of so many turns."""

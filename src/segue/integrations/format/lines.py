@@ -10,8 +10,9 @@ from segue.integrations.format.limits import LINES, too_large
 BLOCK_BYTES = 1 << 20
 ENDS_BYTES = 64 << 10
 """How much is read at each end of a file that is not read whole."""
-_FEWEST_LAST = 8
-"""The least number of lines at the end; if they are long, more is read."""
+_FEWEST_FIRST, _FEWEST_LAST = 32, 8
+"""The least number of lines at each end; if they are long, more is read, since instructions come before a prompt."""
+_LONGEST_START_BYTES = 16 * ENDS_BYTES
 LONGEST_LINE_BYTES = 32 << 20
 """Longer lines are not read: they would take several times as much memory."""
 
@@ -81,11 +82,10 @@ class Ends(Lines):
         self._size = size
 
     def __iter__(self) -> Iterator[SourceLine]:
-        after = 0
-        for line in self._from_offset(0):
+        for count, line in enumerate(self._from_offset(0), start=1):
             yield line
             after = line.place.offset + line.place.size
-            if after >= ENDS_BYTES:
+            if after >= (ENDS_BYTES if count >= _FEWEST_FIRST else _LONGEST_START_BYTES):
                 yield from self._last(after)
                 return
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING, ClassVar
 
-from msgspec.structs import replace
-
 from segue.clock import datetime_at
 from segue.errors import NotFoundError, SegueError, unforeseen
 from segue.index import IndexedSession, IndexedText, SessionRef, turn_texts
@@ -48,7 +46,7 @@ class IntegrationSource:
         return next((ref for ref in self.scan() if ref.id == id), None)
 
     def read(self, id: str, *, known: ReadPosition | None = None) -> IndexedSession:  # noqa: ARG002 - tools rewrite their files
-        return self._read_safely(self._get(id), self._integration.read)
+        return self._read_safely(self._get(id), self._integration.read, with_texts=True)
 
     def preview(self, id: str) -> IndexedSession:
         return self.read(id)
@@ -62,10 +60,10 @@ class IntegrationSource:
         return self._sessions[id]
 
     def _read_safely(
-        self, session: ExternalSession, read: Callable[[ExternalSession], OpenedTranscript]
+        self, session: ExternalSession, read: Callable[[ExternalSession], OpenedTranscript], *, with_texts: bool
     ) -> IndexedSession:
         try:
-            return self._index(session, read)
+            return self._index(session, read, with_texts=with_texts)
         except NotFoundError:
             raise
         except Exception as error:  # noqa: BLE001 - an unreadable session affects only itself
@@ -76,7 +74,10 @@ class IntegrationSource:
                 tool=self._integration.name,
             )
 
-    def _index(self, session: ExternalSession, read: Callable[[ExternalSession], OpenedTranscript]) -> IndexedSession:
+    def _index(
+        self, session: ExternalSession, read: Callable[[ExternalSession], OpenedTranscript], *, with_texts: bool
+    ) -> IndexedSession:
+        """What is indexed; without texts, the files of subagents need not be read either."""
         builder, turns = read(session)
         branches = BranchTracker()
         texts: list[IndexedText] = []
@@ -94,10 +95,12 @@ class IntegrationSource:
                 started = turn.timestamp if ended is None else started
                 ended = turn.timestamp if ended is None else max(ended, turn.timestamp)
                 first_words = first_words or title_from(turn)
-                usage += usage_of_turn(turn)
-                texts += turn_texts(turn, seq=number, number=branches.turn_count(branch), branch=branch)
+                if turn.extra:
+                    usage += usage_of_turn(turn)
+                if with_texts:
+                    texts += turn_texts(turn, seq=number, number=branches.turn_count(branch), branch=branch)
         title = builder.title or first_words
-        if title:
+        if title and with_texts:
             texts.insert(0, IndexedText(kind="title", text=title))
         branch = branches.branch_of(builder.tip) or MAIN
         head = Head(
@@ -118,7 +121,7 @@ class IntegrationSource:
             launch=builder.launch,
             texts=tuple(texts),
             git_branch=builder.git_branch,
-            usage=None if builder.is_partial else usage,
+            usage=None if builder.is_partial or (session.related and not with_texts) else usage,
             is_counted=not builder.is_partial,
         )
 
@@ -129,7 +132,7 @@ class PreviewSource(IntegrationSource):
     can_preview = True
 
     def preview(self, id: str) -> IndexedSession:
-        return replace(self._read_safely(self._get(id), self._integration.preview), texts=())
+        return self._read_safely(self._get(id), self._integration.preview, with_texts=False)
 
 
 def _first_damage(builder: TranscriptBuilder) -> str:
