@@ -27,7 +27,8 @@ NOBODYS = re.compile(
     r"|Show more\s*$"  # a button
     r"|Exit code: \d+\s+Duration: [\d.]+ seconds\s+Output:"
     r"|I ran the following shell command:\s+```sh|This produced the following result:"
-    r"|Called the Read tool with the following input: \{[^}]*\}|Image read successfully",
+    r"|Called the Read tool with the following input: \{[^}]*\}|Image read successfully"
+    r"|The following tool was executed by the user",
     re.DOTALL,
 )
 """What tools and viewers write in the place of the user, and nobody said."""
