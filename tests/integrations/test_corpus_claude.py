@@ -21,6 +21,8 @@ from segue.transfer.handover import import_replies, record_handover
 from tests.support.corpus_events import HOMES, ReadSession, _path
 
 if TYPE_CHECKING:
+    import random
+    from collections.abc import Callable
     from pathlib import Path
 
     from segue.integrations.format.transcript import TranscriptTurn
@@ -351,14 +353,20 @@ def test_what_the_tool_adds_between_parallel_results_leaves_none_of_them_on_a_br
     assert len(session.read()[2]) == len(expected)
 
 
-def test_a_queued_message_that_is_recorded_again_is_there_once() -> None:
+@pytest.mark.parametrize("is_later", [True, False])
+def test_a_queued_message_that_is_recorded_again_is_there_once(*, is_later: bool) -> None:
     session = Session()
     session.add("user", "Hello")
-    session.add("attachment", attachment={"type": "queued_command", "prompt": "faster", "source_uuid": "again"})
-    session.add("user", "faster", uuid="again")
-    session.last = "again"
+    queued = {"type": "queued_command", "prompt": "faster", "source_uuid": "again"}
+    for is_queued in (is_later, not is_later):
+        if is_queued:
+            session.add("attachment", attachment=queued)
+        else:
+            session.add("user", "faster", uuid="again")
+            session.last = "again"
     session.add("assistant", answer("Yes."))
     assert [text for _, text in session.said()] == ["Hello", "faster", "Yes."]
+    assert len(session.read()[2]) == 3
 
 
 def test_an_answer_before_an_interruption_is_marked_in_older_releases_too() -> None:
@@ -475,3 +483,55 @@ def test_a_message_that_was_imported_and_then_taken_back_in_the_tool_is_on_a_bra
             "Yes.",
             "Four",
         ]
+
+
+# ── Broken, and newer than what is known ─────────────────────────────────────────────────────────────────────────────
+
+
+def shuffled(lines: list[bytes], rng: random.Random) -> list[bytes]:
+    at = rng.randrange(len(lines) - 8)
+    return [*lines[:at], *rng.sample(lines[at : at + 8], 8), *lines[at + 8 :]]
+
+
+def flipped(lines: list[bytes], rng: random.Random) -> list[bytes]:
+    data = bytearray(b"\n".join(lines))
+    for _ in range(20):
+        data[rng.randrange(len(data))] ^= 1 << rng.randrange(7)
+    return bytes(data).split(b"\n")
+
+
+def newer(lines: list[bytes], rng: random.Random) -> list[bytes]:
+    """More fields, other types of values in known ones, and records of unknown types."""
+    found: list[bytes] = []
+    for line in lines:
+        record = json.loads(line) | {"tomorrow": {"type": "user", "message": {"content": "invented"}}}
+        if rng.random() < 0.1:
+            record[rng.choice(sorted(record))] = rng.choice([None, 7, [], {}, "?", True])
+        found.append(json.dumps(record).encode())
+        if rng.random() < 0.05:
+            found.append(b'{"type": "tomorrow", "content": "invented"}')
+    return found
+
+
+def missing(lines: list[bytes], rng: random.Random) -> list[bytes]:
+    return [line for line in lines if rng.random() > 0.1]
+
+
+@pytest.mark.parametrize("mutate", [shuffled, flipped, newer, missing])
+@pytest.mark.parametrize("home", sorted(path.name for path in HOMES.glob("claude-*")))
+def test_a_broken_or_newer_file_is_read_and_nothing_is_invented(
+    home: str, mutate: Callable[[list[bytes], random.Random], list[bytes]], rng: random.Random
+) -> None:
+    file = next(file for file in sorted((HOMES / home).rglob("*.jsonl")) if file.parent.name != "subagents")
+    said = set(words(opened(HOMES / home)[1].active)) | set(words(opened(HOMES / home)[1].others))
+    lines = file.read_bytes().strip().split(b"\n")
+    for _ in range(4):
+        builder = TranscriptBuilder("claude", "file", "s")
+        data = b"\n".join(mutate(lines, rng))
+        turns = [entry.turn for entry in parse_turns(lines_of(data), builder)]
+        assert len({turn.id for turn in turns}) == len(turns)
+        if mutate is flipped:
+            continue  # a letter of a prompt may be another one then
+        found = set(words(turns))
+        assert not any("invented" in turn.content for turn in turns)
+        assert all(any(text in one for one in said) or text.startswith("/") for text in found - said)

@@ -120,6 +120,8 @@ class _Indexer:
         """The last record of the last answer, and the answer."""
         self._spoken: dict[str, tuple[MessageEntry, bool]] = {}
         """Since the last answer: the message of the user to which a record belongs, and whether it is a command."""
+        self._delivered: set[str] = set()
+        """The ids of messages that the model got while it worked; some are recorded again as records of the user."""
         self._unknown: set[str] = set()
 
     def add(self, record: _Record, place: LinePlace) -> None:
@@ -165,6 +167,9 @@ class _Indexer:
         self._latest_answer = (record.uuid, answer)
 
     def _add_user(self, record: _Record, place: LinePlace) -> None:
+        if record.uuid in self._delivered:
+            self._append(record, [])
+            return
         content = bytes(record.message.content)
         before = self._spoken_before(record)
         if record.is_meta and before and before[1] and b"<local-command-caveat>" not in content:
@@ -182,13 +187,13 @@ class _Indexer:
     def _add_attachment(self, record: _Record, place: LinePlace) -> None:
         kind = record.attachment.type
         before = self._spoken_before(record)
-        if kind == QUEUED:
-            self._seen.add(record.attachment.source_uuid or record.uuid)
+        if kind == QUEUED and record.attachment.source_uuid not in self._seen:
+            self._delivered.add(record.attachment.source_uuid)
             self._spoken[record.uuid] = (self._append(record, [place], is_attached=True), False)
         elif kind in OF_USER and before:
             before[0].places.append(place)
         else:
-            is_turn = kind not in SURROUNDINGS and kind not in OF_USER
+            is_turn = kind not in SURROUNDINGS and kind not in OF_USER and kind != QUEUED
             self._append(record, [place] if is_turn else [], is_attached=True)
 
     def _append(self, record: _Record, places: list[LinePlace], *, is_attached: bool = False) -> MessageEntry:
