@@ -8,10 +8,12 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 import segue
 from segue.integrations import INTEGRATIONS, LaunchOptions
 from segue.integrations.claude.reader import parse_turns
+from segue.integrations.claude.writer import write
 from segue.integrations.format.lines import lines_of
 from segue.integrations.format.losses import find_losses
 from segue.integrations.format.outgoing import outgoing_messages
@@ -184,6 +186,21 @@ def test_nothing_of_a_session_is_lost_on_the_way_to_claude_but_reasoning_and_lon
     _, session = opened(HOMES / home)
     losses = find_losses(session.active, CLAUDE.carries)
     assert [line for line in losses if "reasoning" not in line and "shortened" not in line] == []
+
+
+@pytest.mark.parametrize("home", sorted(path.name for path in HOMES.glob("claude-*")))
+def test_what_is_written_for_claude_is_read_as_it_was(home: str) -> None:
+    """Images, failed calls and all: a session becomes messages, those a session, and that the same messages."""
+    now = datetime(2027, 1, 1, tzinfo=UTC)
+    _, session = opened(HOMES / home)
+    messages = outgoing_messages(session.active, now=now, carries=CLAUDE.carries)
+    id = "01a1df33-fc2a-4eb2-8416-482a85e91f8c"
+    builder = TranscriptBuilder("claude", "file", id)
+    data = write(messages, session_id=id, cwd="/x", title="t", now=now)
+    entries = list(parse_turns(lines_of(data), builder))
+    assert all(entry.is_ours for entry in entries)
+    again = outgoing_messages(_path(entries, builder.tip), now=now, carries=CLAUDE.carries)
+    assert [replace(message, at=now) for message in again] == [replace(message, at=now) for message in messages]
 
 
 # ── Records that the corpus does not have ────────────────────────────────────────────────────────────────────────────
@@ -387,6 +404,20 @@ def test_a_session_that_was_rewound_continues_where_the_user_went_back_to() -> N
     session.add("assistant", answer("Second."))
     session.records.append({"type": "last-prompt", "leafUuid": back, "explicit": True})
     assert [text for _, text in session.said()] == ["One", "First."]
+
+
+def test_messages_that_the_user_had_summarized_stay_before_their_summary() -> None:
+    session = Session()
+    session.add("user", "One")
+    kept = session.add("assistant", answer("First."))
+    session.add("user", "Two")
+    session.add("assistant", answer("Second."))
+    session.last = ""
+    compacted = {"trigger": "manual", "messagesSummarized": 2}
+    session.add("system", subtype="compact_boundary", logicalParentUuid=kept, compactMetadata=compacted)
+    session.add("user", "The user counts.", isCompactSummary=True)
+    session.add("user", "Three")
+    assert [text for _, text in session.said()] == ["One", "First.", "Two", "Second.", "The user counts.", "Three"]
 
 
 def test_a_record_of_an_unknown_type_with_words_is_named_once() -> None:

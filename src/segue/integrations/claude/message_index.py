@@ -64,6 +64,11 @@ class _Attachment(Struct, frozen=True, gc=False):
     source_uuid: str = ""
 
 
+class _Compaction(Struct, frozen=True, rename="camel", gc=False):
+    messages_summarized: int = 0
+    """More than 0 if the user chose the messages."""
+
+
 class _Record(Struct, frozen=True, rename="camel", gc=False):
     """The fields of a record that decide its position; decoding skips the others."""
 
@@ -77,6 +82,7 @@ class _Record(Struct, frozen=True, rename="camel", gc=False):
     is_compact_summary: bool = False
     message: _Message = _Message()
     attachment: _Attachment = _Attachment()
+    compact_metadata: _Compaction = _Compaction()
     content: Raw = _NO_CONTENT
     interrupted_message_id: str = ""
     explicit: bool = False
@@ -142,6 +148,7 @@ class _Indexer:
             self._report_unknown(f"records of type {record.type!r:.40}", place)
 
     def _add_to_chain(self, record: _Record, place: LinePlace) -> None:
+        before = self.found.last
         if not record.is_sidechain:
             self.found.last = record.uuid
         if record.type == "assistant":
@@ -153,7 +160,9 @@ class _Indexer:
         else:
             self._spoken_before(record)
             is_turn = record.type == "system" and record.subtype not in SILENT and record.content != _NO_CONTENT
-            self._append(record, [place] if is_turn else [])
+            entry = self._append(record, [place] if is_turn else [])
+            if record.compact_metadata.messages_summarized:  # it names the messages before those that it replaces
+                entry.parent = before
 
     def _add_answer(self, record: _Record, place: LinePlace) -> None:
         self._spoken.clear()
