@@ -79,8 +79,7 @@ def trusting(machine: Machine) -> Machine:
     """The machine of a user who has answered the questions that Codex asks in a new project."""
     settings = machine.home / ".codex" / "config.toml"
     asks_nothing = 'approval_policy = "never"\nsandbox_mode = "danger-full-access"\ndisable_paste_burst = true\n'
-    trust = f'[projects."{machine.project}"]\ntrust_level = "trusted"\n'
-    settings.write_text(f"{asks_nothing}{settings.read_text(encoding='utf-8')}{trust}", encoding="utf-8")
+    settings.write_text(f"{asks_nothing}{settings.read_text(encoding='utf-8')}", encoding="utf-8")
     machine.environ["SEGUE_STORE"] = f"journal:{machine.home / 'sessions'}"
     machine.environ["PYTHONPATH"] = str(Path(segue.__file__).resolve().parents[1])
     return machine
@@ -127,8 +126,7 @@ def test_the_screen_of_codex_shows_the_conversation_and_can_rewind_it(trusting: 
         terminal.press("Enter")
         terminal.wait_for("You said: Which test shows it? Name it.")
         terminal.type("/quit")
-        terminal.press("Enter")
-        assert terminal.leave() == 0
+        assert terminal.leave("Enter") == 0
         assert "imported 8 turns from codex" in terminal.screen
 
     whole = library.load("login")

@@ -15,6 +15,7 @@ import segue
 from segue.integrations import HandoverContext
 from segue.integrations.registry import launchable
 from segue.transfer.imported_copy import imported_session_id
+from tests.support.codex_daemon import codex_daemon_stops
 from tests.support.integration_machine import Machine
 from tests.support.loopback.model import last_words
 from tests.support.tmux import TmuxTerminal
@@ -87,7 +88,10 @@ class Desk:
         """At a terminal: the screen shows what was said before, the model gets it, and the answer comes back."""
         before = self.turns
         argv = [sys.executable, "-m", "segue", *self._resume(tool)]
-        with TmuxTerminal(self.root, argv, env=self.environ, cwd=self.machine.project) as terminal:
+        with (
+            codex_daemon_stops(self.machine.home, self.environ),
+            TmuxTerminal(self.root, argv, env=self.environ, cwd=self.machine.project) as terminal,
+        ):
             terminal.wait_for(FIRST, before[-1][1])
             terminal.type(prompt)
             terminal.press("Enter")

@@ -20,13 +20,10 @@ def codex_daemon_stops(home: Path, environ: Mapping[str, str]) -> Iterator[None]
     try:
         yield
     finally:
-        subprocess.run(
-            ["codex", "app-server", "daemon", "stop"],
-            env=dict(environ),
-            check=False,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        for path in (home / ".codex" / "app-server-daemon").glob("*.pid"):
+        folder = home / ".codex" / "app-server-daemon"
+        if folder.is_dir():
+            stop = ["codex", "app-server", "daemon", "stop"]
+            subprocess.run(stop, env=dict(environ), check=False, capture_output=True)
+        for path in folder.glob("*.pid"):
             with suppress(ProcessLookupError, ValueError):
                 os.kill(json.loads(path.read_bytes())["pid"], signal.SIGTERM)
