@@ -32,6 +32,8 @@ DECIDING = (
     ".codex/config.toml",
     ".gemini/settings.json",
     ".opencode/agent/x.md",
+    ".kilo/kilo.jsonc",
+    ".kilocode/agent/x.md",
     ".pi/settings.json",
     ".agents/skills/x/SKILL.md",
     ".aider.conf.yml",

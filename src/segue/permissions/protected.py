@@ -28,6 +28,8 @@ NAMES = frozenset(
         ".codex",
         ".gemini",
         ".opencode",
+        ".kilo",
+        ".kilocode",
         ".pi",
         ".agents",  # skills of several tools
         ".cursor",
