@@ -100,7 +100,7 @@ def is_readable_after_a_kill(machine: Machine, model: Model) -> None:
     assert [turn.role for turn in found.turns if turn.content] in ([], ["user"])
     again = machine.resume(found.native_id, "Still there?")
     assert again.run(machine.environ) == 0
-    assert machine.read_back(again).turns[-1].content == "You said: Still there?"
+    assert machine.read_back(again).turns[-1].content.startswith("You said: Still there?")
 
 
 def place_of(expected: tuple[str, str], heard: list[Said]) -> int:

@@ -65,11 +65,8 @@ class DatabaseHistory:
             raise failure
 
     def find(self, id: str, home: Path, environ: Mapping[str, str]) -> ExternalSession | None:
-        """The session with this id; None if no readable database has it."""
-        try:
-            return next((session for session in self.sessions(home, environ) if session.id == id), None)
-        except SegueError:
-            return None
+        """The session with this id; None if no database has it. StorageError if one of them cannot be read."""
+        return next((session for session in self.sessions(home, environ) if session.id == id), None)
 
     def read(self, session: ExternalSession) -> OpenedTranscript:
         builder = self._builder(session)
