@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tracemalloc
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+import segue
 from segue.integrations import INTEGRATIONS
 from segue.integrations.format.outgoing import NO_RESULT, outgoing_messages
 from segue.integrations.format.pairs import pair_calls
@@ -169,3 +171,24 @@ def test_the_corpus_session_with_large_results_is_handed_over_without_an_interru
     texts = {turn.content for turn in session.turns if turn.role == "user"}
     assert {message.text for message in messages if message.role == "user"} <= texts
     assert window.shortened_results + window.left_out > 0
+
+
+def test_the_memory_that_it_needs_does_not_grow_with_the_conversation(tmp_path: Path) -> None:
+    library = segue.open(f"journal:{tmp_path}")
+    with library.create(id="long") as session:
+        text = "T~" + "z" * 60_000
+        asked = [said("assistant", "", call_part(f"{number}", "read", {})) for number in range(200)]
+        answered = [said("tool", text, result_part(f"{number}", text)) for number in range(200)]
+        turns = [one for pair in zip(asked, answered, strict=True) for one in pair]
+        named = [replace(one, id=f"t{number}") for number, one in enumerate(turns)]
+        for start in range(0, len(named), 20):
+            session.record(*named[start : start + 20])
+        del turns, named, asked, answered
+        tracemalloc.start()
+        try:
+            window = handover_window(session)
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert window.left_out > 0
+    assert peak < 8 << 20  # of 24 MB

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import shlex
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from segue.errors import DamagedError, NotFoundError, UsageError
+from segue.errors import DamagedError, NotFoundError, SegueError, UsageError
 from segue.integrations.format.losses import find_losses, format_count
 from segue.integrations.format.transcript import Transcript
 from segue.integrations.format.values import sendable
@@ -42,6 +43,7 @@ PLACEHOLDER = "{}"
 _SYSTEM_TOKENS = 20_000
 """The limit for the system prompt: for most tools it has to be on a command line."""
 _FEWEST_CHARACTERS = 500
+_LARGEST_ORIGIN_BYTES = 64 << 20
 
 
 class Handover(Struct, frozen=True, kw_only=True):
@@ -78,7 +80,7 @@ def hand_over(
     StorageError if its session cannot be written; the session here does not change.
     """
     system = system_prompt_of(session) if system is None else system
-    native_id = handed_over_to(session, integration.name, marks) or _imported_from(session, integration.name, marks)
+    native_id = handed_over_to(session, integration.name, marks) or _imported_from(session, integration, options, marks)
     if native_id and _is_up_to_date(session, integration, native_id, options):
         resumed = integration.resume(native_id, options, system=system)
         if resumed is not None:
@@ -150,13 +152,19 @@ def handed_over_to(session: LiveSession, tool: str, marks: Marks | None = None) 
     return linked.native_id if linked is not None and linked.is_ours(marks) else ""
 
 
-def _imported_from(session: LiveSession, tool: str, marks: Marks | None) -> str:
-    """The tool's own session of which this one is a copy; empty if it is none, or was not imported on this machine."""
+def _imported_from(session: LiveSession, integration: Integration, options: LaunchOptions, marks: Marks | None) -> str:
+    """The tool's own session of which this one is a copy, made on this machine; empty if it is too large to compare."""
     about = session.overview
-    origin = about.extra.get("origin")
+    origin, tool = about.extra.get("origin"), integration.name
     if marks is None or about.extra.get("tool") != tool or not isinstance(origin, str):
         return ""
-    return origin if marks.is_import_of(tool, origin, about.created_at) else ""
+    if not marks.is_import_of(tool, origin, about.created_at):
+        return ""
+    try:
+        path = integration.find_session(origin, options.home, options.environ).path
+        return origin if Path(path).stat().st_size <= _LARGEST_ORIGIN_BYTES else ""
+    except (SegueError, OSError):
+        return ""
 
 
 def _is_up_to_date(session: LiveSession, integration: Integration, native_id: str, options: LaunchOptions) -> bool:

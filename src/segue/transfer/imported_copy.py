@@ -90,6 +90,14 @@ class ImportedCopy:
     def title(self) -> str:
         return self._builder.title or self._first_words
 
+    @property
+    def tip(self) -> str:
+        """The turn from which the tool continues, by its id in the store."""
+        tip = self._builder.tip
+        while tip in self._followed_by:
+            tip = self._followed_by[tip]
+        return tip
+
     def add(self, entry: TranscriptTurn) -> None:
         self._first_words = self._first_words or title_from(entry.turn)
         turn = entry.turn
@@ -152,8 +160,8 @@ class ImportedCopy:
 
     def _switch(self, overview: Overview) -> Iterator[Event]:
         """Switch to the branch from which the tool continues; it may have taken back the end of one."""
-        tool, tip = self._builder.tool, self._builder.tip
-        branch, fork = self._branches.continue_from(self._followed_by.get(tip, tip))
+        tool = self._builder.tool
+        branch, fork = self._branches.continue_from(self.tip)
         if fork:
             self._branches.begin(fork.name, fork.at, parent=fork.parent)
             yield branch_event(tool, fork, overview.updated_at)

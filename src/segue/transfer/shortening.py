@@ -34,6 +34,16 @@ class Shortened(Struct, frozen=True, kw_only=True):
     calls: int = 0
     """Calls with shorter arguments."""
 
+    def shorten(self, limit: int) -> Shortened:
+        """The same with even shorter texts."""
+        found = shorten_turn(self.turn, limit)
+        return replace(
+            found,
+            results=max(self.results, found.results),
+            texts=max(self.texts, found.texts),
+            calls=max(self.calls, found.calls),
+        )
+
 
 def shorten_turn(turn: Turn, limit: int, *, of_words: int = 0) -> Shortened:
     """The turn, with no text longer than about the limit; what a person or a model said may have its own limit."""

@@ -6,9 +6,11 @@ place of the turns that are left out tells the model so, with the summary that t
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from segue.integrations.format.pairs import is_spoken
 from segue.integrations.format.parts import has_part, notice_part
@@ -26,7 +28,8 @@ MOST_CHARACTERS = 300_000
 """Well within what current models can read."""
 FIRST, LAST = 2, 10
 """How many turns the beginning has, and how many at the end have longer results than the others."""
-_FIRST_READ = 64
+_KEPT = 4
+"""How many times the limit is kept of the last turns, in case that they all belong together."""
 _MOST_FIRST = 8
 """How many turns the beginning has at most, if calls in it have their results later."""
 _LAST_SHARE, _OLDER_SHARE, _SUMMARY_SHARE = 20, 150, 10
@@ -67,25 +70,32 @@ class HandoverWindow(Struct, frozen=True, kw_only=True):
 
 
 def handover_window(session: LiveSession, limit: int = MOST_CHARACTERS) -> HandoverWindow:
-    """All turns of the active branch if they fit into the limit; else the first and the last ones."""
-    total = session.overview.turn_count
-    recorded, turns = _read_end(session, limit)
-    start = _start(turns, limit, is_whole=len(turns) == total)
-    last = _fitted(recorded[start:], turns[start:], limit)
-    missing = total - len(last)
-    opening = _opening(session, missing, limit)
-    left_out = missing - len(opening)
-    gap = _read_gap(session, len(opening), left_out, recorded[start:]) if left_out else _Gap()
-    prompt = [shorten_turn(gap.prompt, _longest(0, limit))] if gap.prompt is not None else []
+    """All turns of the active branch if they fit into the limit; else the first and the last ones.
+
+    The turns are read once, and only those that may be handed over stay in memory, without their long texts.
+    """
+    reader = _Reader(limit)
+    for turn in session.iter_first(session.overview.turn_count):
+        reader.add(turn)
+    if reader.whole is not None:
+        return HandoverWindow(last=tuple(piece.turn for piece in reader.whole))
+    turns = reader.last
+    start = _start(turns, limit, is_whole=not reader.passed)
+    last = _fitted(turns[start:], limit)
+    missing = reader.passed + start
+    opening = _opening(reader.first[:missing])
+    gap = reader.gap(start, len(opening), session.overview.summary)
+    prompt = [gap.prompt] if gap.prompt is not None else []
+    left_out = missing - len(opening) - len(prompt)
     pieces = [*opening, *prompt, *last]
-    summary = shorten(gap.summary, max(_SHORTEST, limit // _SUMMARY_SHARE))
+    summary = shorten(gap.summary, max(_SHORTEST, limit // _SUMMARY_SHARE)) if left_out else ""
     return HandoverWindow(
         opening=tuple(piece.turn for piece in opening),
-        notice=_notice(left_out - len(prompt) - gap.after_prompt, summary),
-        prompt=prompt[0].turn if prompt else None,
+        notice=_notice(left_out - gap.after_prompt, summary),
+        prompt=gap.prompt.turn if gap.prompt is not None else None,
         left_out_after=gap.after_prompt,
         last=tuple(piece.turn for piece in last),
-        left_out=left_out - len(prompt),
+        left_out=left_out,
         has_summary=bool(summary),
         shortened_results=sum(piece.results for piece in pieces),
         shortened_texts=sum(piece.texts for piece in pieces),
@@ -93,24 +103,82 @@ def handover_window(session: LiveSession, limit: int = MOST_CHARACTERS) -> Hando
     )
 
 
-def _read_end(session: LiveSession, limit: int) -> tuple[Sequence[Turn], list[Shortened]]:
-    """The last turns as they are recorded and shortened if need be: all of them, or more than the limit allows."""
-    total = session.overview.turn_count
-    count = _FIRST_READ
-    while True:
-        recorded = session.tail(min(count, total))
-        if len(recorded) == total:
-            whole = [shorten_turn(turn, limit) for turn in recorded]
-            if sum(piece.size for piece in whole) <= limit:
-                return recorded, whole
-        words = _longest(0, limit)
-        turns = [
-            shorten_turn(turn, _longest(len(recorded) - place, limit), of_words=words)
-            for place, turn in enumerate(recorded)
-        ]
-        if len(recorded) == total or sum(piece.size for piece in turns) > limit:
-            return recorded, turns
-        count *= 4
+class _Gap(Struct, frozen=True, kw_only=True):
+    """What is needed of the turns that are left out."""
+
+    summary: str = ""
+    prompt: Shortened | None = None
+    """The last words of the user, if they are not among the last turns."""
+    after_prompt: int = 0
+
+
+class _Reader:
+    """Takes the turns of a conversation in their order, and keeps what may be handed over."""
+
+    def __init__(self, limit: int) -> None:
+        self.whole: list[Shortened] | None = []
+        """All turns as they are; None if they are too many."""
+        self.first: list[Shortened] = []
+        self.passed = 0
+        """How many turns are not among the last ones."""
+        self._limit = limit
+        self._left = limit
+        self._last: deque[Shortened] = deque()
+        """The last turns except the newest, shortened like older ones."""
+        self._size = 0
+        self._newest: deque[Turn] = deque()
+        self._summary: tuple[int, str] = (0, "")
+        self._prompt: tuple[int, Shortened | None] = (0, None)
+
+    @property
+    def last(self) -> list[Shortened]:
+        return [*self._last, *(shorten_turn(turn, _longest(0, self._limit)) for turn in self._newest)]
+
+    def add(self, turn: Turn) -> None:
+        turn = replace(turn, native=None)
+        if self.whole is not None:
+            self.whole.append(shorten_turn(turn, max(self._limit, _SHORTEST)))
+            self._left -= self.whole[-1].size
+            if self._left < 0:
+                self.whole = None
+        if len(self.first) < _MOST_FIRST:
+            self.first.append(self._shorten(turn))
+        self._newest.append(turn)
+        if len(self._newest) > LAST:
+            self._last.append(self._shorten(self._newest.popleft()))
+            self._size += self._last[-1].size
+        while self._size > _KEPT * self._limit:
+            self._pass(self._last.popleft())
+
+    def gap(self, start: int, opening: int, summary: str) -> _Gap:
+        """What is needed of the turns between the opening and the last ones, which begin there."""
+        last = self.last
+        for piece in last[:start]:
+            self._note(piece)
+        later = next((piece.turn.content for piece in last[start:] if _is_summary(piece.turn)), "")
+        place, prompt = self._prompt
+        if place <= opening or any(_is_prompt(piece.turn) for piece in last[start:]):
+            place, prompt = 0, None
+        at, found = self._summary
+        return _Gap(
+            summary=later or (found if at > opening else "") or summary,
+            prompt=prompt,
+            after_prompt=self.passed - place if prompt is not None else 0,
+        )
+
+    def _shorten(self, turn: Turn) -> Shortened:
+        return shorten_turn(turn, _longest(LAST + 1, self._limit), of_words=_longest(0, self._limit))
+
+    def _pass(self, piece: Shortened) -> None:
+        self._size -= piece.size
+        self._note(piece)
+
+    def _note(self, piece: Shortened) -> None:
+        self.passed += 1
+        if _is_summary(piece.turn):
+            self._summary = (self.passed, piece.turn.content)
+        if _is_prompt(piece.turn):
+            self._prompt = (self.passed, piece)
 
 
 def _longest(from_end: int, limit: int) -> int:
@@ -155,56 +223,28 @@ def _between_pairs(turns: Sequence[Turn], *, is_whole: bool) -> list[int]:
     return [place for place in range(len(turns)) if place not in inside]
 
 
-def _fitted(recorded: Sequence[Turn], turns: Sequence[Shortened], limit: int) -> list[Shortened]:
+def _fitted(turns: Sequence[Shortened], limit: int) -> list[Shortened]:
     """The turns, with even shorter texts if they are still too large."""
     found, longest = list(turns), _longest(0, limit)
     while sum(piece.size for piece in found) > limit and longest > _SHORTEST:
         longest = max(_SHORTEST, longest // 2)
-        found = [shorten_turn(turn, longest) for turn in recorded]
+        found = [piece.shorten(longest) for piece in turns]
     return found
 
 
-def _opening(session: LiveSession, missing: int, limit: int) -> list[Shortened]:
+def _opening(turns: Sequence[Shortened]) -> list[Shortened]:
     """The first turns, up to where no call waits for its result."""
-    turns = session.first(min(_MOST_FIRST, missing))
     waiting: set[str] = set()
     ends = [0]
-    for place, turn in enumerate(turns, start=1):
-        for part in turn.parts:
+    for place, piece in enumerate(turns, start=1):
+        for part in piece.turn.parts:
             if part.get("type") == "tool_call":
                 waiting.add(as_text(part.get("id")))
             elif part.get("type") == "tool_result":
                 waiting.discard(as_text(part.get("id")))
         if not waiting:
             ends.append(place)
-    end = next((end for end in ends if end >= FIRST), ends[-1])
-    return [shorten_turn(turn, _longest(LAST + 1, limit), of_words=_longest(0, limit)) for turn in turns[:end]]
-
-
-class _Gap(Struct, frozen=True, kw_only=True):
-    """What is needed of the turns that are left out."""
-
-    summary: str = ""
-    prompt: Turn | None = None
-    after_prompt: int = 0
-
-
-def _read_gap(session: LiveSession, opening: int, left_out: int, last: Sequence[Turn]) -> _Gap:
-    """The first summary by the tool after the gap, the newest one in it, or ours; and the last words of the user."""
-    later = next((turn.content for turn in last if _is_summary(turn)), "")
-    needs_prompt = not any(_is_prompt(turn) for turn in last)
-    if later and not needs_prompt:
-        return _Gap(summary=later)
-    summary, prompt, at = "", None, 0
-    for place, turn in enumerate(session.iter_first(opening + left_out), start=1):
-        if place <= opening:
-            continue
-        if _is_summary(turn):
-            summary = turn.content
-        if needs_prompt and _is_prompt(turn):
-            prompt, at = turn, place
-    found = later or summary or session.overview.summary
-    return _Gap(summary=found, prompt=prompt, after_prompt=opening + left_out - at if prompt else 0)
+    return list(turns[: next((end for end in ends if end >= FIRST), ends[-1])])
 
 
 def _is_summary(turn: Turn) -> bool:
