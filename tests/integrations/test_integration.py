@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+import segue
 from segue.errors import NotFoundError, StorageError, UsageError
 from segue.integrations import INTEGRATIONS, HandoverContext, LaunchOptions, find_installed
 from segue.integrations.registry import launchable
 from segue.integrations.shared.context_text import render_context, without_context
+from segue.transfer.import_sessions import import_session
 from tests.support.integration_machine import EARLIER
 
 SHOW = """#!/bin/sh
@@ -82,6 +84,22 @@ def test_a_session_is_written_privately_and_read_back_as_ours(
     assert [name for name in os.listdir(Path(path).parent) if name.startswith(".new-")] == []
     assert all(json.loads(line) for line in Path(path).read_text(encoding="ascii").split("\n")[:-1])
     assert INTEGRATIONS[name].read_back(launch, LaunchOptions(cwd=tmp_path, environ=environ)).turns == ()
+
+
+@pytest.mark.parametrize("name", launchable())
+def test_what_was_written_for_a_tool_is_not_imported_from_it_until_the_tool_adds_to_it(
+    name: str, environ: dict[str, str], tmp_path: Path
+) -> None:
+    tool, library = INTEGRATIONS[name], segue.open("memory:")
+    image = {"type": "image", "media_type": "image/png", "data": "aGk="}
+    shown = replace(EARLIER.turns[0], id="shown", parts=(image, {"type": "file", "path": "a", "content": "text"}))
+    context = replace(EARLIER, turns=(*EARLIER.turns, shown))
+    launch = tool.launch(context, LaunchOptions(cwd=tmp_path, environ=environ))
+    found = list(tool.sessions(tmp_path, environ))
+    assert len(found) == (launch.written != () and name != "gemini")  # Gemini gets a file, and stores its own session
+    for external in found:
+        imported = import_session(tool, external, library.store, skips_ours=True)
+        assert (imported.is_ours, imported.session_id, imported.damages) == (True, "", ())
 
 
 def test_every_launch_is_a_session_of_its_own(environ: dict[str, str], tmp_path: Path) -> None:

@@ -34,10 +34,12 @@ class ScriptedLauncher:
     def __init__(self, *turns: Turn) -> None:
         self.turns = turns
         self.contexts: list[HandoverContext] = []
+        self.is_text = False
 
     def launch(self, context: HandoverContext, options: LaunchOptions) -> Launch:
         self.contexts.append(context)
-        return Launch(tool="claude", argv=(options.program,), cwd=str(options.cwd), native_id="new")
+        argv, cwd = (options.program,), str(options.cwd)
+        return Launch(tool="claude", argv=argv, cwd=cwd, native_id="new", is_text=self.is_text)
 
     def resume(self, native_id: str, options: LaunchOptions, *, system: str) -> Launch | None:
         return Launch(tool="claude", argv=(options.program, system), cwd=str(options.cwd), native_id=native_id)
@@ -96,6 +98,29 @@ def test_a_tool_is_told_every_turn_the_title_and_what_was_decided(session: LiveS
         "Login bug",
     )
     assert "Refresh early" in context.system
+
+
+def test_images_of_the_session_go_along_where_the_tool_takes_them(session: LiveSession, options: LaunchOptions) -> None:
+    shown: JsonObject = {"type": "image", "media_type": "image/png", "hash": session.put_blob(b"hi")}
+    session.add("user", "See", parts=[shown])
+    tool = replace(scripted(), carries=frozenset({"images"}))
+    assert hand_over(session, tool, options).losses == ()
+    assert tool.script.contexts[0].turns[-1].parts[0]["data"] == "aGk="
+    assert hand_over(session, scripted(), options).losses == ("1 image is left out",)
+    session.add("user", "See", parts=[{**shown, "hash": f"sha256:{'0' * 64}"}])
+    assert hand_over(session, tool, options).losses == ("1 image is left out",)
+
+
+def test_what_a_tool_gets_as_text_is_named_as_that(session: LiveSession, options: LaunchOptions) -> None:
+    session.add("assistant", "", parts=[CALL])
+    session.add("tool", "", parts=[{**RESULT, "is_error": True}])
+    tool = replace(scripted(), carries=frozenset({"failed"}))
+    assert hand_over(session, tool, options).losses == ()
+    tool.script.is_text = True
+    assert hand_over(session, tool, options).losses == (
+        "1 call is not marked as failed",
+        "1 tool call is handed over as text",
+    )
 
 
 def test_what_comes_back_is_recorded_once_and_on_the_branch_that_was_handed_over(

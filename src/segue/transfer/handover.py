@@ -88,8 +88,10 @@ def hand_over(
     window = handover_window(session)
     turns = load_newest_images(window.turns, session.get_blob) if integration.carries else window.turns
     context = HandoverContext(turns=turns, system=system, title=session.title)
-    losses = _losses(session, window, turns, integration.carries)
-    return Handover(launch=integration.launch(context, options), losses=losses)
+    launch = integration.launch(context, options)
+    if launch.is_text:
+        return Handover(launch=launch, losses=_losses_as_text(session, window))
+    return Handover(launch=launch, losses=_losses(session, window, turns, integration.carries))
 
 
 def hand_over_as_text(session: LiveSession, command: str, options: LaunchOptions) -> Handover:
@@ -118,8 +120,7 @@ def hand_over_as_text(session: LiveSession, command: str, options: LaunchOptions
         native_id="",
         stdin=text if options.headless else None,
     )
-    calls = format_count(sum(map(_call_count, window.turns)), "tool call", "tool calls", "are handed over as text")
-    return Handover(launch=launch, losses=tuple(filter(None, [*_losses(session, window, window.turns), calls])))
+    return Handover(launch=launch, losses=_losses_as_text(session, window))
 
 
 def system_prompt_of(session: LiveSession) -> str:
@@ -271,6 +272,11 @@ def _losses(
     return tuple(filter(None, found))
 
 
+def _losses_as_text(session: LiveSession, window: HandoverWindow) -> tuple[str, ...]:
+    calls = format_count(sum(map(_call_count, window.turns)), "tool call", "tool calls", "are handed over as text")
+    return tuple(filter(None, [*_losses(session, window, window.turns), calls]))
+
+
 def _is_lost(session: LiveSession, name: str) -> bool:
     try:
         session.get_blob(name).decode("utf-8")
@@ -281,7 +287,8 @@ def _is_lost(session: LiveSession, name: str) -> bool:
 
 def _render(session: LiveSession, options: LaunchOptions) -> tuple[str, HandoverWindow]:
     """The conversation as text, shortened to the limit of a command line unless it goes to the input."""
-    prompt, system, limit = sendable(options.prompt or DEFAULT_PROMPT), system_prompt_of(session), MOST_CHARACTERS
+    prompt, system = sendable(options.prompt or DEFAULT_PROMPT), system_prompt_of(session)
+    limit = MOST_CHARACTERS if options.headless else LONGEST_ARGUMENT_BYTES
     while True:
         window = handover_window(session, limit)
         text = render_context(HandoverContext(turns=window.turns, system=system), prompt)

@@ -6,6 +6,8 @@ import os
 import secrets
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from segue.errors import SegueError
 from segue.integrations.format.outgoing import outgoing_messages
 from segue.integrations.format.transcript import empty_transcript
@@ -36,7 +38,7 @@ class Launcher:
         # A session continues with the model that its messages name: it has to be one that the tool has.
         model = options.model or find_model(self._product, options)
         if context.turns and options.headless and not model:
-            return self.launch(*context_as_prompt(context, options))
+            return replace(self.launch(*context_as_prompt(context, options)), is_text=True)
         data = write(
             outgoing_messages(context.turns, preface=system_as_message(context), now=now, carries=context.carries),
             session_id=id,

@@ -102,6 +102,8 @@ class Launch(Struct, frozen=True, kw_only=True):
     """Files that were written for it."""
     temporary: tuple[str, ...] = ()
     """Those of them that it needs only while it starts."""
+    is_text: bool = False
+    """Whether the conversation is a text before the prompt, since no session could be written."""
 
     def run(self, environ: Mapping[str, str]) -> int:
         """Start it at the terminal and wait until it ends; its exit code, negative for the signal that ended it.
@@ -283,7 +285,7 @@ class Integration(Struct, frozen=True, kw_only=True):
         prepared = self._prepare(options)
         context = replace(context, carries=self.carries)
         if prepared.as_text:
-            context, prepared = context_as_prompt(context, prepared)
+            return replace(self.launcher.launch(*context_as_prompt(context, prepared)), is_text=True)
         return self.launcher.launch(context, prepared)
 
     def resume(self, native_id: str, options: LaunchOptions, *, system: str = "") -> Launch | None:
