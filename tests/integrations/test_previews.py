@@ -38,17 +38,15 @@ def test_title_times_folder_and_git_branch_are_at_the_ends_and_counts_are_not_gu
         source = PreviewSource(integration, home, {})
         for ref in list(source.scan()):
             whole, seen = source.read(ref.id), source.preview(ref.id)
-            known = (seen.head.title, seen.head.created_at, seen.head.updated_at, seen.folder, seen.git_branch)
+            known = (seen.head.title, seen.head.created_at, seen.folder, seen.git_branch, seen.launch)
             head = whole.head
-            assert known == (head.title, head.created_at, head.updated_at, whole.folder, whole.git_branch), home
-            assert (seen.launch, seen.texts) == (whole.launch, ())
+            assert known == (head.title, head.created_at, whole.folder, whole.git_branch, whole.launch), home
+            assert seen.head.updated_at <= head.updated_at  # subagents may have been active later
+            assert (seen.texts, seen.usage) == ((), None)
+            partial += not seen.is_counted
             if seen.is_counted:
-                assert seen.head == whole.head
-                assert seen.usage in {None, whole.usage}  # None if there are files of subagents
-            else:
-                partial += 1
-                assert seen.usage is None
-    assert partial
+                assert (seen.head.turn_count, seen.head.branch) == (head.turn_count, head.branch)
+    assert partial or integration.name not in {"claude", "codex", "gemini", "pi"}
 
 
 def test_long_instructions_before_the_first_prompt_do_not_hide_it(tmp_path: Path) -> None:

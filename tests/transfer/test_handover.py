@@ -18,10 +18,11 @@ from segue.testing.events import turn
 from segue.transfer.handover import hand_over, hand_over_as_text, import_latest_replies, import_replies, record_handover
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from segue.integrations import HandoverContext
-    from segue.model import JsonObject, Turn
+    from segue.model import Event, JsonObject, Turn
     from segue.session import LiveSession
 
 CALL: JsonObject = {"type": "tool_call", "id": "1", "name": "grep", "arguments": {}}
@@ -135,6 +136,29 @@ def test_what_comes_back_is_recorded_once_and_on_the_branch_that_was_handed_over
     whole = library.load("login")
     assert [one.id for one in whole.path("main")[2:]] == ["claude:3", "claude:4"]
     assert len(whole.path("other")) == 1
+
+
+def test_what_is_recorded_already_is_found_at_the_end_without_reading_the_session(
+    library: Library, session: LiveSession, options: LaunchOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads: list[str] = []
+    original = MemoryStore.read
+
+    def read(store: MemoryStore, session_id: str, *, after: int = 0) -> Iterator[Event]:
+        reads.append(session_id)
+        return original(store, session_id, after=after)
+
+    monkeypatch.setattr(MemoryStore, "read", read)
+    record_handover(session, "claude", "native")
+    for tool, count, times in (
+        (scripted(), 0, 0),
+        (scripted(said(3), said(4)), 2, 1),
+        (scripted(said(3), said(4)), 0, 1),
+        (scripted(said(3), replace(said(4), content="changed")), 0, 2),
+        (scripted(said(3), said(4), said(5)), 1, 3),
+    ):
+        assert len(import_replies(library, session, tool, "native", options).turns) == count
+        assert len(reads) == times
 
 
 def test_a_tool_goes_on_in_its_session_only_if_that_ends_as_ours_does(

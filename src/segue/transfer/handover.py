@@ -25,7 +25,7 @@ from segue.process import which
 from segue.transfer.linked_session import LinkedSession, find_linked_session
 from segue.transfer.replies import ReplyPlaces
 from segue.transfer.stored_turn import load_newest_images, stored_turn
-from segue.transfer.turn_identity import MORE
+from segue.transfer.turn_identity import MORE, identify
 from segue.transfer.window import MOST_CHARACTERS, handover_window
 
 if TYPE_CHECKING:
@@ -206,6 +206,8 @@ def import_replies(
     What cannot be read is in the damages of the transcript; SegueError if nothing can.
     """
     transcript = integration.read_back(native_id, options)
+    if _is_recorded(session, transcript):
+        return ImportedReplies(transcript=transcript)
     branch = str(session.overview.overrides.get("tool_branch") or "")
     branch = branch if branch in session.overview.branches else session.branch
     places = ReplyPlaces(library.store.read(session.id), branch)
@@ -216,6 +218,14 @@ def import_replies(
         if follows_tool and (active := places.branch_of(_end(transcript))):
             session.switch(active)
     return ImportedReplies(turns=tuple(event for event in new if isinstance(event, Turn)), transcript=transcript)
+
+
+def _is_recorded(session: LiveSession, transcript: Transcript) -> bool:
+    """Whether our last turns are all that the tool has, so that the others need not be read."""
+    turns = {turn.id: turn for turn in transcript.turns}
+    turns |= {turn.id: turn for branch in transcript.branches for turn in branch.turns}
+    known = {turn.id: turn for turn in session.tail(len(turns))} if turns else {}
+    return all(id in known and identify(known[id]).is_same(turn) for id, turn in turns.items())
 
 
 def _is_at_end(session: LiveSession, tool: str) -> bool:

@@ -77,7 +77,7 @@ class IntegrationSource:
     def _index(
         self, session: ExternalSession, read: Callable[[ExternalSession], OpenedTranscript], *, with_texts: bool
     ) -> IndexedSession:
-        """What is indexed; without texts, the files of subagents need not be read either."""
+        """What is indexed; without texts, not all turns need to be read, nor those of subagents."""
         builder, turns = read(session)
         branches = BranchTracker()
         texts: list[IndexedText] = []
@@ -95,9 +95,8 @@ class IntegrationSource:
                 started = turn.timestamp if ended is None else started
                 ended = turn.timestamp if ended is None else max(ended, turn.timestamp)
                 first_words = first_words or title_from(turn)
-                if turn.extra:
-                    usage += usage_of_turn(turn)
                 if with_texts:
+                    usage += usage_of_turn(turn) if turn.extra else Usage()
                     texts += turn_texts(turn, seq=number, number=branches.turn_count(branch), branch=branch)
         title = builder.title or first_words
         if title and with_texts:
@@ -121,7 +120,7 @@ class IntegrationSource:
             launch=builder.launch,
             texts=tuple(texts),
             git_branch=builder.git_branch,
-            usage=None if builder.is_partial or (session.related and not with_texts) else usage,
+            usage=usage if with_texts else None,
             is_counted=not builder.is_partial,
         )
 
