@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bench.workload import Workplace
 
 MEMORY = 1.25
-"""What a large session may take in memory, over a small one."""
+"""What a session of four times the size may take in memory: what is kept of each turn is its id and its place."""
 SMALL_MB, LARGE_MB = 32, 500
 _SESSIONS, _SESSIONS_MB = 800, 205
 _QUICK_SESSIONS, _QUICK_MB, _QUICK_SMALL_MB = 80, 20, 8
@@ -72,7 +72,7 @@ def _one(home: Path, tool: str, sizes: tuple[int, ...]) -> list[Row]:
         if size > sizes[0]
     ]
     small, large = runs[sizes[0]][1], runs[sizes[-1]][1]
-    for way, target in (("show", MEMORY), ("hand over", None)):
+    for way, target in (("show", None if sizes[-1] >= LARGE_MB else MEMORY), ("hand over", None)):
         rows.append(
             Row(
                 section="tools",
