@@ -17,12 +17,15 @@ from segue.errors import AmbiguousIdError, NotFoundError
 from segue.index import Index
 from segue.integrations import INTEGRATIONS
 from segue.integrations.registry import integration_sources
+from segue.integrations.shared import index_source
 from segue.integrations.shared.index_source import IntegrationSource
 from tests.support import integration_homes
 from tests.support.integration_homes import CLAUDE, CODEX, CORPUS, PLACES, SECRET, move_in, read, snapshot
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from segue.index import IndexedSession, ReadPosition
 
 TOOLS = list(INTEGRATIONS)
 CALLING = [tool for tool in PLACES if tool != "aider"]
@@ -329,3 +332,40 @@ def test_the_corpus_holds_no_path_of_a_real_machine() -> None:
     for path in CORPUS.rglob("*"):
         if path.is_file():
             assert b"/root/" not in path.read_bytes(), path
+
+
+@pytest.mark.parametrize("tool", ["claude", "codex", "gemini", "pi"])
+def test_the_texts_of_a_large_session_are_read_while_they_are_stored(
+    tool: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    move_in(tmp_path, tool)
+    sources = integration_sources(tmp_path, {})
+    (ref,) = sources[0].scan()
+    small = sources[0].read(ref.id)
+    monkeypatch.setattr(index_source, "_LARGE_BYTES", 1)
+    large = sources[0].read(ref.id)
+    assert not isinstance(large.texts, tuple)
+    assert tuple(large.texts) == small.texts
+    assert replace(large, texts=()) == replace(small, texts=())
+    with Index(None) as catalog:
+        catalog.refresh(sources)
+        assert [hit.entry.turn_count for hit in catalog.search("from-the-shell")] == [small.head.turn_count]
+
+
+def test_a_large_session_that_is_gone_while_its_texts_are_stored_affects_only_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    move_in(tmp_path, "claude", "codex")
+    monkeypatch.setattr(index_source, "_LARGE_BYTES", 1)
+    sources = integration_sources(tmp_path, {})
+    original = sources[0].read
+
+    def read(id: str, *, known: ReadPosition | None = None) -> IndexedSession:
+        found = original(id, known=known)
+        (tmp_path / PLACES["claude"]).unlink()
+        return found
+
+    monkeypatch.setattr(sources[0], "read", read)
+    with Index(None) as catalog:
+        catalog.refresh(sources)
+        assert len(catalog.search("from-the-shell")) == 1

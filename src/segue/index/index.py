@@ -226,7 +226,8 @@ class Index(Closing):
                 gone.append(ref.id)
                 continue
             batch.append((ref, session))
-            characters += sum(len(text.text) for text in session.texts)
+            is_large = not isinstance(session.texts, tuple)
+            characters += BATCH_CHARACTERS if is_large else sum(len(text.text) for text in session.texts)
             if characters >= BATCH_CHARACTERS:
                 count += self._put_all(source, batch, with_text=with_text)
                 batch, characters = [], 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
 
 from msgspec import Struct
@@ -54,7 +55,8 @@ class IndexedSession(Struct, frozen=True, kw_only=True):
     summary: str = ""
     launch: str = ""
     """The id with which Segue started a session of an AI tool, where the tool then gave it another."""
-    texts: tuple[IndexedText, ...] = ()
+    texts: Iterable[IndexedText] = ()
+    """If it is not a tuple, the session is large, and its texts are read while they are stored."""
     git_branch: str = ""
     usage: Usage | None = None
     """What all turns used, or with `is_update` the new ones; None if not all were read."""

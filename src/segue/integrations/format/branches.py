@@ -94,6 +94,16 @@ class BranchTracker:
         """Whether it only marks where the tool continues."""
         return branch in self._empty.values()
 
+    def follow(self, entry: TranscriptTurn) -> str | None:
+        """Add the turn, and its branch if that is new; the name of the branch, or None if the turn is known."""
+        if entry.turn.id in self._places:
+            return None
+        branch, fork = self.place(entry)
+        if fork:
+            self.begin(fork.name, fork.at, side=entry.side)
+        self.add(entry.turn.id, branch)
+        return branch
+
     def _free_name(self, wanted: str) -> str:
         if (name := slug(wanted, limit=_SHORT)) and name not in self._lengths:
             return name

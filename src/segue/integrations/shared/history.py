@@ -41,6 +41,8 @@ class ExternalSession(Struct, frozen=True, kw_only=True):
     """The title, if the tool stores it outside the session."""
     related: tuple[str, ...] = ()
     """The other files that belong to it."""
+    size: int = 0
+    """The bytes of its files; 0 if it is in a file with others."""
 
 
 class OpenedTranscript(NamedTuple):
@@ -95,6 +97,7 @@ def session_in_file(
         changed_at=changed_at,
         title=title,
         related=tuple(str(Path(entry)) for entry in related),
+        size=sum(state.st_size for state in states),
     )
 
 

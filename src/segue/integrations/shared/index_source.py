@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, ClassVar
+
+from msgspec.structs import replace
 
 from segue.clock import datetime_at
 from segue.errors import NotFoundError, SegueError, unforeseen
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
     from segue.integrations.format.transcript import TranscriptBuilder
     from segue.integrations.shared.history import ExternalSession, OpenedTranscript
     from segue.integrations.shared.integration import Integration
+
+_LARGE_BYTES = 64 << 20
+"""The texts of larger sessions are not all in memory at a time."""
 
 
 class IntegrationSource:
@@ -46,7 +51,11 @@ class IntegrationSource:
         return next((ref for ref in self.scan() if ref.id == id), None)
 
     def read(self, id: str, *, known: ReadPosition | None = None) -> IndexedSession:  # noqa: ARG002 - tools rewrite their files
-        return self._read_safely(self._get(id), self._integration.read, with_texts=True)
+        session = self._get(id)
+        if session.size < _LARGE_BYTES:
+            return self._read_safely(session, self._integration.read, with_texts=True)
+        indexed = self._read_safely(session, self._integration.read, with_texts=False)
+        return replace(indexed, texts=self._texts_of(session, indexed.head.title))
 
     def preview(self, id: str) -> IndexedSession:
         return self.read(id)
@@ -74,10 +83,21 @@ class IntegrationSource:
                 tool=self._integration.name,
             )
 
+    def _texts_of(self, session: ExternalSession, title: str) -> Iterator[IndexedText]:
+        """The texts of a large session, which is read once more; if that fails, the next refresh reads it again."""
+        if title:
+            yield IndexedText(kind="title", text=title)
+        with suppress(Exception):
+            branches = BranchTracker()
+            with closing(self._integration.read(session).turns) as turns:
+                for number, entry in enumerate(turns, start=1):
+                    if (branch := branches.follow(entry)) is not None:
+                        at = branches.turn_count(branch)
+                        yield from turn_texts(entry.turn, seq=number, number=at, branch=branch)
+
     def _index(
         self, session: ExternalSession, read: Callable[[ExternalSession], OpenedTranscript], *, with_texts: bool
     ) -> IndexedSession:
-        """What is indexed; without texts, not all turns need to be read, nor those of subagents."""
         builder, turns = read(session)
         branches = BranchTracker()
         texts: list[IndexedText] = []
@@ -86,17 +106,14 @@ class IntegrationSource:
         with closing(turns):
             for number, entry in enumerate(turns, start=1):
                 turn = entry.turn
-                if turn.id in branches:
+                if (branch := branches.follow(entry)) is None:
                     continue
-                branch, fork = branches.place(entry)
-                if fork:
-                    branches.begin(fork.name, fork.at, side=entry.side)
-                branches.add(turn.id, branch)
                 started = turn.timestamp if ended is None else started
                 ended = turn.timestamp if ended is None else max(ended, turn.timestamp)
                 first_words = first_words or title_from(turn)
+                if turn.extra:
+                    usage += usage_of_turn(turn)
                 if with_texts:
-                    usage += usage_of_turn(turn) if turn.extra else Usage()
                     texts += turn_texts(turn, seq=number, number=branches.turn_count(branch), branch=branch)
         title = builder.title or first_words
         if title and with_texts:
@@ -120,7 +137,7 @@ class IntegrationSource:
             launch=builder.launch,
             texts=tuple(texts),
             git_branch=builder.git_branch,
-            usage=usage if with_texts else None,
+            usage=usage,
             is_counted=not builder.is_partial,
         )
 
@@ -131,7 +148,8 @@ class PreviewSource(IntegrationSource):
     can_preview = True
 
     def preview(self, id: str) -> IndexedSession:
-        return self._read_safely(self._get(id), self._integration.preview, with_texts=False)
+        """Without totals: not all turns need to be read, nor those of subagents."""
+        return replace(self._read_safely(self._get(id), self._integration.preview, with_texts=False), usage=None)
 
 
 def _first_damage(builder: TranscriptBuilder) -> str:
