@@ -34,8 +34,8 @@ NOBODYS = re.compile(
 """What tools and viewers write in the place of the user, and nobody said."""
 PROMPT = re.compile(r"\bP\d+ (?:\w+ ?){2}")
 """Every prompt of the corpus has a number."""
-UNREAD = {"aider", "llm"}
-"""Tools whose sessions no viewer reads; most viewers read those of Claude Code alone."""
+UNREAD = {"aider", "continue", "droid", "llm", "roo"}
+"""Tools whose sessions no viewer finds in the corpus; most viewers read those of Claude Code alone."""
 
 
 def pairs() -> list[tuple[str, str, str]]:
