@@ -17,7 +17,7 @@ from segue.integrations.claude.writer import write
 from segue.integrations.format.lines import lines_of
 from segue.integrations.format.losses import find_losses
 from segue.integrations.format.outgoing import outgoing_messages
-from segue.integrations.format.transcript import TranscriptBuilder
+from segue.integrations.format.transcript import TranscriptBuilder, title_from
 from segue.integrations.shared.index_source import PreviewSource
 from segue.transfer.handover import import_replies, record_handover
 from tests.support.corpus_events import HOMES, ReadSession, _path
@@ -442,6 +442,15 @@ def test_titles_have_their_order_and_the_last_of_a_kind_counts() -> None:
         session.records += [{"type": type, name: f"{type} {number}"} for number in (1, 2)]
     session.records.append({"type": "ai-title", "aiTitle": "later"})
     assert session.read()[0].title == "custom-title 2"
+
+
+def test_a_session_that_begins_with_a_command_is_called_by_what_was_typed() -> None:
+    session = Session()
+    session.add("user", "<command-name>/greet</command-name>\n<command-args>Bob</command-args>")
+    session.add("user", "Base directory for this skill: /x\n\nGreet Bob.", isMeta=True)
+    (turn,) = session.read()[1]
+    assert turn.content == "/greet Bob\n\nBase directory for this skill: /x\n\nGreet Bob."
+    assert title_from(turn) == "/greet Bob"
 
 
 def spilled(name: str) -> str:

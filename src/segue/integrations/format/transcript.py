@@ -238,5 +238,8 @@ def empty_transcript(tool: str, place: str, reason: str) -> Transcript:
 
 def title_from(turn: Turn) -> str:
     """The start of a turn of the user, as the title of a session that has none."""
-    text = " ".join(turn.content.split()) if turn.role == "user" else ""
+    said = turn.content if turn.role == "user" else ""
+    if said.startswith("/"):
+        said = said.partition("\n\n")[0]  # a command, without what the model got for it
+    text = " ".join(said.split())
     return text if len(text) <= LONGEST_TITLE else f"{text[: LONGEST_TITLE - 1]}…"
