@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -63,6 +64,34 @@ def test_images_and_failed_calls_reach_the_model_as_such(machine: Machine, model
     results = [block for block in blocks if block["type"] == "tool_result"]
     assert any(part.get("source") == image for block in results for part in block["content"] if isinstance(part, dict))
     assert [block["content"] for block in results if block.get("is_error")] == ["no such file"]
+
+
+def test_a_long_result_a_skill_and_attached_files_come_out_of_its_session(machine: Machine, model: Model) -> None:
+    skill = machine.project / ".claude" / "skills" / "greet" / "SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text("---\nname: greet\ndescription: Greets\n---\nGreet $ARGUMENTS warmly.\n", encoding="utf-8")
+    (machine.project / "notes.txt").write_text("a secret word\n", encoding="utf-8")
+    (machine.project / "folder").mkdir()
+    (machine.project / "folder" / "inside.txt").touch()
+    (machine.project / "grey.png").write_bytes(base64.b64decode(PICTURE))
+    model.command = "seq 1 30000"
+    launch = machine.launch(HandoverContext(), "TOOL, please")
+    assert launch.run(machine.environ) == 0
+    for prompt in ("/greet Bob", "Look at @notes.txt, @folder and @grey.png"):
+        assert machine.resume(launch.native_id, prompt).run(machine.environ) == 0
+
+    found = machine.read_back(launch)
+    assert found.damages == ()
+    (result,) = (turn for turn in found.turns if turn.role == "tool")
+    assert result.content.split() == [str(number) for number in range(1, 30_001)]
+    _, command, attached = (turn for turn in found.turns if turn.role == "user")
+    typed, _, body = command.content.partition("\n\n")
+    assert typed == "/greet Bob"
+    assert body.endswith("Greet Bob warmly.")
+    assert attached.content == "Look at @notes.txt, @folder and @grey.png"
+    files = {Path(str(part["path"])).name: part["content"] for part in attached.parts if part["type"] == "file"}
+    assert files == {"notes.txt": "a secret word\n", "folder": "inside.txt"}
+    assert [part["data"] for part in attached.parts if part["type"] == "image"] == [PICTURE]
 
 
 def test_at_a_terminal_the_earlier_turns_are_on_the_screen_and_a_rewound_one_is_a_branch(
