@@ -82,6 +82,7 @@ def test_every_message_of_the_user_starts_a_turn_that_can_be_rewound(tmp_path: P
         ('[profiles.work]\nmodel_provider = "azure"', ("-pwork",), "azure"),
         ('[profiles.work]\nmodel_provider = "azure"', ("--profile=other",), "openai"),
         ('model_provider = "azure"', ("--profile", "file"), "of-the-file"),
+        ('model_provider = "azure"', ("--profile", "file", "-c", "model_provider=local"), "local"),
         ('model_provider = "azure"', ("--profile", "../../etc/x"), "azure"),
         ('oss_provider = "lmstudio"', ("--oss",), "lmstudio"),
         ("", ("--oss", "--local-provider=ollama"), "ollama"),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import segue
-from segue.integrations import HandoverContext
+from segue.integrations import HandoverContext, LaunchOptions
 from tests.support import integration_claims
 from tests.support.codex_daemon import codex_daemon_stops
 from tests.support.integration_machine import turn
@@ -83,6 +83,27 @@ def trusting(machine: Machine) -> Machine:
     machine.environ["SEGUE_STORE"] = f"journal:{machine.home / 'sessions'}"
     machine.environ["PYTHONPATH"] = str(Path(segue.__file__).resolve().parents[1])
     return machine
+
+
+@pytest.mark.parametrize("chooses", [False, True])
+def test_codex_resumes_by_itself_what_was_handed_over(trusting: Machine, tmp_path: Path, *, chooses: bool) -> None:
+    """By its id or from its own list, with the process in the background that all of its windows share."""
+    said = (turn("user", "Why does login fail?"), turn("assistant", "The token expires."))
+    launch = trusting.tool.launch(
+        HandoverContext(turns=said), LaunchOptions(cwd=trusting.project, environ=trusting.environ)
+    )
+    argv = launch.argv[:-1] if chooses else launch.argv
+    with (
+        codex_daemon_stops(trusting.home, trusting.environ),
+        TmuxTerminal(tmp_path, argv, env=trusting.environ, cwd=trusting.project) as terminal,
+    ):
+        if chooses:
+            terminal.wait_for("Resume a previous session", "Why does login fail?")
+            terminal.press("Enter")
+        terminal.wait_for("Why does login fail?", "The token expires.", "Ask Codex")
+        assert (trusting.home / ".codex" / "app-server-daemon" / "daemon.pid").exists()
+        terminal.type("/quit")
+        assert terminal.leave("Enter") == 0
 
 
 def test_the_screen_of_codex_shows_the_conversation_and_can_rewind_it(trusting: Machine, tmp_path: Path) -> None:
