@@ -89,6 +89,7 @@ def test_a_rewound_thread_is_one_session_with_a_branch(rewound: Path) -> None:
     (summary,) = (turn for turn in thread.active if has_part(turn, "summary"))
     assert (summary.role, "SUMMARY-x1.codex" in summary.content) == ("system", True)
     assert "SUMMARY-x1.codex" not in "".join(turn.content for turn in thread.active if turn is not summary)
+    assert (summary.tokens, summary.model) == (55, "gpt-6.1-sol")
 
 
 def test_a_command_of_the_user_has_its_output_and_an_interrupted_answer_is_partial(rewound: Path) -> None:
@@ -291,6 +292,14 @@ def answers(*calls: str) -> Iterator[JsonObject]:
 )
 def test_only_what_a_person_typed_is_the_users(text: str, kind: str, role: str | None) -> None:
     assert [turn.role for turn in parse(items(message(text, kind=kind))).active] == ([role] if role else [])
+
+
+def test_what_an_editor_adds_to_a_message_is_a_notice() -> None:
+    text = "# Context from my IDE setup:\n\n## Active file: a.py\n\n## My request for Codex:\nRename it\n"
+    assert [(turn.role, turn.content) for turn in parse(items(message(text))).active] == [
+        ("system", "# Context from my IDE setup:\n\n## Active file: a.py"),
+        ("user", "Rename it"),
+    ]
 
 
 @pytest.mark.parametrize(

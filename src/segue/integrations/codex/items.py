@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec.structs import replace
+
 from segue.integrations.codex.answers import CALLS, HOSTED, Answer, call_id
 from segue.integrations.codex.messages import TEXTS, images_in, parse_message
 from segue.integrations.format.limits import TURN_BYTES
@@ -187,6 +189,7 @@ class ItemParser:
     def _input(self, at: LinePlace, record: JsonObject) -> Iterator[ParsedTurn]:
         """The turns of a message that the model did not write; none for what Codex adds to every conversation."""
         message = parse_message(child(record, "payload"))
+        yield from self._notice(at, record, message.notices, "notice" if message.words or message.images else "")
         if message.words or message.images:
             yield from self.flush()
             yield self._turn(at, record, "user", message.words, message.images)
@@ -199,7 +202,6 @@ class ItemParser:
             yield self._turn(at, record, "user", f"!{command}", [call], suffix=name if number else "")
             result = result_part(key, output, failed=failed)
             yield self._turn(at, record, "tool", output, [result], suffix=f"{name}-result")
-        yield from self._notice(at, record, message.notices, "notice" if message.words or message.images else "")
 
     def _notice(self, at: LinePlace, record: JsonObject, text: str, suffix: str = "") -> Iterator[ParsedTurn]:
         if text.strip():
@@ -211,13 +213,16 @@ class ItemParser:
         payload = child(record, "payload")
         message = as_text(payload.get("message"))
         self._close()
-        if self._held is not None and self._held.turn.content and self._held.turn.content in message:
-            self._held = None
-        yield from self.flush()
+        written = self._held.turn if self._held is not None else None
+        if written is None or not written.content or written.content not in message:
+            yield from self.flush()
+            written = None
+        self._held = None
         text = message.partition("\n")[2] if message.startswith(_SUMMARY_START) else message
         if text.strip():
             kept = {name: value for name, value in payload.items() if name != "replacement_history"}
-            yield self._turn(at, {**record, "payload": kept}, "system", text, [summary_part()])
+            parsed = self._turn(at, {**record, "payload": kept}, "system", text, [summary_part()])
+            yield parsed if written is None else parsed._replace(turn=_with_costs(parsed.turn, written))
 
     def _abort(self, at: LinePlace, record: JsonObject) -> Iterator[ParsedTurn]:
         """The answer that was interrupted; an empty one if Codex recorded nothing of it."""
@@ -332,6 +337,10 @@ class ItemParser:
         if what not in self._unknown and not self._builder.is_partial:
             self._unknown.add(what)
             self._builder.damage(f"{what} are not known, and left out")
+
+
+def _with_costs(turn: Turn, of: Turn) -> Turn:
+    return replace(turn, tokens=of.tokens, tokens_by=of.tokens_by, model=of.model, extra=of.extra)
 
 
 def _agent_text(item: JsonObject) -> str:

@@ -37,8 +37,21 @@ _BOILERPLATE = (
     "<user_instructions>",
 )
 """How texts start that Codex adds to every conversation."""
-_NOTICES = ("<codex_internal_context", "<goal_context>", "<hook_prompt", "<skill>", "<subagent_notification>")
+_NOTICES = (
+    "<codex_internal_context",
+    "<goal_context>",
+    "<hook_prompt",
+    "<skill>",
+    "<subagent_notification>",
+    "<user_action>",
+)
 """How other texts start that Codex adds, and no person said."""
+_REQUEST = re.compile(
+    r"(?P<context># (?:Context from my IDE setup|Files mentioned by the user):\n.*?)"
+    r"\n## My request for Codex:\n(?P<words>.*)",
+    re.DOTALL,
+)
+"""What an editor puts before the words of the user: open files and selections."""
 _COMMAND = re.compile(
     r"<user_shell_command>\s*<command>\n(?P<command>.*?)\n</command>\n<result>\n(?P<result>.*?)\n?</result>", re.DOTALL
 )
@@ -75,6 +88,9 @@ def parse_message(item: JsonObject) -> Message:
             continue
         if kind in {"", "shell.user_command"} and (found := _COMMAND.match(text)):
             commands.append(_parse_command(found))
+        elif is_said and (request := _REQUEST.match(text)):
+            words.append({**block, "text": request["words"].strip("\n")})
+            notices.append({**block, "text": request["context"].strip("\n")})
         elif is_said and (kind.startswith("user.") or not text.startswith(_NOTICES)):
             words.append(block)
         elif item.get("role") == "user" or _is_of_a_hook(item):
