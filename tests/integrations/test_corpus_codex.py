@@ -79,6 +79,7 @@ def test_a_rewound_thread_is_one_session_with_a_branch(rewound: Path) -> None:
     thread = read(rewound, REWOUND)
     assert (thread.about.title, thread.about.git_branch) == ("my-codex-name", "trunk")
     assert thread.about.damages == []
+    assert thread.about.read_bytes > 0.9 * sum(path.stat().st_size for path in rollouts(rewound))
     steered = "and please also remember the word STEERING"
     assert said(thread.active) == ["P1", "!echo hello-from-bang", "P3", steered, "P5", "P7", "P8", "P9"]
     names = {turn.id for turn in thread.active}

@@ -128,6 +128,8 @@ class _ThreadReader:
         waiting = list(self._continued.get(id, ()))
         first, skipped = True, 0
         for at, record in builder.records(opened.lines):
+            if builder is not self._builder:
+                self._builder.read_bytes += at.size
             if end is not None and _is_after(at, record, end):
                 break
             if waiting:
@@ -145,7 +147,6 @@ class _ThreadReader:
         yield from self._follow(parser.flush())
         if end is None:
             yield from self._save(waiting, parser)
-        self._builder.read_bytes += builder.read_bytes if builder is not self._builder else 0
 
     def _builder_for(self, path: str) -> TranscriptBuilder:
         """A builder that names this file in its damages, which are those of the whole session."""
