@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from segue.integrations import HandoverContext, LaunchOptions
+from segue.integrations.format.parts import call_part, image_part, result_part
 from tests.support import integration_claims
+from tests.support.integration_machine import EARLIER, turn
+from tests.support.tmux import TmuxTerminal
 
 if TYPE_CHECKING:
     from tests.support.integration_machine import Machine
     from tests.support.loopback.model import Model
 
 pytestmark = pytest.mark.real_tools
+
+IMAGE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+SEEN = HandoverContext(
+    turns=(
+        turn("user", "Look at this.", image_part("image/png", IMAGE)),
+        turn("assistant", "", call_part("1", "read", {"path": "a.png"}), call_part("2", "read", {"path": "b"})),
+        turn("tool", "the picture", result_part("1", "the picture", images=[image_part("image/png", IMAGE)])),
+        turn("tool", "no such file", result_part("2", "no such file", failed=True)),
+        turn("assistant", "One is there."),
+    )
+)
 
 
 def test_a_conversation_goes_on_in_qwen_and_comes_back_once(machine: Machine, model: Model) -> None:
@@ -29,3 +46,40 @@ def test_qwen_can_be_told_a_conversation_in_words(machine: Machine, model: Model
 
 def test_a_session_of_qwen_can_be_read_and_resumed_after_a_kill(machine: Machine, model: Model) -> None:
     integration_claims.is_readable_after_a_kill(machine, model)
+
+
+def test_failed_results_and_images_reach_a_model_that_takes_them(machine: Machine, model: Model) -> None:
+    options = LaunchOptions(
+        cwd=machine.project, environ=machine.environ, prompt="And?", headless=True, model="qwen3-vl-plus"
+    )
+    launch = machine.tool.launch(SEEN, options)
+    assert launch.run(machine.environ) == 0
+    messages = next(asked.body["messages"] for asked in model.asked if "One is there." in str(asked.body))
+    assert isinstance(messages, list)
+    with_images = [message for message in messages if f"data:image/png;base64,{IMAGE}" in str(message)]
+    assert "Look at this." in str(with_images[0])
+    results = [str(message["content"]) for message in messages if message["role"] == "tool"]
+    assert ("the picture" in results[0], "no such file" in results[1], len(with_images)) == (True, True, 2)
+    stored = map(json.loads, Path(launch.written[0]).read_text(encoding="utf-8").splitlines())
+    status = [record["toolCallResult"]["status"] for record in stored if record["type"] == "tool_result"]
+    assert status == ["success", "error"]
+
+
+def test_the_screen_of_qwen_shows_the_conversation_every_time(machine: Machine, tmp_path: Path) -> None:
+    options = LaunchOptions(cwd=machine.project, environ=machine.environ)
+    launch = machine.tool.launch(EARLIER, options)
+    shown = ["-- Why does login fail?", "Let me look.", "x read", "no result: interrupted", "too early."]
+    for words in ("And then", "The end"):
+        with TmuxTerminal(tmp_path, launch.argv, env=machine.environ, cwd=machine.project) as terminal:
+            terminal.wait_for(*shown, "Type your message")
+            terminal.type(words)
+            terminal.press("Enter")
+            terminal.wait_for(f"You said: {words}")
+            terminal.type("/quit")
+            terminal.leave("Enter")
+        shown.append(f"You said: {words}")
+        assert [turn.content for turn in machine.read_back(launch).turns][-2:] == [words, f"You said: {words}"]
+        resumed = machine.tool.resume(launch.native_id, options)
+        assert resumed
+        launch = resumed
+    assert len(machine.read_back(launch).turns) == 4
