@@ -86,5 +86,5 @@ def _read(path: str, builder: TranscriptBuilder, *, only_ends: bool = False) -> 
     for entry in () if only_ends else _subagents(path, id):
         subagent = TranscriptBuilder(builder.tool, entry.path)
         with open_lines(entry.path) as lines:
-            yield from parse_turns(lines, subagent, side=f"agent-{entry.name[:_SHORT]}")
+            yield from parse_turns(lines, subagent, side=f"agent-{Path(entry.path).stem[:_SHORT]}")
         builder.damages += subagent.damages
