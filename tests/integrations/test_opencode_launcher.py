@@ -16,6 +16,7 @@ from segue.integrations.opencode.config import find_model
 from segue.integrations.opencode.product import OPENCODE
 from tests.support.corpus_events import HOMES
 from tests.support.integration_machine import EARLIER
+from tests.support.opencode_claims import IMAGE, SEEN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -117,3 +118,18 @@ def test_a_database_that_cannot_be_read_is_the_reason_why_nothing_came_back(tmp_
     write(tmp_path, {".local/share/opencode/opencode.db": "no database" * 100})
     found = INTEGRATIONS["opencode"].read_back("ses_1", options(tmp_path))
     assert "file is not a database" in found.damages[0].reason
+
+
+def test_images_and_failures_are_in_the_document(tmp_path: Path) -> None:
+    write(tmp_path, {".config/opencode/opencode.json": OWN})
+    INTEGRATIONS["opencode"].launch(SEEN, options(tmp_path))
+    document = json.loads((tmp_path / "imported.json").read_text(encoding="utf-8"))
+    parts = [part for message in document["messages"] for part in message["parts"]]
+    states = [part["state"] for part in parts if part["type"] == "tool"]
+    url = f"data:image/png;base64,{IMAGE}"
+    assert [part["url"] for part in parts if part["type"] == "file"] == [url]
+    assert [state["status"] for state in states] == ["completed", "error"]
+    assert [image["url"] for image in states[0]["attachments"]] == [url]
+    assert states[1]["error"] == "no such file"
+    ids = [part["id"] for part in parts] + [image["id"] for image in states[0]["attachments"]]
+    assert len(set(ids)) == len(ids)
