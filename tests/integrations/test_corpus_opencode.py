@@ -192,6 +192,30 @@ def test_what_opencode_adds_to_a_message_later_makes_no_branch(home: Path, libra
     assert set(library.load(id).branches) == set(before.branches)
 
 
+def test_an_answer_that_is_being_written_makes_no_branch_when_it_is_complete(home: Path, library: Library) -> None:
+    change(home, "UPDATE session SET revert = NULL")
+    with closing(sqlite3.connect(home / DATABASE)) as database:
+        query = "SELECT m.id, m.data, p.id, p.data FROM message AS m JOIN part AS p ON p.message_id = m.id"
+        found = database.execute(f"{query} WHERE p.data LIKE '%You said: #P7#%'").fetchone()
+        message, info, part, text = (str(value) for value in found)
+        database.execute("UPDATE message SET data = json_remove(data, '$.time.completed') WHERE id = ?", (message,))
+        database.execute("UPDATE part SET data = json_set(data, '$.text', 'You said: ') WHERE id = ?", (part,))
+        database.commit()
+    watching = watch(home, library)
+    assert poll(watching)
+    (id,) = library.store.ids()
+    before = library.load(id)
+    assert before.turns[-1].partial
+    with closing(sqlite3.connect(home / DATABASE)) as database:
+        database.execute("UPDATE message SET data = ?, time_updated = 9 WHERE id = ?", (info, message))
+        database.execute("UPDATE part SET data = ? WHERE id = ?", (text, part))
+        database.commit()
+    assert poll(watching) == 1
+    after = library.load(id)
+    assert set(after.branches) == set(before.branches)
+    assert "".join(turn.content for turn in after.turns[-2:]) == "You said: #P7# to be undone"
+
+
 def test_undo_redo_and_another_prompt_are_followed(home: Path, library: Library) -> None:
     def active() -> list[str]:
         found = library.load(next(iter(library.store.ids())))
