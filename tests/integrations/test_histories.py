@@ -31,6 +31,7 @@ TOOLS = list(INTEGRATIONS)
 CALLING = [tool for tool in PLACES if tool != "aider"]
 UNCOUNTED = {"crush", "zed"}
 """They do not record how long an answer is."""
+OLD_TITLE = 'You said: "Use a TOOL, please"'
 AT = "2026-01-05T09:30:00.000Z"
 PADDING = {
     "gemini": b'{"$set":{"lastUpdated":"%s"}}\n',
@@ -101,6 +102,29 @@ def test_a_database_in_use_is_read_up_to_its_last_change_and_left_as_it_is(
         assert len(steps) >= 4
         assert snapshot(tmp_path) == before
         writer.stdin.close()
+
+
+def test_a_database_is_read_with_its_log_although_the_index_of_the_log_is_missing(tmp_path: Path) -> None:
+    """As after copying the files without it; what was written but not committed, or torn, is not there."""
+    move_in(tmp_path, "opencode")
+    path = tmp_path / PLACES["opencode"]
+    argv = [sys.executable, "-c", WRITER, str(path), "UPDATE session SET title = 'Renamed'"]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as writer:
+        assert writer.stdin
+        assert writer.stdout
+        assert writer.stdout.readline() == b"written\n"
+        files = {suffix: path.with_name(path.name + suffix).read_bytes() for suffix in ("", "-wal")}
+        writer.stdin.close()
+    copy = tmp_path / "copy" / PLACES["opencode"]
+    copy.parent.mkdir(parents=True)
+    for end, title in ((None, "Renamed"), (-1, OLD_TITLE), (-4000, OLD_TITLE)):
+        for suffix, data in files.items():
+            copy.with_name(copy.name + suffix).write_bytes(data if not suffix else data[:end])
+        before = snapshot(copy.parent)
+        about, steps = read("opencode", tmp_path / "copy")
+        assert (about.title, about.damages) == (title, [])
+        assert len(steps) >= 4
+        assert snapshot(copy.parent) == before
 
 
 def test_credentials_beside_sessions_are_never_read(tmp_path: Path) -> None:

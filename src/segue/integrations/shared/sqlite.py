@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from segue.errors import StorageError
 from segue.integrations.shared.history import gone
+from segue.integrations.shared.write_ahead_log import merge_log
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,6 +37,8 @@ _SQLITE_LIMITS = {
 }
 _FREE_BYTES, _TIMES = 128 << 20, 4
 """How much text is read: this much, and this many times the size of the database."""
+_MERGED_BYTES, _LOG_BYTES = 256 << 20, 32 << 20
+"""The size of a database that is read in memory, which takes as much, and of its log, which takes seconds."""
 _STEP, _MOST_STEPS = 10_000, 10_000
 """Instructions of SQLite between two checks, and the number of checks: a few seconds of work."""
 _FUNCTIONS = frozenset({"char", "coalesce", "count", "group_concat", "max", "nullif"})
@@ -53,7 +56,7 @@ def open_database(path: str, builder: TranscriptBuilder | None = None) -> Iterat
         raise gone(path)
     limits = _Limits(path)
     try:
-        with closing(sqlite3.connect(_address(path, builder), uri=True, timeout=_PATIENCE_SECONDS)) as connection:
+        with closing(_connect(path)) as connection:
             limits.set(connection)
             connection.row_factory = sqlite3.Row
             connection.execute("BEGIN")
@@ -146,13 +149,25 @@ def _size(path: str) -> int:
     return 0
 
 
-def _address(path: str, builder: TranscriptBuilder | None) -> str:
+def _connect(path: str) -> sqlite3.Connection:
     """With a write-ahead log, its index is read unchanged; without one, no other file is needed."""
     wal, shm = Path(f"{path}-wal"), Path(f"{path}-shm")
     has_changes = wal.is_file() and wal.stat().st_size > 0
-    place = quote(os.fsencode(path))
-    if has_changes and shm.is_file():
-        return f"file:{place}?mode=ro&readonly_shm=1"
-    if has_changes and builder is not None:
-        builder.damage(f"the newest changes are in {wal.name}, which cannot be read without {shm.name}")
-    return f"file:{place}?mode=ro&immutable=1"
+    if has_changes and not shm.is_file():
+        return _merged(path, wal)
+    mode = "readonly_shm" if has_changes else "immutable"
+    address = f"file:{quote(os.fsencode(path))}?mode=ro&{mode}=1"
+    return sqlite3.connect(address, uri=True, timeout=_PATIENCE_SECONDS)
+
+
+def _merged(path: str, wal: Path) -> sqlite3.Connection:
+    """The database with its log, in memory: SQLite would have to create the index of the log."""
+    if _size(path) > _MERGED_BYTES or _size(str(wal)) > _LOG_BYTES:
+        raise sqlite3.DataError(f"the newest changes are in {wal.name}, which is too large to read without its index")
+    connection = sqlite3.connect(":memory:")
+    try:
+        connection.deserialize(merge_log(Path(path).read_bytes(), wal.read_bytes()))
+    except BaseException:
+        connection.close()
+        raise
+    return connection
