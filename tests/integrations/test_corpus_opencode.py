@@ -346,3 +346,35 @@ def test_a_call_that_has_not_ended_has_no_result(home: Path) -> None:
     calls = [part["id"] for entry in entries for part in entry.turn.parts if part["type"] == "tool_call"]
     results = [part["id"] for entry in entries for part in entry.turn.parts if part["type"] == "tool_result"]
     assert set(calls) - set(results) == {"call_loopback_1"}
+
+
+def test_the_files_of_older_releases_are_read_where_there_is_no_database(home: Path, tmp_path: Path) -> None:
+    before, entries = read("opencode", home)
+    storage = tmp_path / "old" / ".local/share/opencode/storage"
+    with closing(sqlite3.connect(home / DATABASE)) as database:
+        for id, parent, title, folder, revert in database.execute(
+            "SELECT id, parent_id, title, directory, revert FROM session"
+        ):
+            info = {"id": id, "title": title, "directory": folder, "revert": json.loads(revert or "null")}
+            put(storage / "session" / "global" / id, {**info, **({"parentID": parent} if parent else {})})
+        for id, session, data in database.execute("SELECT id, session_id, data FROM message"):
+            put(storage / "message" / session / id, json.loads(data))
+        for id, message, data in database.execute("SELECT id, message_id, data FROM part"):
+            put(storage / "part" / message / id, json.loads(data))
+    (session,) = sessions("opencode", tmp_path / "old")
+    after, found = read("opencode", tmp_path / "old")
+    assert (after.damages, after.cwd, after.title, after.tip) == ([], before.cwd, before.title, before.tip)
+    assert [(entry.turn.id, entry.turn.content, entry.after, entry.side) for entry in found] == [
+        (entry.turn.id, entry.turn.content, entry.after, entry.side) for entry in entries
+    ]
+    next(storage.glob("message/*/*.json")).write_text("{", encoding="utf-8")
+    (changed,) = sessions("opencode", tmp_path / "old")
+    assert changed.revision != session.revision
+    assert len(read("opencode", tmp_path / "old")[0].damages) >= 1
+    shutil.copyfile(home / DATABASE, storage.parent / "opencode.db")
+    assert [one.path for one in sessions("opencode", tmp_path / "old")] == [str(storage.parent / "opencode.db")]
+
+
+def put(path: Path, value: object) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.with_name(f"{path.name}.json").write_text(json.dumps(value), encoding="utf-8")

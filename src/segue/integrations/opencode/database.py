@@ -13,6 +13,7 @@ from segue.formats.records import BadRecordError, parse_json
 from segue.integrations.format.transcript import TranscriptBuilder
 from segue.integrations.format.values import as_text
 from segue.integrations.opencode.reader import Message, MessageReader, title_of, without_undone
+from segue.integrations.opencode.storage_files import list_sessions, read_session
 from segue.integrations.shared.history import ExternalSession, OpenedTranscript
 from segue.integrations.shared.sqlite import changed_at, has_table, open_database
 
@@ -49,7 +50,10 @@ class DatabaseHistory:
         """Those of every readable database, and then StorageError if another one cannot be read."""
         known: set[str] = set()
         failure: SegueError | None = None
-        for path in self._product.databases(home, environ):
+        databases = self._product.databases(home, environ)
+        if not any(path.exists() for path in databases):  # later releases leave the files, and forget about them
+            yield from list_sessions(self.root(home, environ) / "storage")
+        for path in databases:
             try:
                 found = _list(str(path))
             except NotFoundError:
@@ -70,10 +74,13 @@ class DatabaseHistory:
 
     def read(self, session: ExternalSession) -> OpenedTranscript:
         builder = self._builder(session)
-        return OpenedTranscript(builder, _read(session, builder))
+        read = read_session if session.path.endswith(".json") else _read
+        return OpenedTranscript(builder, read(session, builder))
 
     def preview(self, session: ExternalSession) -> OpenedTranscript:
         """Like `read`, from both ends of a large session, and without subagents."""
+        if session.path.endswith(".json"):
+            return self.read(session)
         builder = self._builder(session)
         return OpenedTranscript(builder, _read(session, builder, only_ends=True))
 

@@ -172,7 +172,7 @@ class MessageReader:
             self._moment(message),
             records=[_record(message)],
             parts=parts,
-            tokens=tokens.get("output"),
+            tokens=tokens.get("output") if any(counts) else None,
             model=as_text(info.get("modelID")),
             partial=bool(child(info, "error")) or (isinstance(time, dict) and not time.get("completed")),
             usage=usage_of(
