@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -36,9 +35,6 @@ def test_a_session_of_copilot_can_be_read_and_resumed_after_a_kill(machine: Mach
 
 
 def test_copilot_shows_the_conversation_at_a_terminal(machine: Machine, model: Model, tmp_path: Path) -> None:
-    settings = machine.home / ".copilot" / "config.json"
-    settings.parent.mkdir(parents=True)
-    settings.write_text(json.dumps({"trustedFolders": [str(machine.project)]}), encoding="utf-8")
     terminal_claims.shows_and_continues_in_two_rounds(machine, model, tmp_path, ready="? help", leave=["C-c", "C-c"])
 
 

@@ -140,7 +140,8 @@ def trusted(project: Path) -> dict[str, str]:
         "customApiKeyResponses": {"approved": ["none"]},
         "projects": {str(project.resolve()): {"hasTrustDialogAccepted": True}},
     }
-    return {".claude.json": json.dumps(claude)}
+    copilot = {"trustedFolders": [str(project.resolve())]}
+    return {".claude.json": json.dumps(claude), ".copilot/config.json": json.dumps(copilot)}
 
 
 def turn(role: str, content: str, *parts: JsonObject) -> Turn:
