@@ -8,12 +8,14 @@ import pytest
 
 from segue.integrations.format.outgoing import IMAGE_LEFT_OUT
 from tests.support import integration_claims, terminal_claims
+from tests.support.terminal_claims import say
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.support.integration_machine import Machine
     from tests.support.loopback.model import Model
+    from tests.support.tmux import TmuxTerminal
 
 pytestmark = pytest.mark.real_tools
 
@@ -36,6 +38,21 @@ def test_a_session_of_copilot_can_be_read_and_resumed_after_a_kill(machine: Mach
 
 def test_copilot_shows_the_conversation_at_a_terminal(machine: Machine, model: Model, tmp_path: Path) -> None:
     terminal_claims.shows_and_continues_in_two_rounds(machine, model, tmp_path, ready="? help", leave=["C-c", "C-c"])
+
+
+def test_what_was_rewound_in_copilot_comes_back_as_a_branch(machine: Machine, tmp_path: Path) -> None:
+    def go_back(terminal: TmuxTerminal) -> None:
+        say(terminal, "/rewind")
+        terminal.wait_for("Rewind to a previous point", "Second? (")
+        terminal.press("Down", "Enter")
+        terminal.wait_for("Conversation only")
+        terminal.press("Enter")
+        terminal.wait_for("Rewound the conversation.")
+        terminal.press("C-u")
+
+    terminal_claims.brings_a_rewind_back_as_a_branch(
+        machine, tmp_path, ready="? help", leave=("/exit", "Enter"), go_back=go_back
+    )
 
 
 def test_failures_and_images_reach_the_model_of_copilot(machine: Machine, model: Model) -> None:

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support import integration_claims, terminal_claims
-from tests.support.integration_machine import EARLIER
-from tests.support.terminal_claims import at_a_terminal, say
-from tests.support.tmux import TmuxTerminal
+from tests.support.terminal_claims import say
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.support.integration_machine import Machine
     from tests.support.loopback.model import Model
+    from tests.support.tmux import TmuxTerminal
 
 pytestmark = pytest.mark.real_tools
 
@@ -41,27 +40,19 @@ def test_pi_shows_the_conversation_at_a_terminal(machine: Machine, model: Model,
     terminal_claims.shows_and_continues_in_two_rounds(machine, model, tmp_path, ready="128k (auto)", leave=["C-d"])
 
 
-def test_what_was_left_with_tree_in_pi_is_a_branch_and_not_a_reply(machine: Machine, tmp_path: Path) -> None:
-    launch = machine.tool.launch(EARLIER, at_a_terminal(machine))
-    with TmuxTerminal(tmp_path, launch.argv, env=machine.environ, cwd=machine.project) as terminal:
-        terminal.wait_for("The token expires", "128k (auto)")
-        for text in ("First?", "Second?"):
-            say(terminal, text)
-            terminal.wait_for(f"You said: {text}")
+def test_what_was_left_with_tree_in_pi_comes_back_as_a_branch(machine: Machine, tmp_path: Path) -> None:
+    def go_back(terminal: TmuxTerminal) -> None:
         say(terminal, "/tree")
-        terminal.wait_for("Session Tree", "user: Second?")
-        terminal.press("Up", "Enter")  # to what the user said last, which is then in the editor
+        terminal.wait_for("Session Tree", "user: First?")
+        terminal.press("Up", "Up", "Up", "Enter")  # to what the user said first, which is then in the editor
         terminal.wait_for("Summarize branch?")
         terminal.press("Enter")
         terminal.wait_for("Navigated to selected point")
-        say(terminal, " Or third?")
-        terminal.wait_for("You said: Second? Or third?")
-        terminal.leave("C-d")
-    found = machine.read_back(launch)
-    assert [turn.content for turn in found.turns if turn.role == "user"] == ["First?", "Second? Or third?"]
-    (session,) = machine.tool.sessions(machine.home, machine.environ)
-    said = [entry.turn.content for entry in machine.tool.read(session).turns if not entry.is_ours]
-    assert said[2:4] == ["Second?", "You said: Second?"]
+        terminal.press("C-u")
+
+    terminal_claims.brings_a_rewind_back_as_a_branch(
+        machine, tmp_path, ready="128k (auto)", leave=("/quit", "Enter"), go_back=go_back, model="loopback/m"
+    )
 
 
 def test_failures_and_images_reach_the_model_of_pi(machine: Machine, model: Model) -> None:

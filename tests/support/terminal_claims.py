@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
+import segue
 from segue.integrations import HandoverContext, LaunchOptions
 from tests.support.integration_claims import place_of
 from tests.support.integration_machine import CALL, EARLIER, HEARD, turn
 from tests.support.tmux import TmuxTerminal
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Sequence
 
     from segue.integrations import Launch
+    from segue.library import Library
     from segue.model import JsonObject
     from tests.support.integration_machine import Machine
     from tests.support.loopback.model import Model
@@ -53,6 +58,54 @@ def shows_and_continues_in_two_rounds(
         ("assistant", "You said: And once more?"),
     ]
     return launch
+
+
+def brings_a_rewind_back_as_a_branch(
+    machine: Machine,
+    folder: Path,
+    *,
+    ready: str,
+    leave: tuple[str, str],
+    go_back: Callable[[TmuxTerminal], None],
+    model: str = "",
+) -> None:
+    """`go_back` rewinds to before "First?" and leaves an empty editor; `leave` is a command and a key."""
+    store = f"journal:{machine.home / 'sessions'}"
+    library = segue.open(store)
+    with library.create(agent="x", id="talk") as session:
+        session.record(
+            *(replace(said, branch=session.branch) for said in (turn("user", "Why?"), turn("assistant", "So.")))
+        )
+    environ = {**machine.environ, "PYTHONPATH": str(Path(segue.__file__).resolve().parents[1]), "SEGUE_STORE": store}
+    chosen = ["--model", model] if model else []
+    command = [sys.executable, "-m", "segue", "resume", "talk", "--with", machine.tool.name, *chosen]
+
+    def end(terminal: TmuxTerminal) -> None:
+        terminal.type(leave[0])
+        assert terminal.leave(leave[1]) == 0, terminal.screen
+
+    with TmuxTerminal(folder, command, env=environ, cwd=machine.project) as terminal:
+        terminal.wait_for("Why?", "So.", ready)
+        say(terminal, "First?")
+        terminal.wait_for("You said: First?")
+        end(terminal)
+    assert _questions(library) == ["Why?", "First?"]
+    with TmuxTerminal(folder, command, env=environ, cwd=machine.project) as terminal:
+        terminal.wait_for("So.", "You said: First?", ready)
+        say(terminal, "Second?")
+        terminal.wait_for("You said: Second?")
+        go_back(terminal)
+        say(terminal, "Third?")
+        terminal.wait_for("You said: Third?")
+        end(terminal)
+    assert _questions(library) == ["Why?", "Third?"]
+    (main,) = library.load("talk").branches.keys() - {library.load("talk").branch}
+    rewound = [turn.content for turn in library.tail("talk", 9, branch=main) if turn.role == "user"]
+    assert rewound[:2] == ["Why?", "First?"]
+
+
+def _questions(library: Library) -> list[str]:
+    return [turn.content for turn in library.load("talk").turns if turn.role == "user"]
 
 
 def hands_over_failures_and_images(machine: Machine, model: Model) -> list[dict[str, object]]:
