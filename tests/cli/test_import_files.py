@@ -228,9 +228,7 @@ def test_a_file_that_is_no_session_is_refused_and_nothing_is_imported(cli: Segue
 def test_only_regular_files_are_read(cli: Segue) -> None:
     os.mkfifo(cli.home / "pipe.json")
     assert "pipe.json" in cli.refuses(6, "import", "pipe.json")
-    assert (
-        cli.refuses(3, "import", "clod") == "segue: there is no file or AI tool 'clod'; did you mean codex or claude?"
-    )
+    assert cli.refuses(3, "import", "claud") == "segue: there is no file or AI tool 'claud'; did you mean claude?"
     assert cli.refuses(2, "import") == "segue: missing argument 'TOOL|FILE|FOLDER'; segue import --help shows how"
 
 

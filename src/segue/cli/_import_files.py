@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from segue.console import exit_codes, output
 from segue.console.error_messages import SEGUE_HINTS
 from segue.errors import NotFoundError, UsageError
+from segue.integrations.archives.archive import is_archive
 from segue.integrations.registry import with_history
 from segue.transfer.import_files import (
     LIMIT_BYTES,
@@ -51,8 +52,33 @@ def _import(library: Library, path: str, *, id: str, as_json: bool) -> int:
     else:
         if not Path(path).exists():
             raise _not_found(path)
+        if is_archive(path):
+            return _import_archive(library, path, id=id, as_json=as_json)
         _show(import_file(path, library.store, id=id), as_json=as_json)
     return exit_codes.Exit.DONE
+
+
+def _import_archive(library: Library, path: str, *, id: str, as_json: bool) -> int:
+    from segue.cli.import_ import show
+    from segue.transfer.import_archives import import_archive
+    from segue.transfer.import_sessions import FailedImport
+
+    if id:
+        raise UsageError("--id is for one session, and this is an archive of many")
+    code, imported, known, empty = exit_codes.Exit.DONE, 0, 0, 0
+    for number, found in enumerate(import_archive(path, library.store), start=1):
+        output.progress(f"{number:,} conversations")
+        if isinstance(found, FailedImport) or found.turns or found.damages:
+            output.progress("")
+            code = show(found, as_json=as_json) or code
+        if not isinstance(found, FailedImport):
+            imported += bool(found.turns)
+            known += bool(found.session_id and not found.turns)
+            empty += not found.session_id
+    output.progress("")
+    if not as_json:
+        output.line(f"imported {imported:,}, already in the store {known:,}{f', empty {empty:,}' if empty else ''}")
+    return code
 
 
 def _import_folder(library: Library, folder: str, *, as_json: bool) -> int:

@@ -31,6 +31,7 @@ def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
     "segue import claude --all",
     "segue import codex 01a1df33",
     "segue import login.json",
+    "segue import chatgpt-export.zip",
     "segue import backup/ --store journal:archive",
     name="import",
 )
@@ -44,9 +45,9 @@ def command(*, library: Library, tool: str, id: str, everything: bool, name: str
     """Import sessions from AI tools, exports or journals.
 
     TOOL is the name of an AI tool, as shown by segue tools, and ID is the id of a session in it, its beginning or
-    end. FILE is what segue export wrote, a journal, or - for standard input; FOLDER has such files. What is in the
-    store already is not imported again, and what is new is added. No source is changed. With --json one line per
-    session.
+    end. FILE is what segue export wrote, a journal, an export archive of ChatGPT or Claude.ai, or - for standard input;
+    FOLDER has exports or journals. What is in the store already is not imported again, and what is new is added. No
+    source is changed. With --json one line per session.
     """
     if tool not in TOOLS:
         from segue.cli._import_files import import_path

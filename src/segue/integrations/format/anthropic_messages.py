@@ -54,6 +54,25 @@ def turns_of(message: JsonObject, unknown: UnknownKinds, sort: SortText) -> list
     return []
 
 
+def turns_of_answer(blocks: list[JsonObject], unknown: UnknownKinds) -> list[MessageTurn]:
+    """The turns of an answer that contains the results of its own calls: text after results starts the next turn."""
+    turns: list[MessageTurn] = []
+    pending: list[JsonObject] = []
+    for block in blocks:
+        if block.get("type") != "tool_result":
+            pending.append(block)
+            continue
+        turns += _turn_of_assistant(pending, unknown)
+        pending = []
+        part = parse_result(block)
+        if turns and turns[-1].role == "tool":
+            last = turns.pop()
+            turns.append(MessageTurn("tool", f"{last.content}\n\n{part['content']}", [*last.parts, part]))
+        else:
+            turns.append(MessageTurn("tool", as_text(part["content"]), [part]))
+    return turns + _turn_of_assistant(pending, unknown)
+
+
 def plain_words(text: str) -> SortedText:
     return SortedText(words=text)
 

@@ -16,6 +16,10 @@ DOCUMENT_BYTES = 128 << 20
 """In a JSON document, which can only be read whole."""
 UNPACKED_BYTES = 1 << 30
 """In a compressed file."""
+CONVERSATION_BYTES = 64 << 20
+"""In a conversation of an export archive."""
+ARCHIVE_FILES = 200_000
+"""In an export archive, with all attachments."""
 _FREE_BYTES = 16 << 20
 _RATIO = 200
 """And for a small one this many times its size: text compresses to a tenth, and only garbage to a thousandth."""

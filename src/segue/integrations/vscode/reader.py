@@ -6,7 +6,6 @@ call is followed by its result.
 
 from __future__ import annotations
 
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from segue.integrations.format.openai_messages import parse_arguments
@@ -209,7 +208,7 @@ def _path(value: object) -> str:
 def _reference(part: JsonObject) -> str:
     target = part.get("inlineReference")
     name = as_text(part.get("name")) or as_text(child(part, "inlineReference").get("name"))
-    return f"`{name or PurePosixPath(_path(target)).name}`"
+    return f"`{name or _path(target).rpartition('/')[2]}`"
 
 
 def _text(value: object) -> str:
