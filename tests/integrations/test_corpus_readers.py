@@ -173,6 +173,19 @@ def test_vscode_has_undone_cancelled_and_removed_requests() -> None:
     assert (builder.title, entries[1].turn.content) == ("A log of changes", "PRE-1-0: working.")
 
 
+def test_chats_in_which_nothing_was_said_are_not_listed(tmp_path: Path) -> None:
+    chats = tmp_path / ".config/VSCodium/User/workspaceStorage/1/chatSessions"
+    transcripts = tmp_path / ".cursor/projects/x/agent-transcripts"
+    chats.mkdir(parents=True)
+    transcripts.mkdir(parents=True)
+    (chats / "empty.json").write_text('{"version": 3, "requests": []}')
+    (chats / "cut.jsonl").write_text('{"kind":0,"v":{"requests":[{"requestId":"1"')
+    (transcripts / "empty.jsonl").write_text('{"type":"turn_ended","status":"success"}\n')
+    (transcripts / "old.jsonl").write_text('{"role":"user","message":{"content":"Hello"}}\n')
+    assert [session.id for session in INTEGRATIONS["vscode"].sessions(tmp_path, {})] == ["cut"]
+    assert [session.id for session in INTEGRATIONS["cursor"].sessions(tmp_path, {})] == ["old"]
+
+
 @pytest.mark.parametrize(
     "change",
     [

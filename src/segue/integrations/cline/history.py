@@ -58,11 +58,12 @@ def _read(session: ExternalSession, builder: TranscriptBuilder) -> Generator[Tra
     summaries = read_description(str(path.with_name(f"{session.id}{_COMPACTION}")))
     yield from _read_messages(session.path, builder, summaries)
     tip = builder.tip
-    for entry in _find_subagents(path, session.id):
-        subagent = TranscriptBuilder("cline", entry.path, session.id)
-        side = f"agent-{entry.name.removesuffix(_MESSAGES).partition(_SUBAGENT)[2]}"
-        yield from _read_messages(entry.path, subagent, {}, side)
-        builder.damages += subagent.damages
+    for related in session.related:
+        name = Path(related).name
+        if name.startswith(f"{session.id}{_SUBAGENT}") and name.endswith(_MESSAGES):
+            subagent = TranscriptBuilder("cline", related, session.id)
+            yield from _read_messages(related, subagent, {}, f"agent-{name[len(session.id) + 2 : -len(_MESSAGES)]}")
+            builder.damages += subagent.damages
     builder.tip = tip
 
 
@@ -72,10 +73,3 @@ def _read_messages(
     messages = objects_in(read_document(path, builder), "messages", builder)
     after = as_text(summaries.get("source_last_message_key")).removeprefix("id:")
     yield from parse_turns(messages, builder, objects(summaries.get("messages")), after, side)
-
-
-def _find_subagents(path: Path, id: str) -> Iterator[os.DirEntry[str]]:
-    """Their messages, in the folder of the session or in folders of their own next to it."""
-    for entry in find_files(path.parents[1], 1, _MESSAGES):
-        if entry.name.startswith(f"{id}{_SUBAGENT}"):
-            yield entry

@@ -4,4 +4,6 @@ from __future__ import annotations
 
 from segue.integrations.shared.integration import Integration
 
-INTEGRATION = Integration(name="cursor", title="Cursor", command="cursor-agent", can_preview=True)
+INTEGRATION = Integration(
+    name="cursor", title="Cursor", command="cursor-agent", can_preview=True, proven_with="transcripts of 2026"
+)

@@ -13,6 +13,7 @@ from segue.integrations.shared.history import (
     ExternalSession,
     OpenedTranscript,
     find_files,
+    mentions,
     open_lines,
     session_in_file,
 )
@@ -31,13 +32,14 @@ def root(home: Path, environ: Mapping[str, str]) -> Path:
 
 
 def sessions(home: Path, environ: Mapping[str, str]) -> Iterator[ExternalSession]:
-    """Newer releases have a folder for each conversation, and in it the file with its name."""
+    """Newer releases have a folder for each conversation. Transcripts without words are left out."""
     known: set[str] = set()
     folder = root(home, environ)
     for entry in (*find_files(folder, 3, ".jsonl"), *find_files(folder, 2, ".jsonl")):
         path, id = Path(entry.path), entry.name.removesuffix(".jsonl")
         parents = [parent.name for parent in path.parents[:2]]
-        if id not in known and (parents[0] == _TRANSCRIPTS or parents == [id, _TRANSCRIPTS]):
+        is_transcript = parents[0] == _TRANSCRIPTS or parents == [id, _TRANSCRIPTS]
+        if is_transcript and id not in known and mentions(entry, b'"role"'):
             known.add(id)
             yield session_in_file(id, entry, related=list(find_files(_subagents(entry.path), 0, ".jsonl")))
 

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from segue.integrations.shared.integration import Integration
 
-INTEGRATION = Integration(name="droid", title="Factory Droid", can_preview=True)
+INTEGRATION = Integration(name="droid", title="Factory Droid", can_preview=True, proven_with="format of 0.225")

@@ -38,15 +38,18 @@ def sessions(home: Path, environ: Mapping[str, str]) -> Iterator[ExternalSession
         entry.name.removesuffix(".jsonl"): entry for depth in (1, 0) for entry in find_files(folder, depth, ".jsonl")
     }
     parents = {id: _read_parent(entry) for id, entry in files.items()}
+    subagents: dict[str, list[os.DirEntry[str]]] = {}
+    for id, parent in parents.items():
+        if parent in files and parent != id:
+            subagents.setdefault(parent, []).append(files[id])
     for id, entry in files.items():
-        if parents[id] not in files:
-            related = [files[other] for other, parent in parents.items() if parent == id and other != id]
-            yield session_in_file(id, entry, related=related)
+        if parents[id] not in files or parents[id] == id:
+            yield session_in_file(id, entry, related=subagents.get(id, ()))
 
 
 def read(session: ExternalSession) -> OpenedTranscript:
     builder = TranscriptBuilder("droid", session.path, session.id)
-    return OpenedTranscript(builder, _read_all(session.path, builder))
+    return OpenedTranscript(builder, _read_all(session, builder))
 
 
 def preview(session: ExternalSession) -> OpenedTranscript:
@@ -73,11 +76,10 @@ def _read_file(
         yield from parse_turns(lines, builder, side=side)
 
 
-def _read_all(path: str, builder: TranscriptBuilder) -> Generator[TranscriptTurn]:
-    yield from _read_file(path, builder)
-    for entry in find_files(Path(path).parent, 0, ".jsonl"):
-        if entry.path != path and _read_parent(entry) == builder.native_id:
-            name = entry.name.removesuffix(".jsonl")
-            subagent = TranscriptBuilder("droid", entry.path, f"{builder.native_id}:{name}")
-            yield from _read_file(entry.path, subagent, side=f"agent-{name[:8]}")
-            builder.damages += subagent.damages
+def _read_all(session: ExternalSession, builder: TranscriptBuilder) -> Generator[TranscriptTurn]:
+    yield from _read_file(session.path, builder)
+    for path in session.related:
+        name = Path(path).name.removesuffix(".jsonl")
+        subagent = TranscriptBuilder("droid", path, f"{builder.native_id}:{name}")
+        yield from _read_file(path, subagent, side=f"agent-{name[:8]}")
+        builder.damages += subagent.damages

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from segue.integrations.shared.integration import Integration
 
-INTEGRATION = Integration(name="roo", title="Roo Code")
+INTEGRATION = Integration(name="roo", title="Roo Code", proven_with="format of 3.52")

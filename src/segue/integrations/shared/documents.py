@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import os
+from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from segue.durable.small_file import UnusableFileError, read_small_file
@@ -56,8 +57,15 @@ def read_description(path: str) -> JsonObject:
 
 
 def read_related(path: str) -> object:
-    """The value in a small JSON file next to a session; None without one."""
+    """The value in a small JSON file next to a session; None without one. It must not be changed."""
     try:
-        return parse_record(read_small_file(path, size_bytes=_ABOUT_BYTES, inside=os.path.dirname(path)))  # noqa: PTH120 - the path may not be text
-    except (FileNotFoundError, UnusableFileError, BadRecordError, RecursionError, SegueError):
+        state = Path(path).stat()
+        return _read_unchanged(path, state.st_size, state.st_mtime_ns)
+    except (OSError, UnusableFileError, BadRecordError, RecursionError, SegueError):
         return None
+
+
+@lru_cache(maxsize=8)
+def _read_unchanged(path: str, size: int, changed: int) -> object:  # noqa: ARG001 - by which a change is noticed
+    """One file may describe all sessions of a tool, which are read one after another."""
+    return parse_record(read_small_file(path, size_bytes=_ABOUT_BYTES, inside=str(Path(path).parent)))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 
 from segue.durable.folder import Folder
-from segue.errors import NotFoundError
+from segue.errors import NotFoundError, SegueError
 from segue.integrations.format.lines import ENDS_BYTES, Ends, Lines
 from segue.integrations.format.transcript import TranscriptBuilder  # noqa: TC001 - the field of a tuple
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 
 _WHOLE_BYTES = 4 * ENDS_BYTES
+_SMALL_BYTES = 4096
 
 
 class ExternalSession(Struct, frozen=True, kw_only=True):
@@ -99,6 +100,17 @@ def session_in_file(
         related=tuple(str(Path(entry)) for entry in related),
         size=sum(state.st_size for state in states),
     )
+
+
+def mentions(entry: os.DirEntry[str], word: bytes) -> bool:
+    """Whether a file may contain this word, as every large one may: some tools store sessions that are empty."""
+    if entry.stat().st_size > _SMALL_BYTES:
+        return True
+    try:
+        with open_lines(entry.path) as lines:
+            return word in lines.read(_SMALL_BYTES, 0)
+    except SegueError:
+        return True  # reading it reports why
 
 
 def escape_undecodable(name: str) -> str:

@@ -14,6 +14,7 @@ from segue.integrations.shared.history import (
     ExternalSession,
     OpenedTranscript,
     find_files,
+    mentions,
     open_lines,
     session_in_file,
 )
@@ -36,12 +37,12 @@ def root(home: Path, environ: Mapping[str, str]) -> Path:
 
 
 def sessions(home: Path, environ: Mapping[str, str]) -> Iterator[ExternalSession]:
-    """Of a chat that was stored as a document and then as a log, the log is newer."""
+    """Of a chat that was stored as a document and then as a log, the log is newer. Empty ones are left out."""
     newest: dict[str, os.DirEntry[str]] = {}
     for folder in user_folders(home, environ, VSCODE):
         for entry in _files(folder):
             id = entry.name.rpartition(".")[0]
-            if id not in newest or entry.name.endswith(".jsonl"):
+            if (id not in newest or entry.name.endswith(".jsonl")) and mentions(entry, b'"requestId"'):
                 newest[id] = entry
     for id, entry in newest.items():
         yield session_in_file(id, entry)
