@@ -79,7 +79,6 @@ def test_a_rewound_thread_is_one_session_with_a_branch(rewound: Path) -> None:
     thread = read(rewound, REWOUND)
     assert (thread.about.title, thread.about.git_branch) == ("my-codex-name", "trunk")
     assert thread.about.damages == []
-    assert thread.about.read_bytes > 0.9 * sum(path.stat().st_size for path in rollouts(rewound))
     steered = "and please also remember the word STEERING"
     assert said(thread.active) == ["P1", "!echo hello-from-bang", "P3", steered, "P5", "P7", "P8", "P9"]
     names = {turn.id for turn in thread.active}
@@ -91,6 +90,16 @@ def test_a_rewound_thread_is_one_session_with_a_branch(rewound: Path) -> None:
     assert (summary.role, "SUMMARY-x1.codex" in summary.content) == ("system", True)
     assert "SUMMARY-x1.codex" not in "".join(turn.content for turn in thread.active if turn is not summary)
     assert (summary.tokens, summary.model) == (55, "gpt-6.1-sol")
+
+
+def test_what_is_read_of_every_rollout_is_counted_as_it_is_read(rewound: Path) -> None:
+    about, turns = INTEGRATIONS["codex"].read(sessions("codex", rewound)[0])
+    next(turns)
+    started = about.read_bytes
+    assert started > 0
+    assert len(list(turns)) > 30
+    whole = sum(path.stat().st_size for path in rollouts(rewound))
+    assert started < 0.9 * whole < about.read_bytes <= whole
 
 
 def test_a_command_of_the_user_has_its_output_and_an_interrupted_answer_is_partial(rewound: Path) -> None:
