@@ -370,6 +370,7 @@ def test_what_is_not_known_is_reported_once_and_affects_only_itself() -> None:
         {"timestamp": AT, "type": "dream_record", "payload": {"text": "a dream"}},
         {"timestamp": AT, "type": "response_item", "payload": {"type": "dream", "text": "a dream"}},
         {"timestamp": AT, "type": "event_msg", "payload": {"type": "dreamt", "text": "a dream"}},
+        {"timestamp": AT, "type": "response_item", "payload": {"type": "message", "content": [{"type": "audio"}]}},
     ]
     unknown = b"".join(json.dumps(record).encode() + b"\n" for record in new * 3)
     thread = parse(items(message("Go")) + unknown + items(message("On")))
@@ -378,6 +379,7 @@ def test_what_is_not_known_is_reported_once_and_affects_only_itself() -> None:
         "records of the type 'dream_record' are not known, and left out",
         "items of the type 'dream' are not known, and left out",
         "events of the type 'dreamt' are not known, and left out",
+        "blocks of the type 'audio' are not known, and left out",
     ]
 
 

@@ -72,6 +72,7 @@ _IGNORED_EVENTS = {
     "web_search_end",
 }
 """For the screen: they repeat the items of the model, or say what Codex does."""
+_BLOCKS = {*TEXTS, "input_image"}
 _SUMMARY_START = "Another language model started to solve this problem"
 _FAILED = re.compile(
     r"(?:Chunk ID: [^\n]*\n)?(?:Wall time:? [^\n]*\n)?(?:(?:Exit code:|Process exited with code) (?!0\n)-?\d+"
@@ -169,6 +170,9 @@ class ItemParser:
 
     def _item(self, at: LinePlace, record: JsonObject, kind: str) -> Iterator[ParsedTurn]:
         item = child(record, "payload")
+        for block in objects(item.get("content")) if kind == "message" else ():
+            if block.get("type") not in _BLOCKS:
+                self._report(f"blocks of the type {as_text(block.get('type'))!r:.60}")
         if kind in _OUTPUTS:
             yield from self.flush()
             yield self._result(at, record)
