@@ -284,7 +284,7 @@ def _losses(
 
 def _losses_as_text(session: LiveSession, window: HandoverWindow) -> tuple[str, ...]:
     calls = format_count(sum(map(_call_count, window.turns)), "tool call", "tool calls", "are handed over as text")
-    return tuple(filter(None, [*_losses(session, window, window.turns), calls]))
+    return tuple(filter(None, [*_losses(session, window, window.turns, frozenset({"failed"})), calls]))
 
 
 def _is_lost(session: LiveSession, name: str) -> bool:
