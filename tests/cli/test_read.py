@@ -194,16 +194,19 @@ def test_tokens_cost_effort_and_git_branch_are_shown_and_are_fields(cli: Segue) 
     image = {"type": "image", "media_type": "image/png", "data": "A" * 1000}
     turn = Turn(role="assistant", content="Yes.", timestamp=datetime(2026, 11, 15, tzinfo=UTC), tokens=450, id="t1")
     turn = replace(turn, parts=(image,), extra={"usage": usage, "effort": "high\x1b[2J"})
+    result = {"type": "tool_result", "id": "c", "content": "a long result"}
     with cli.library.create(id="s", extra={"git_branch": "login"}) as live:
         live.record(turn, replace(turn, id="t2"))
+        live.record(replace(turn, id="t3", role="tool", content="a long result", parts=(result,), extra={}))
     shown = cli.ok("show", "s")
+    assert shown.count("a long result") == 1
     assert "\ngit branch login · tokens: 12,300 in (10,000 cached), 900 out · $0.12\n" in shown
     assert "6,150 in (5,000 cached), 450 out · $0.06 · effort high" in shown
     assert "\x1b" not in shown
     assert '"data": "[1,000 characters of base64]"' in shown
     for verb in (("show", "s", "--json"), ("export", "s", "--format", "json")):
         found = json.loads(cli.ok(*verb))
-        (first, _) = found.get("turns") or found["own_turns"]["main"]
+        first, *_ = found.get("turns") or found["own_turns"]["main"]
         assert (found["git_branch"], first["usage"], first["parts"]) == ("login", usage, [image])
     assert json.loads(cli.ok("show", "s", "--json"))["usage"]["cost_usd"] == 0.125
     cli.ok("search", "yes")  # which reads every turn

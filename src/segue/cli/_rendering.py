@@ -148,7 +148,14 @@ def render_turns(
         elif turn.content:
             yield (turn.content,)
         for part in turn.parts:
-            yield (("dim", json_line(_shortened(part))),)
+            yield (("dim", json_line(_shortened(_without_repetition(part, turn)))),)
+
+
+def _without_repetition(part: JsonObject, turn: Turn) -> JsonObject:
+    """A result without its content where that is the text of the turn, which is shown above it."""
+    if part.get("type") == "tool_result" and turn.content and part.get("content") == turn.content:
+        return {name: value for name, value in part.items() if name != "content"}
+    return part
 
 
 def _shortened(part: JsonObject) -> JsonObject:
