@@ -118,6 +118,7 @@ def _gemini(id: str, seed: int) -> Iterator[Record]:
     began = "2026-01-05T09:30:00.000Z"
     yield {"sessionId": id, "projectHash": "16f2", "startTime": began, "lastUpdated": began, "kind": "main"}
     call: Record = {}
+    command = ""
     for step in steps(seed):
         common: Record = {"id": step.id, "timestamp": step.moment}
         tokens = {"input": 20_009, "output": 7, "cached": 20_000, "thoughts": 2, "tool": 0, "total": 20_016}
@@ -127,13 +128,13 @@ def _gemini(id: str, seed: int) -> Iterator[Record]:
         elif step.kind == "answer":
             yield common | answer | {"content": step.text}
         elif step.kind == "call":
-            call = common | answer | {"content": ""}
+            call, command = common | answer | {"content": ""}, step.command
             call["toolCalls"] = [{"id": step.call_id, "name": "shell", "args": {"command": step.command}}]
         else:
             response: Record = {
                 "functionResponse": {"id": step.call_id, "name": "shell", "response": {"output": step.text}}
             }
-            done: Record = {"id": step.call_id, "name": "shell", "args": {"command": f"cat notes-{step.number}.md"}}
+            done: Record = {"id": step.call_id, "name": "shell", "args": {"command": command}}
             done |= {"status": "success", "timestamp": step.moment, "result": [response]}
             yield call | {"toolCalls": [done]}
             yield common | {"type": "user", "content": [response]}
