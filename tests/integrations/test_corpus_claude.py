@@ -318,6 +318,7 @@ def test_words_of_a_person_are_kept_whatever_they_look_like() -> None:
     session = Session()
     human = {"origin": {"kind": "human"}}
     said = ["<task-notification> is a tag", "<system-reminder> too", "<local-command-x>", "[Image: here]"]
+    said += ["<command-name>/x</command-name> is what?", "<bash-input>ls</bash-input> twice"]
     for text in said:
         session.add("user", text, **human)
         session.add("assistant", answer("Yes."))
@@ -334,6 +335,21 @@ def test_a_command_of_the_program_with_words_in_it_is_what_was_typed() -> None:
     )
     session.add("user", "<user-memory-input>use tabs</user-memory-input>")
     assert session.said()[2:] == [("user", "/compact keep the names"), ("user", "/btw why?"), ("user", "#use tabs")]
+
+
+def test_the_errors_of_a_shell_command_follow_its_output() -> None:
+    session = Session()
+    session.add("user", "<bash-input>make</bash-input>")
+    session.add("user", "<bash-stdout>a </bash-stdout> b</bash-stdout><bash-stderr>no rule</bash-stderr>")
+    session.add("user", "<bash-stderr>alone</bash-stderr>")
+    assert [text for _, text in session.said()] == ["!make", "a </bash-stdout> b\nno rule", "alone"]
+
+
+def test_many_tags_that_are_never_closed_take_no_time() -> None:
+    session = Session()
+    for tag in ("<command-name>", "<bash-stdout>", "<system-reminder>", "<command-name>x</command-name>"):
+        session.add("user", tag * 50_000, isMeta=tag == "<system-reminder>")
+    assert session.read()[0].damages == []
 
 
 def test_what_an_editor_adds_to_a_message_is_not_the_users_words() -> None:

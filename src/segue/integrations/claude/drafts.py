@@ -11,7 +11,7 @@ from segue.integrations.format.parts import image_part, notice_part
 from segue.integrations.format.values import as_text, child, objects
 from segue.model import JsonObject
 
-_REMINDER = re.compile(r"\s*<system-reminder>\s*(.*?)\s*</system-reminder>\s*", re.DOTALL)
+_REMINDER = re.compile(r"</?system-reminder>\n?")
 
 
 class Draft(Struct, frozen=True, kw_only=True):
@@ -29,7 +29,7 @@ class Draft(Struct, frozen=True, kw_only=True):
 
 def notice(text: str) -> list[Draft]:
     """What nobody said, without the tags in which the model gets it; empty without a text."""
-    plain = _REMINDER.sub(r"\1\n\n", text).strip()
+    plain = _REMINDER.sub("", text).strip()
     return [Draft(role="system", text=plain, parts=[notice_part()])] if plain else []
 
 

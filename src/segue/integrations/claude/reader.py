@@ -10,7 +10,7 @@ from segue.integrations.claude.attachments import attachment_drafts
 from segue.integrations.claude.drafts import notice
 from segue.integrations.claude.message_index import index_messages
 from segue.integrations.claude.turn_tree import TurnTree
-from segue.integrations.claude.user_records import command_drafts, user_drafts
+from segue.integrations.claude.user_records import local_command_drafts, user_drafts
 from segue.integrations.format.limits import TURN_BYTES
 from segue.integrations.format.lines import lines_of
 from segue.integrations.format.parts import has_part
@@ -84,7 +84,7 @@ def _drafts(entry: MessageEntry, records: list[JsonObject], spilled: Spilled) ->
         case "attachment":
             return attachment_drafts(records)
         case "system" if first.get("subtype") == "local_command":
-            return command_drafts(texts(first.get("content")), [])
+            return local_command_drafts(texts(first.get("content")))
         case "system":
             return notice(texts(first.get("content")))
     return user_drafts(records, spilled)

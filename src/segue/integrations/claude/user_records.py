@@ -32,8 +32,8 @@ _BOILERPLATE = (
 """How texts of the program begin that are the same in every session, or repeat what is recorded elsewhere."""
 _NOTICES = ("<task-notification>", "<teammate-message", "<agent-message", "<user-prompt-submit-hook>")
 """How texts begin that nobody typed, in releases that do not record the origin."""
-_TAGS = re.compile(r"<(command-name|command-args|bash-input|user-memory-input)>(.*?)</\1>", re.DOTALL)
-_OUTPUTS = re.compile(r"<(bash-stdout|bash-stderr)>(.*?)</\1>", re.DOTALL)
+_TAG = re.compile(r"\s*<(command-[a-z]+|skill-format|bash-input|user-memory-input)>(.*?)</\1>", re.DOTALL)
+_BETWEEN_OUTPUTS = "</bash-stdout><bash-stderr>"
 
 
 def user_drafts(records: list[JsonObject], spilled: Spilled) -> list[Draft]:
@@ -52,18 +52,22 @@ def user_drafts(records: list[JsonObject], spilled: Spilled) -> list[Draft]:
         is_noise = text.startswith(_BOILERPLATE)
         return [] if is_noise else notice("\n\n".join(filter(None, [text, *_documents(content)])))
     if text.startswith(("<bash-stdout>", "<bash-stderr>")):
-        output = "\n".join(found for _, found in _OUTPUTS.findall(text) if found)
+        output = _output(text)
         return [Draft(role="tool", text=output, parts=[result_part(_shell_id(first.get("parentUuid")), output)])]
-    if text.startswith(("<command-", "<bash-input>", "<user-memory-input>")):
-        return _typed_drafts(first, more, text)
+    if tags := _tags(text):
+        return _typed_drafts(first, more, tags)
     said, files = _said(content, is_typed=kind == "human")
     parts = [*images_in(content), *files, *map(attached_part, more)]
     return [Draft(role="user", text=said, parts=parts)] if said or parts else []
 
 
-def command_drafts(text: str, bodies: list[JsonObject], *, is_said: bool = False) -> list[Draft]:
+def local_command_drafts(text: str) -> list[Draft]:
+    """A slash command that the program handled by itself; its output is left out."""
+    return _command_drafts(_tags(text), [], is_said=False)
+
+
+def _command_drafts(tags: dict[str, str], bodies: list[JsonObject], *, is_said: bool) -> list[Draft]:
     """A slash command as it was typed, and what the model got for it. One that only sets something is left out."""
-    tags = dict(_TAGS.findall(text))
     name, arguments = as_text(tags.get("command-name")).strip().lstrip("/"), as_text(tags.get("command-args")).strip()
     typed = f"/{name} {arguments}".rstrip()
     contents = [child(record, "message").get("content") for record in bodies]
@@ -73,8 +77,7 @@ def command_drafts(text: str, bodies: list[JsonObject], *, is_said: bool = False
     return [Draft(role="user", text=said, parts=[image for content in contents for image in images_in(content)])]
 
 
-def _typed_drafts(first: JsonObject, more: list[JsonObject], text: str) -> list[Draft]:
-    tags = dict(_TAGS.findall(text))
+def _typed_drafts(first: JsonObject, more: list[JsonObject], tags: dict[str, str]) -> list[Draft]:
     if (command := tags.get("bash-input")) is not None:
         call = call_part(_shell_id(first.get("uuid")), "shell", {"command": command})
         return [Draft(role="user", text=f"!{command}", parts=[call])]
@@ -82,7 +85,7 @@ def _typed_drafts(first: JsonObject, more: list[JsonObject], text: str) -> list[
         return [Draft(role="user", text=f"#{memory}")]
     bodies = [record for record in more if record.get("type") == "user"]
     files = [attached_part(record) for record in more if record.get("type") == "attachment"]
-    found = command_drafts(text, bodies, is_said=_origin(first) == "human")
+    found = _command_drafts(tags, bodies, is_said=_origin(first) == "human")
     return [Draft(role=draft.role, text=draft.text, parts=[*draft.parts, *files]) for draft in found]
 
 
@@ -119,6 +122,24 @@ def _said(content: object, *, is_typed: bool) -> tuple[str, list[JsonObject]]:
         elif text and not text.startswith(("<system-reminder>", "<ide_")):
             said.append(text)
     return "\n\n".join(said), files
+
+
+def _tags(text: str) -> dict[str, str]:
+    """The tags that record what was typed for the program; empty if the text is not made of them alone."""
+    found: dict[str, str] = {}
+    at = 0
+    while tag := _TAG.match(text, at):
+        found[tag[1]], at = tag[2], tag.end()
+    return {} if text[at:].strip() else found
+
+
+def _output(text: str) -> str:
+    """What a shell command of the user printed: its output, and its errors."""
+    output, _, errors = text.rpartition(_BETWEEN_OUTPUTS)
+    pieces = [output or errors, errors if output else ""]
+    for tag in ("bash-stdout", "bash-stderr"):
+        pieces = [piece.removeprefix(f"<{tag}>").removesuffix(f"</{tag}>") for piece in pieces]
+    return "\n".join(filter(None, pieces))
 
 
 def _documents(content: object) -> list[str]:
