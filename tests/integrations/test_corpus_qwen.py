@@ -185,3 +185,17 @@ def test_what_is_not_known_is_reported_once(tmp_path: Path) -> None:
         "records of type 'oracle' are not known",
         "records of the tool with 'prophecy' are not known",
     ]
+
+
+def test_what_was_said_instead_of_a_turn_of_ours_names_that_turn(tmp_path: Path) -> None:
+    builder, entries = read_lines(
+        tmp_path,
+        record("1", None, "user", "Hi", segue="ours-1"),
+        record("2", "1", "user", "Bye", segue="ours-2"),
+        of_tool("3", "1", "rewind"),
+        record("4", "3", "user", "No, stay"),
+    )
+    found = builder.transcript(entries)
+    assert [(branch.instead_of, [turn.content for turn in branch.turns]) for branch in found.branches] == [
+        ("ours-2", ["No, stay"])
+    ]

@@ -119,3 +119,24 @@ def test_a_launch_that_was_started_twice_comes_back_whole(options: LaunchOptions
     found = gemini.read_back("launch", options)
     assert ([turn.content for turn in found.turns], found.native_id) == (["Second", "First"], "launch")
     assert gemini.resume("launch", options) is None
+
+
+def test_what_was_said_instead_of_a_turn_of_ours_names_that_turn(options: LaunchOptions) -> None:
+    write_session(
+        options.home,
+        "1",
+        "one",
+        message("segue-launch-0", "user", "Hi", segue="ours-1"),
+        message("segue-launch-1", "gemini", "Yes?", segue="ours-2"),
+        message("segue-launch-2", "user", "Bye", segue="ours-3"),
+        {"$rewindTo": "segue-launch-2"},
+        message("1", "user", "No, stay"),
+    )
+    found = INTEGRATIONS["gemini"].read_back("launch", options)
+    assert [(branch.instead_of, [turn.content for turn in branch.turns]) for branch in found.branches] == [
+        ("ours-3", ["No, stay"])
+    ]
+    launch = INTEGRATIONS["gemini"].resume("one", options)
+    assert launch
+    _, *written = map(json.loads, Path(launch.temporary[0]).read_text().splitlines())
+    assert [line["segue"] for line in written] == ["ours-1", "ours-2", "gemini:1"]

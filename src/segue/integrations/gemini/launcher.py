@@ -73,6 +73,7 @@ def read_back(native_id: str, options: LaunchOptions) -> Transcript:
         native_id=native_id,
         turns=tuple(sorted(turns.values(), key=lambda turn: turn.timestamp)),
         damages=tuple(damage for transcript in found for damage in transcript.damages),
+        branches=tuple(branch for transcript in found for branch in transcript.branches),
     )
 
 
@@ -163,7 +164,7 @@ def _turns(path: str) -> list[Turn]:
     turns: list[Turn] = []
     name = builder.tip
     while (found := entries.pop(name, None)) is not None:
-        turns.append(found.turn)
+        turns.append(replace(found.turn, id=found.copy_of) if found.is_ours else found.turn)
         name = found.after
     return _shortened(turns[::-1])
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from segue.formats.records import BadRecordError
 from segue.integrations.format.google import (
     calls_of,
@@ -20,6 +18,7 @@ from segue.integrations.format.google import (
     spoken,
 )
 from segue.integrations.format.lines import LinePlace, lines_of
+from segue.integrations.format.native import with_content
 from segue.integrations.format.parts import call_part, notice_part, reasoning_part, summary_part, usage_of
 from segue.integrations.format.transcript import MARK, TranscriptBuilder, TranscriptTurn, parse_record
 from segue.integrations.format.values import as_text, child, objects
@@ -127,10 +126,12 @@ class _Parser:
             is_ours = key.startswith(f"{MARK}-")
             if is_ours:
                 self._builder.launch = key.removeprefix(f"{MARK}-").rpartition("-")[0]
+            copy_of = record.get(MARK) if is_ours and record is not None else ""
             for turn in self._turns(key, message, record) if record is not None else ():
-                found = replace(turn, content=turn.content.removeprefix(INVISIBLE)) if is_ours else turn
-                yield TranscriptTurn(found, end, "" if end else self._side, is_ours)
-                end = turn.id
+                found = with_content(turn, turn.content.removeprefix(INVISIBLE)) if is_ours else turn
+                side = "" if end else self._side
+                yield TranscriptTurn(found, end, side, is_ours, copy_of=copy_of if isinstance(copy_of, str) else "")
+                end, copy_of = turn.id, ""
             ends[key] = end
         self._builder.tip = ends[self._timeline.tip]
 

@@ -27,6 +27,7 @@ def message_prefix(session_id: str) -> str:
 
 
 def write(outgoing: Sequence[OutgoingMessage], *, session_id: str, cwd: str, now: datetime) -> bytes:
+    """The field `segue` is the turn that a message was written from; Gemini leaves it unchanged."""
     project = sha256(cwd.encode("utf-8", "surrogateescape")).hexdigest()
     moments = rising([message.at for message in outgoing], now)
     started, ended = iso_ms(moments[0] if moments else now), iso_ms(now)
@@ -34,7 +35,7 @@ def write(outgoing: Sequence[OutgoingMessage], *, session_id: str, cwd: str, now
     records: list[JsonObject] = [{**header, "kind": "main"}]
     for number, (moment, message) in enumerate(zip(moments, outgoing, strict=True)):
         at = iso_ms(moment)
-        record: JsonObject = {"id": f"{message_prefix(session_id)}{number}", "timestamp": at}
+        record: JsonObject = {"id": f"{message_prefix(session_id)}{number}", "timestamp": at, MARK: message.turn}
         if message.role == "user":
             texts: list[JsonObject] = [{"text": _heard(message.text)}] if message.text else []
             records.append({**record, "type": "user", "content": [*texts, *inline_images(message.images)]})

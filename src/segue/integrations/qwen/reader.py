@@ -69,8 +69,10 @@ def parse_turns(lines: Lines, builder: TranscriptBuilder, *, side: str = "") -> 
         builder.git_branch = as_text(record.get("gitBranch")) or builder.git_branch
         parent = as_text(record.get("parentUuid"))
         end = ends.get(parent, last) if parent else ""  # without a known record before it, it follows the last turn
+        mark = record.get(MARK)
+        copy_of = mark if isinstance(mark, str) else ""
         for turn in parser.turns(record, place):
-            yield TranscriptTurn(turn, end, "" if end else side, MARK in record)
+            yield TranscriptTurn(turn, end, "" if end else side, is_ours=mark is not None, copy_of=copy_of)
             end = last = turn.id
         ends[as_text(record.get("uuid"))] = builder.tip = end
 

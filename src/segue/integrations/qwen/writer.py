@@ -20,7 +20,7 @@ _PROVENANCE = {"user": "real_user", "assistant": "assistant_output", "tool_resul
 
 
 def write(outgoing: Sequence[OutgoingMessage], *, session_id: str, cwd: str, title: str, now: datetime) -> bytes:
-    """Each record names the one before it; the field `segue` marks it as written by Segue."""
+    """Each record names the one before it; the field `segue` is the turn that Segue wrote it from, if there is one."""
     found = [(message.at, kind, more) for message in outgoing for kind, more in _records(message)]
     if title:
         payload = {"customTitle": title, "titleSource": "manual"}
@@ -37,8 +37,8 @@ def write(outgoing: Sequence[OutgoingMessage], *, session_id: str, cwd: str, tit
                 "provenance": _PROVENANCE[kind],
                 "cwd": cwd,
                 "version": MARK,
-                **more,
                 MARK: True,
+                **more,
             }
         )
     return json_lines(records)
@@ -46,13 +46,14 @@ def write(outgoing: Sequence[OutgoingMessage], *, session_id: str, cwd: str, tit
 
 def _records(message: OutgoingMessage) -> Iterator[tuple[str, JsonObject]]:
     texts: list[JsonObject] = [{"text": message.text}] if message.text else []
+    mark: JsonObject = {MARK: message.turn or True}
     if message.role == "user":
-        yield "user", {"message": {"role": "user", "parts": [*texts, *inline_images(message.images)]}}
+        yield "user", {"message": {"role": "user", "parts": [*texts, *inline_images(message.images)]}, **mark}
         return
     calls: list[JsonObject] = [
         {"functionCall": {"id": call.id, "name": call.name, "args": call.arguments}} for call in message.calls
     ]
-    yield "assistant", {"model": MARK, "message": {"role": "model", "parts": [*texts, *calls]}}
+    yield "assistant", {"model": MARK, "message": {"role": "model", "parts": [*texts, *calls]}, **mark}
     for call in message.calls:
         status = {"callId": call.id, "status": "error" if call.failed else "success", "resultDisplay": call.result}
         answer = response_piece(call, *inline_images(call.images))
