@@ -8,6 +8,7 @@ import pytest
 
 from segue.integrations import INTEGRATIONS
 from segue.integrations.format import lines
+from segue.integrations.opencode import database
 from segue.integrations.shared import history
 from segue.integrations.shared.index_source import PreviewSource
 from tests.support.integration_homes import CORPUS
@@ -29,6 +30,7 @@ def small_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "_LONGEST_START_BYTES", 16 * _SMALL)
     monkeypatch.setattr(lines.Ends, "block_bytes", _SMALL)
     monkeypatch.setattr(history, "_WHOLE_BYTES", 4 * _SMALL)
+    monkeypatch.setattr(database, "END_MESSAGES", 1)
 
 
 @pytest.mark.parametrize("integration", PREVIEWED, ids=lambda one: one.name)

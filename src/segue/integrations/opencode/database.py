@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from segue.integrations.opencode.product import Product
     from segue.model import JsonObject
 
-_END_MESSAGES = 20
+END_MESSAGES = 20
 """How many messages at both ends of a large session are read for a listing."""
 _NEWEST = "FROM message WHERE session_id = s.id ORDER BY time_created DESC, id DESC LIMIT 1"
 _STATE = f"""
@@ -78,7 +78,7 @@ class DatabaseHistory:
         return OpenedTranscript(builder, read(session, builder))
 
     def preview(self, session: ExternalSession) -> OpenedTranscript:
-        """Like `read`, from both ends of a large session, and without subagents."""
+        """Like `read`, from both ends of a large session, and then without subagents."""
         if session.path.endswith(".json"):
             return self.read(session)
         builder = self._builder(session)
@@ -152,11 +152,13 @@ def _read(
         reader = MessageReader(builder)
         yield from reader.turns(found.of(session.id, as_text(revert), only_ends=only_ends))
         found.report_others(session.id)
-        if not only_ends and "parent_id" in columns:
-            yield from _subagents(found, session.id, reader, {session.id})
+        if not builder.is_partial and "parent_id" in columns:
+            yield from _subagents(found, session.id, reader, {session.id}, only_ends=only_ends)
 
 
-def _subagents(found: _Messages, parent: str, reader: MessageReader, seen: set[str]) -> Iterator[TranscriptTurn]:
+def _subagents(
+    found: _Messages, parent: str, reader: MessageReader, seen: set[str], *, only_ends: bool
+) -> Iterator[TranscriptTurn]:
     """The sessions that agents started for this one, and those that were started for these."""
     rows = found.database.execute("SELECT id FROM session WHERE parent_id = ? ORDER BY id DESC", (parent,))
     for id in [as_text(row["id"]) for row in rows]:
@@ -167,11 +169,12 @@ def _subagents(found: _Messages, parent: str, reader: MessageReader, seen: set[s
         builder.damages = found.builder.damages
         inner = _Messages(found.database, builder)
         side = reader.of_subagent(builder, id)
-        for entry in side.turns(inner.of(id)):
+        for entry in side.turns(inner.of(id, only_ends=only_ends)):
             found.builder.read_bytes += builder.read_bytes
             builder.read_bytes = 0
             yield entry
-        yield from _subagents(inner, id, side, seen)
+        yield from _subagents(inner, id, side, seen, only_ends=only_ends)
+        found.builder.is_partial = found.builder.is_partial or builder.is_partial
 
 
 class _Messages:
@@ -189,10 +192,10 @@ class _Messages:
         undone = self._parse(id, revert) if revert else {}
         first, from_part = as_text(undone.get("messageID")), as_text(undone.get("partID"))
         rows: Iterable[sqlite3.Row] = self._rows(id, "ASC")
-        if only_ends and self._count("message", id) > 4 * _END_MESSAGES:
+        if only_ends and self._count("message", id) > 4 * END_MESSAGES:
             self.builder.is_partial = True
-            last = list(self._rows(id, "DESC", _END_MESSAGES))[::-1]
-            rows = [*self._rows(id, "ASC", _END_MESSAGES), *last]
+            last = list(self._rows(id, "DESC", END_MESSAGES))[::-1]
+            rows = [*self._rows(id, "ASC", END_MESSAGES), *last]
             if self._is_between(rows, first, id):
                 first = as_text(last[0]["id"])
         is_undone = False
