@@ -17,15 +17,16 @@ if TYPE_CHECKING:
     from segue.model import JsonObject
     from segue.session import LiveSession
 
-CODEX = INTEGRATIONS["codex"]
+CODEX, COPILOT = INTEGRATIONS["codex"], INTEGRATIONS["copilot"]
 SAID = ("First", "One.", "Second", "Two.", "Third", "Three.")
 SEGMENT = "01a1dffc-5932-78f2-8601-4c042d6dd4cd"
 
 
 @pytest.fixture
 def options(tmp_path: Path) -> LaunchOptions:
-    (tmp_path / "codex").write_text("#!/bin/sh\n")
-    (tmp_path / "codex").chmod(0o700)
+    for name in ("codex", "copilot"):
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o700)
     return LaunchOptions(cwd=tmp_path, environ={"PATH": str(tmp_path), "HOME": str(tmp_path)})
 
 
@@ -74,6 +75,29 @@ class Codex:
         record = {"timestamp": "2026-12-01T00:00:00Z", "ordinal": ordinal, "type": kind, "payload": payload}
         with self._path.open("a") as file:
             file.write(json.dumps(record) + "\n")
+
+
+class Copilot:
+    """The session of GitHub Copilot CLI, which removes what is rewound."""
+
+    def __init__(self, session: LiveSession, options: LaunchOptions) -> None:
+        launch = hand_over(session, COPILOT, options).launch
+        record_handover(session, "copilot", launch.native_id)
+        self.id = launch.native_id
+        self._path = Path(launch.written[1])
+
+    def say(self, *texts: str) -> None:
+        """Each with an answer."""
+        for text in texts:
+            for kind, words in (("user.message", text), ("assistant.message", f"{text}!")):
+                event = {"type": kind, "id": words, "timestamp": "2026-12-01T00:00:00Z", "data": {"content": words}}
+                with self._path.open("a") as file:
+                    file.write(json.dumps(event) + "\n")
+
+    def rewind(self, to: str) -> None:
+        lines = self._path.read_bytes().splitlines(keepends=True)
+        place = next(at for at, line in enumerate(lines) if json.loads(line)["data"].get("content") == to)
+        self._path.write_bytes(b"".join(lines[:place]))
 
 
 def paths(library: Library) -> dict[str, list[str]]:
@@ -139,3 +163,29 @@ def test_a_branch_that_the_user_chose_here_stays_active(
     import_replies(library, session, CODEX, tool.id, options)
     assert session.branch == "mine"
     assert paths(library)["branch-3"] == ["First", "One.", "Second again", "Second again!"]
+
+
+def test_what_a_tool_removes_when_it_is_rewound_stays_here(
+    library: Library, session: LiveSession, options: LaunchOptions
+) -> None:
+    tool = Copilot(session, options)
+
+    def said(*texts: str) -> None:
+        tool.say(*texts)
+        import_replies(library, session, COPILOT, tool.id, options)
+
+    said("Fourth", "Fifth")
+    tool.rewind("Fifth")
+    assert import_replies(library, session, COPILOT, tool.id, options).turns == ()
+    said("Fifth again")
+    before = [*SAID, "Fourth", "Fourth!"]
+    expected = {"main": [*before, "Fifth", "Fifth!"], "branch-2": [*before, "Fifth again", "Fifth again!"]}
+    assert (paths(library), session.branch) == (expected, "branch-2")
+    said("Sixth")
+    expected["branch-2"] += ["Sixth", "Sixth!"]
+    assert (paths(library), session.branch) == (expected, "branch-2")
+    tool.rewind("Fourth")
+    said("Instead")
+    expected["branch-3"] = [*SAID, "Instead", "Instead!"]
+    assert (paths(library), session.branch) == (expected, "branch-3")
+    assert import_replies(library, session, COPILOT, tool.id, options).turns == ()

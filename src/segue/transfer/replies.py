@@ -10,15 +10,20 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from segue.integrations.format.transcript import TranscriptBranch
 from segue.model import MAIN, BranchCreated, Turn
-from segue.transfer.turn_identity import find_continuation, identify
+from segue.transfer.turn_identity import MORE, find_continuation, identify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from segue.integrations.format.transcript import Transcript, TranscriptBranch
+    from segue.integrations.format.transcript import Transcript
     from segue.model import Event
     from segue.transfer.turn_identity import TurnIdentity
+
+
+_REWIND = "branch:"
+"""How the ids of branches start for what was said after a rewind."""
 
 
 class ReplyPlaces:
@@ -30,16 +35,20 @@ class ReplyPlaces:
         self._lengths = {MAIN: 0}
         self._places: dict[str, tuple[str, int]] = {}
         self._identities: dict[str, TurnIdentity] = {}
+        self._rewinds: set[str] = set()
+        """The branches that were created here."""
         for event in events:
             if isinstance(event, Turn):
                 self._add(event, event.branch)
             elif isinstance(event, BranchCreated):
                 self._lengths[event.name] = event.at
+                if event.id.startswith(_REWIND):
+                    self._rewinds.add(event.name)
 
     def place(self, transcript: Transcript, is_wanted: Callable[[Turn], bool]) -> list[Turn | BranchCreated]:
         """The replies that are new, each with its branch, and those branches."""
         if not transcript.branches:
-            return self._add_all([turn for turn in transcript.turns if is_wanted(turn)], self._branch)
+            return self._place_line([turn for turn in transcript.turns if is_wanted(turn)], transcript)
         active = {turn.id for turn in transcript.turns}
         are_several = sum(not branch.instead_of for branch in transcript.branches) > 1
         found: list[Turn | BranchCreated] = []
@@ -51,6 +60,34 @@ class ReplyPlaces:
                 name, created = self._find_branch(branch)
                 found += [*created, *self._add_all(turns, name)]
         return found
+
+    def _place_line(self, turns: list[Turn], transcript: Transcript) -> list[Turn | BranchCreated]:
+        """Place turns that follow each other. What a tool removes when the user rewinds is recorded here, and stays."""
+        known = next((turn.id for turn in reversed(turns) if turn.id in self._places), "")
+        name = self.branch_of(known)
+        name = name if name in self._rewinds else self._branch
+        new = [turn for turn in turns if turn.id not in self._places]
+        removed = self._find_removed(name, known, transcript) if new else ""
+        if not removed:
+            return self._add_all(turns, name)
+        rest = self._add_all([turn for turn in turns if turn.id in self._places], name)
+        name, created = self._find_branch(TranscriptBranch(tuple(new), removed))
+        return [*rest, *created, *self._add_all(new, name)]
+
+    def _find_removed(self, branch: str, known: str, transcript: Transcript) -> str:
+        """The message of the user after a known turn from which on the tool has removed all; empty if it has not."""
+        if transcript.damages:
+            return ""
+        after = self._places[known][1] if self.branch_of(known) == branch else 0
+        has = {turn.id for turn in transcript.turns}
+        of_tool = f"{transcript.tool}:{transcript.native_id}:"
+        gone = [
+            (at, turn)
+            for turn, (place, at) in self._places.items()
+            if place == branch and at > after and turn.startswith(of_tool) and turn.partition(MORE)[0] not in has
+        ]
+        first = min(gone)[1] if gone else ""
+        return first if first and self._identities[first].role == "user" else ""
 
     def branch_of(self, turn: str) -> str:
         """The branch of a turn; empty if it is not known."""
@@ -66,7 +103,7 @@ class ReplyPlaces:
         parent, at = self._places[branch.instead_of]
         first, name = branch.turns[0], self._free_name()
         self._lengths[name] = at - 1
-        id = f"branch:{first.id}"[:200]
+        id = f"{_REWIND}{first.id}"[:200]
         return name, [
             BranchCreated(name=name, parent=parent, at=at - 1, timestamp=first.timestamp, switch=False, id=id)
         ]

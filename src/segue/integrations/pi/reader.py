@@ -64,7 +64,8 @@ class _Reader:
             # An entry whose parent cannot be read follows the one before it in the file.
             after = self._turns.get(as_text(parent), builder.tip) if parent else ""
             for turn in self._turns_of(f"{builder.native_id}:{key or at.number}", record, at):
-                yield TranscriptTurn(turn, after, is_ours=MARK in record)
+                copy_of = mark if isinstance(mark := record.get(MARK), str) else ""
+                yield TranscriptTurn(turn, after, is_ours=MARK in record, copy_of=copy_of)
                 after = turn.id
             builder.tip = self._turns[key] = after
 

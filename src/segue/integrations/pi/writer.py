@@ -19,23 +19,27 @@ _NO_USAGE = {**dict.fromkeys((*_COSTS, "totalTokens"), 0), "cost": dict.fromkeys
 
 
 def write(outgoing: Sequence[OutgoingMessage], *, session_id: str, cwd: str, title: str, now: datetime) -> bytes:
-    """A header, then entries that each name the one before it; the field `segue` marks them as written by Segue."""
-    messages = [(message.at, content) for message in outgoing for content in _messages_of(message)]
-    moments = rising([at for at, _ in messages], now)
+    """A header, then entries that each name the one before it; the field `segue` says of which turn they are."""
+    messages = [
+        (message.at, content, "" if number else message.turn)
+        for message in outgoing
+        for number, content in enumerate(_messages_of(message))
+    ]
+    moments = rising([at for at, _, _ in messages], now)
     header: JsonObject = {"type": "session", "version": 3, "id": session_id, "cwd": cwd}
     records: list[JsonObject] = [{**header, "timestamp": iso_ms(moments[0] if moments else now)}]
     parent: str | None = None
-    for number, (moment, (_, content)) in enumerate(zip(moments, messages, strict=True), start=1):
+    for number, (moment, (_, content, turn)) in enumerate(zip(moments, messages, strict=True), start=1):
         timed = {**content, "timestamp": int(moment.timestamp() * 1000)}
-        records.append({**_entry(number, parent, moment), "type": "message", "message": timed})
+        records.append({**_entry(number, parent, moment, turn), "type": "message", "message": timed})
         parent = f"{number:08x}"
     if title:
         records.append({**_entry(len(records), parent, now), "type": "session_info", "name": title})
     return json_lines(records)
 
 
-def _entry(number: int, parent: str | None, moment: datetime) -> JsonObject:
-    return {"id": f"{number:08x}", "parentId": parent, "timestamp": iso_ms(moment), MARK: True}
+def _entry(number: int, parent: str | None, moment: datetime, turn: str = "") -> JsonObject:
+    return {"id": f"{number:08x}", "parentId": parent, "timestamp": iso_ms(moment), MARK: turn or True}
 
 
 def _messages_of(message: OutgoingMessage) -> Iterator[JsonObject]:
