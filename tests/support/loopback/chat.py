@@ -37,7 +37,9 @@ def said(body: Body) -> list[Said]:
 
 def shell(body: Body) -> str:
     tools = body.get("tools")
-    return named([tool["function"] for tool in tools] if isinstance(tools, list) else [], "bash", "run_shell_command")
+    return named(
+        [tool["function"] for tool in tools] if isinstance(tools, list) else [], "bash", "run_shell_command", "Bash"
+    )
 
 
 def whole(_: Body, text: str) -> bytes:
