@@ -450,6 +450,19 @@ def test_a_record_of_an_unknown_type_with_words_is_named_once() -> None:
     ]
 
 
+def test_blocks_of_unknown_kinds_are_kept_and_reported_as_lost() -> None:
+    session = Session()
+    block = {"type": "notice", "text": "of tomorrow"}
+    session.add("user", [{"type": "text", "text": "Hello"}, block])
+    session.add("assistant", {"role": "assistant", "content": [block, {"type": "text", "text": "Hi."}]})
+    turns = session.read()[1]
+    assert [(turn.content, turn.parts) for turn in turns] == [
+        ("Hello", ({"type": "claude_notice", "block": block},)),
+        ("Hi.", ({"type": "claude_notice", "block": block},)),
+    ]
+    assert find_losses(turns, CLAUDE.carries) == ("2 parts of type 'claude_notice' are left out",)
+
+
 def test_titles_have_their_order_and_the_last_of_a_kind_counts() -> None:
     session = Session()
     session.add("user", "Hello")

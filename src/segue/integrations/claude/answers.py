@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from segue.integrations.claude.drafts import Draft, block_texts, notice
+from segue.integrations.claude.drafts import Draft, block_texts, images_in, notice, unknown_parts
 from segue.integrations.format.parts import call_part, reasoning_part, result_part, usage_of
 from segue.integrations.format.values import as_count, as_text, child, objects, texts
 
@@ -32,7 +32,7 @@ def answer_drafts(records: list[JsonObject], *, is_cut: bool) -> list[Draft]:
     answer = Draft(
         role="assistant",
         text=text,
-        parts=list(_parts(blocks)),
+        parts=[*_parts(blocks), *images_in(blocks), *unknown_parts(blocks)],
         partial=is_aborted or (is_cut and not last.get("stop_reason")),
         tokens=usage.get("output_tokens"),
         model=as_text(last.get("model")),

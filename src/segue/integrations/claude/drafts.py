@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from segue.integrations.claude.record_kinds import BLOCKS
 from segue.integrations.format.parts import image_part, notice_part
 from segue.integrations.format.values import as_text, child, objects
 from segue.model import JsonObject
@@ -37,6 +38,16 @@ def images_in(content: object) -> list[JsonObject]:
     """The images among the blocks of a message or a result."""
     sources = [child(block, "source") for block in objects(content) if block.get("type") == "image"]
     return [image_part(source.get("media_type"), source.get("data")) for source in sources]
+
+
+def unknown_parts(content: object) -> list[JsonObject]:
+    """The blocks of a message of kinds that are not known here: they are kept, and reported when they are left out."""
+    kinds = [(as_text(block.get("type")), block) for block in objects(content)]
+    return [
+        {"type": f"claude_{kind}"[:60], "block": block}
+        for kind, block in kinds
+        if kind not in BLOCKS and not kind.endswith("tool_result")
+    ]
 
 
 def block_texts(content: object) -> str:

@@ -191,3 +191,18 @@ SETTINGS = frozenset(
     }
 )
 """Commands that show or set something of the program, and say nothing in the conversation."""
+BLOCKS = frozenset(
+    {
+        "",
+        "document",
+        "image",
+        "mcp_tool_use",
+        "redacted_thinking",
+        "server_tool_use",
+        "text",
+        "thinking",
+        "tool_reference",
+        "tool_use",
+    }
+)
+"""The kinds of blocks in a message that are read, besides results; what a model thought may be unreadable."""

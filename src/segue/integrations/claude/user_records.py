@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from segue.integrations.claude.attachments import attached_part
-from segue.integrations.claude.drafts import Draft, block_texts, images_in, notice
+from segue.integrations.claude.drafts import Draft, block_texts, images_in, notice, unknown_parts
 from segue.integrations.claude.record_kinds import SETTINGS
 from segue.integrations.format.parts import call_part, file_part, result_part, summary_part
 from segue.integrations.format.values import as_text, child, objects, texts
@@ -57,7 +57,7 @@ def user_drafts(records: list[JsonObject], spilled: Spilled) -> list[Draft]:
     if tags := _tags(text):
         return _typed_drafts(first, more, tags)
     said, files = _said(content, is_typed=kind == "human")
-    parts = [*images_in(content), *files, *map(attached_part, more)]
+    parts = [*images_in(content), *files, *unknown_parts(content), *map(attached_part, more)]
     return [Draft(role="user", text=said, parts=parts)] if said or parts else []
 
 
