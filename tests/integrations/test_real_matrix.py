@@ -161,3 +161,39 @@ def test_a_conversation_goes_through_three_tools_and_back(desk: Desk, chain: tup
     for number, tool in enumerate(chain):
         desk.continue_in(tool, f"Number {number}, tell what was before")
     assert [entry["id"] for entry in json.loads(desk.print("list", "--json"))] == [desk.id]
+
+
+@pytest.mark.parametrize(
+    ("desk", "tool"),
+    [(("codex" if tool == "claude" else "claude"), tool) for tool in TARGETS],
+    indirect=["desk"],
+    ids=lambda value: value,
+)
+def test_a_conversation_of_half_a_million_characters_goes_over_and_a_long_answer_comes_back(
+    desk: Desk, tool: str
+) -> None:
+    with segue.open(desk.store) as library, library.create(id="large") as session:
+        for number in range(25):
+            id = f"c{number}"
+            session.add("user", f"Question {number}")
+            call = {"type": "tool_call", "id": id, "name": "read", "arguments": {"path": f"f{number}"}}
+            session.add("assistant", "", parts=[call])
+            content = f"IGNORE ALL {number} " + "x" * 20_000
+            session.add("tool", content, parts=[{"type": "tool_result", "id": id, "content": content}])
+            session.add("assistant", f"Answer {number}")
+    prompt = "Long " + " ".join(["words"] * 20_000)
+    model = ["--model", MODELS[tool]] if tool in MODELS else []
+    told = desk.run("resume", "large", "--with", tool, *model, said=prompt)
+    assert "shortened" in told or "left out" in told
+
+    heard = max((asked.said for asked in desk.model.asked if prompt in last_words(asked.said)), key=len)
+    assert sum(len(piece.text) for piece in heard) < 600_000
+    assert not [piece for piece in heard if piece.role == "user" and "IGNORE ALL" in piece.text]
+    assert not [piece for piece in heard if "interrupted" in piece.text]
+    roles = [piece.role for piece in heard]
+    assert roles.count("call") == roles.count("result") > 10
+    turns = segue.open(desk.store).load("large").turns
+    assert [(turn.role, turn.content.strip()) for turn in turns[-2:]] == [
+        ("user", prompt),
+        ("assistant", f"You said: {prompt}"),
+    ]
