@@ -35,6 +35,7 @@ DECIDING = (
     ".kilo/kilo.jsonc",
     ".kilocode/agent/x.md",
     ".pi/settings.json",
+    ".copilot/mcp-config.json",
     ".agents/skills/x/SKILL.md",
     ".aider.conf.yml",
     ".vscode/tasks.json",
@@ -124,7 +125,9 @@ def test_a_store_around_the_project_protects_its_session_and_leaves_the_project_
     assert found.write(str(project / "x")).allowed
 
 
-@pytest.mark.parametrize("name", ["AGENTS.md", "CLAUDE.md", "sub/agents.md", "GEMINI.md", ".cursorrules"])
+@pytest.mark.parametrize(
+    "name", ["AGENTS.md", "CLAUDE.md", "sub/agents.md", "GEMINI.md", ".cursorrules", ".github/copilot-instructions.md"]
+)
 def test_what_agents_read_as_orders_is_asked_about_unless_a_pattern_names_it(tmp_path: Path, name: str) -> None:
     verdict = guard(tmp_path).write(name)
     assert (verdict.allowed, verdict.is_final) == (False, False)

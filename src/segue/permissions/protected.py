@@ -31,6 +31,7 @@ NAMES = frozenset(
         ".kilo",
         ".kilocode",
         ".pi",
+        ".copilot",
         ".agents",  # skills of several tools
         ".cursor",
         ".mcp.json",
@@ -41,7 +42,9 @@ NAMES = frozenset(
 )
 """Protected with everything in them."""
 
-INSTRUCTION_FILES = frozenset({"agents.md", "claude.md", "gemini.md", ".cursorrules", ".windsurfrules"})
+INSTRUCTION_FILES = frozenset(
+    {"agents.md", "claude.md", "gemini.md", "copilot-instructions.md", ".cursorrules", ".windsurfrules"}
+)
 """Files that agents read as instructions. Only a pattern with this exact name allows writing one: `**` does not."""
 
 _FOLDER_SCHEMES = ("journal", "gptel", "soleur", "ralph")
