@@ -7,6 +7,7 @@ import tracemalloc
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -77,7 +78,7 @@ def turns_of_all_kinds(draw: st.DrawFn) -> list[Turn]:
     for number in range(draw(st.integers(0, 30))):
         size, name = draw(LENGTHS), str(draw(st.integers(0, 4)))
         spoken, unspoken = f"{number}" + "x" * size, f"T~{number}" + "y" * size
-        match draw(st.integers(0, 8)):
+        match draw(st.integers(0, 9)):
             case 0:
                 found.append(said("user", spoken, file_part("a", f"F~{unspoken}")))
             case 1:
@@ -95,6 +96,8 @@ def turns_of_all_kinds(draw: st.DrawFn) -> list[Turn]:
                 found.append(said("system", f"S~{unspoken}", summary_part()))
             case 7:
                 found.append(said("tool", unspoken))
+            case 8:
+                found.append(said("user", unspoken, result_part(name, unspoken)))
             case _:
                 found.append(said("user", spoken))
     return found
@@ -128,6 +131,18 @@ def test_results_are_shortened_before_turns_are_left_out_and_calls_keep_theirs()
     assert [call.result.partition("z")[0] for call in calls] == [f"T~{number}" for number in range(20)]
     assert all("characters are left out here]" in call.result for call in calls)
     assert sum(len(call.result) for call in calls) < MOST_CHARACTERS
+
+
+@pytest.mark.parametrize("role", ["tool", "user"])
+def test_a_result_that_comes_long_after_its_call_has_it_even_if_the_turn_of_the_call_is_left_out(role: str) -> None:
+    turns = [said("user", "Begin."), said("assistant", "Yes."), said("assistant", "", call_part("far", "wait", {}))]
+    turns += [said("assistant", f"{number} " + "w" * 180) for number in range(60)]
+    turns.insert(61, said(role, "T~done", result_part("far", "T~done")))
+    session = session_of(turns)
+    messages = sent(session, 1_000)
+    check_rules(messages)
+    assert ("wait", "T~done") in [(call.name, call.result) for message in messages for call in message.calls]
+    assert halves(handover_window(session, 1_000).turns) == set()
 
 
 def test_the_gap_is_told_in_words_with_the_summary_of_the_tool() -> None:

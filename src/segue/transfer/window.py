@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from segue.model import JsonObject
     from segue.session import LiveSession
 
 MOST_CHARACTERS = 300_000
@@ -35,6 +36,7 @@ _MOST_FIRST = 8
 _LAST_SHARE, _OLDER_SHARE, _SUMMARY_SHARE = 20, 150, 10
 """The part of the limit for one result in the last turns or one text, for one result in older turns, and a summary."""
 _SHORTEST = 200
+_MOST_WAITING = 100
 _NOTICE_ID = "segue:left-out"
 
 
@@ -80,7 +82,7 @@ def handover_window(session: LiveSession, limit: int = MOST_CHARACTERS) -> Hando
     if reader.whole is not None:
         return HandoverWindow(last=tuple(piece.turn for piece in reader.whole))
     turns = reader.last
-    start = _start(turns, limit, is_whole=not reader.passed)
+    start = _start(turns, limit)
     last = _fitted(turns[start:], limit)
     missing = reader.passed + start
     opening = _opening(reader.first[:missing])
@@ -127,12 +129,16 @@ class _Reader:
         """The last turns except the newest, shortened like older ones."""
         self._size = 0
         self._newest: deque[Turn] = deque()
+        self._waiting: dict[str, JsonObject] = {}
+        """Calls that are not among the last turns, and whose results may be."""
         self._summary: tuple[int, str] = (0, "")
         self._prompt: tuple[int, Shortened | None] = (0, None)
 
     @property
     def last(self) -> list[Shortened]:
-        return [*self._last, *(shorten_turn(turn, _longest(0, self._limit)) for turn in self._newest)]
+        found = [*self._last, *(shorten_turn(turn, _longest(0, self._limit)) for turn in self._newest)]
+        waiting = dict(self._waiting)
+        return [_with_calls(piece, waiting) for piece in found] if waiting else found
 
     def add(self, turn: Turn) -> None:
         turn = replace(turn, native=None)
@@ -172,6 +178,13 @@ class _Reader:
     def _pass(self, piece: Shortened) -> None:
         self._size -= piece.size
         self._note(piece)
+        for part in piece.turn.parts:
+            if part.get("type") == "tool_call":
+                self._waiting[as_text(part.get("id"))] = part
+            elif part.get("type") == "tool_result":
+                self._waiting.pop(as_text(part.get("id")), None)
+        while len(self._waiting) > _MOST_WAITING:
+            del self._waiting[next(iter(self._waiting))]
 
     def _note(self, piece: Shortened) -> None:
         self.passed += 1
@@ -181,17 +194,29 @@ class _Reader:
             self._prompt = (self.passed, piece)
 
 
+def _with_calls(piece: Shortened, waiting: dict[str, JsonObject]) -> Shortened:
+    """The turn; a result in it whose call is left out has it in front, and the turn is one of a tool."""
+    role = piece.turn.role
+    parts: list[JsonObject] = []
+    for part in piece.turn.parts:
+        name = as_text(part.get("id"))
+        if part.get("type") == "tool_call":
+            waiting.pop(name, None)
+        elif part.get("type") == "tool_result" and name in waiting:
+            parts.append(waiting.pop(name))
+            role = role if is_spoken(piece.turn) else "tool"
+        parts.append(part)
+    return replace(piece, turn=replace(piece.turn, role=role, parts=tuple(parts)))
+
+
 def _longest(from_end: int, limit: int) -> int:
     """How long a text may be in the turn that is this far from the end."""
     return max(_SHORTEST, limit // (_LAST_SHARE if from_end <= LAST else _OLDER_SHARE))
 
 
-def _start(turns: Sequence[Shortened], limit: int, *, is_whole: bool) -> int:
+def _start(turns: Sequence[Shortened], limit: int) -> int:
     """Where the last turns begin: with a turn of the user if that costs less than half of them, and never in a pair."""
-    total = sum(piece.size for piece in turns)
-    if is_whole and total <= limit:
-        return 0
-    possible = _between_pairs([piece.turn for piece in turns], is_whole=is_whole)
+    possible = _between_pairs([piece.turn for piece in turns])
     sizes = [0]
     for piece in reversed(turns):
         sizes.append(sizes[-1] + piece.size)
@@ -205,11 +230,8 @@ def _start(turns: Sequence[Shortened], limit: int, *, is_whole: bool) -> int:
     return first
 
 
-def _between_pairs(turns: Sequence[Turn], *, is_whole: bool) -> list[int]:
-    """The places of the turns before which a conversation can be cut: no result after them belongs to a call before.
-
-    Unless the turns are the whole conversation, the call of a result without one may be before them.
-    """
+def _between_pairs(turns: Sequence[Turn]) -> list[int]:
+    """The places of the turns before which a conversation can be cut: no result after them belongs to a call before."""
     called: dict[str, int] = {}
     inside: set[int] = set()
     for place, turn in enumerate(turns):
@@ -218,8 +240,7 @@ def _between_pairs(turns: Sequence[Turn], *, is_whole: bool) -> list[int]:
             if part.get("type") == "tool_call":
                 called[name] = place
             elif part.get("type") == "tool_result":
-                call = called.pop(name, place if is_whole else -1)
-                inside.update(range(call + 1, place + 1))
+                inside.update(range(called.pop(name, place) + 1, place + 1))
     return [place for place in range(len(turns)) if place not in inside]
 
 
