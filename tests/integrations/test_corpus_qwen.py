@@ -27,7 +27,7 @@ def test_the_conversation_of_the_corpus_comes_out_with_its_calls_and_its_subagen
     assert [session.id[:8] for session in sessions("qwen", HOME)] == ["c9312f85", "d37f1426"]
     builder, _ = read("qwen", HOME)
     assert (builder.damages, builder.cwd, builder.git_branch) == ([], "/home/people/e/u1/proj", "trunk")
-    session = [*read_corpus("qwen", tmp_path)][-1]
+    session = [*read_corpus("qwen", tmp_path)][1]
     assert said(session.active, "user") == ["#P1# edit [[edit]] [[think]]", "#P2# par [[par]] [[fail]] [[agent]]"]
     assert [text for text in said(session.active, "assistant") if text.startswith("A#")] == [
         "A#1: done edit+think.",
@@ -53,6 +53,25 @@ def test_the_conversation_of_the_corpus_comes_out_with_its_calls_and_its_subagen
         "output_tokens": 47,
         "reasoning_tokens": 8,
     }
+
+
+def test_commands_files_and_interruptions_of_the_corpus_come_out(tmp_path: Path) -> None:
+    session = [*read_corpus("qwen", tmp_path)][2]
+    assert said(session.active, "user") == [
+        "#P1# hello",
+        "/mycmd foo bar\n\nCustom body foo bar #Pcmd#",
+        "#P2# TOOL now",
+        "#P3# look at @notes.txt",
+        "#P4# HOLD please",
+        "#P5# after",
+        "#P6# to be rewound",
+        "#P7# instead of six",
+    ]
+    (cut,) = [turn for turn in session.active if turn.partial]
+    assert cut.content == "I begin, and"
+    assert [part for _, part in session.parts("file")] == [
+        {"type": "file", "path": "notes.txt", "content": "SECRETWORD alpha\n"}
+    ]
 
 
 # ── What the corpus does not have ────────────────────────────────────────────────────────────────────────────────────
