@@ -9,6 +9,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from segue.integrations import INTEGRATIONS, LaunchOptions
 from segue.integrations.kilo.product import KILO
@@ -133,3 +134,16 @@ def test_images_and_failures_are_in_the_document(tmp_path: Path) -> None:
     assert states[1]["error"] == "no such file"
     ids = [part["id"] for part in parts] + [image["id"] for image in states[0]["attachments"]]
     assert len(set(ids)) == len(ids)
+
+
+@pytest.mark.parametrize("headless", [True, False])
+def test_without_any_model_a_prompt_comes_with_the_conversation_in_words(
+    headless: bool,  # noqa: FBT001 - a parameter of the test
+    tmp_path: Path,
+) -> None:
+    """For the session would name a model that opencode does not have; without a prompt, its screen chooses one."""
+    launch = INTEGRATIONS["opencode"].launch(EARLIER, replace(options(tmp_path), headless=headless))
+    assert json.loads((tmp_path / "imported.json").read_text(encoding="utf-8"))["messages"] == []
+    assert "Why does login fail?" in (launch.stdin or launch.argv[-1])
+    INTEGRATIONS["opencode"].launch(EARLIER, replace(options(tmp_path), headless=False, prompt=""))
+    assert len(json.loads((tmp_path / "imported.json").read_text(encoding="utf-8"))["messages"]) > 3

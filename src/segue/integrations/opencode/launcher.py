@@ -37,7 +37,7 @@ class Launcher:
         id = session_id_of(now, secrets.token_hex(5))
         # A session continues with the model that its messages name: it has to be one that the tool has.
         model = options.model or find_model(self._product, options)
-        if context.turns and options.headless and not model:
+        if context.turns and options.prompt and not model:
             return replace(self.launch(*context_as_prompt(context, options)), is_text=True)
         data = write(
             outgoing_messages(context.turns, preface=system_as_message(context), now=now, carries=context.carries),
