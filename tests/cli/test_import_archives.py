@@ -112,7 +112,7 @@ def test_a_broken_conversation_or_zip_costs_only_itself(cli: Segue, tmp_path: Pa
     items = [*json.loads(data_of("claude-ai"))[:1], {"other": 1}]
     path = tmp_path / "conversations.json"
     path.write_bytes(json.dumps(items).encode()[:-1] + b", {bad}, ")
-    result = cli.run("import", str(path))
+    result = cli.call("import", str(path))
     assert "10 turns" in result.text
     assert "conversation 2: it is neither a conversation of ChatGPT nor of Claude.ai" in result.complaint
     assert "conversation 4: it is truncated" in result.complaint
@@ -154,6 +154,24 @@ def test_a_tree_with_a_circle_or_without_a_root_is_read_once(tmp_path: Path) -> 
     ((builder, entries),) = read(path)
     assert len(entries) == len({entry.turn.id for entry in entries}) == 11
     assert [damage.reason for damage in builder.damages] == ["1 messages are not connected with the first one"]
+
+
+def test_a_conversation_of_nothing_but_calls_takes_time_and_memory_that_grow_with_it(tmp_path: Path) -> None:
+    (item, _) = json.loads(data_of("chatgpt"))
+    call = item["mapping"]["c1"]["message"]
+    count = 5_000
+    item["mapping"] = {
+        str(at): {"parent": str(at - 1), "children": [str(at + 1)], "message": call} for at in range(count)
+    }
+    (tmp_path / "conversations.json").write_text(json.dumps([item]))
+    ((_, entries),) = read(tmp_path / "conversations.json")
+    assert len(entries) == count
+    (item, _) = json.loads(data_of("claude-ai"))
+    result = {"type": "tool_result", "tool_use_id": "x", "content": "y" * 100}
+    item["chat_messages"][1]["content"] = [result] * 10_000
+    (tmp_path / "conversations.json").write_text(json.dumps([item]))
+    ((_, entries),) = read(tmp_path / "conversations.json")
+    assert len(entries[1].turn.parts) == 10_000
 
 
 def test_a_list_of_turns_that_mentions_an_archive_is_still_a_list_of_turns(cli: Segue, tmp_path: Path) -> None:

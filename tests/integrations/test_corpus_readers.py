@@ -137,6 +137,21 @@ def test_an_interrupted_step_of_kimi_is_partial_and_a_subagent_a_branch(tmp_path
     assert (entries[-1].side, entries[-1].turn.content) == ("agent-a1", "Look for tokens.")
 
 
+def test_an_answer_of_kimi_that_never_ends_is_not_kept_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("segue.integrations.kimi.reader.TURN_BYTES", 1000)
+    move_in(tmp_path, "kimi")
+    (log,) = tmp_path.rglob("wire.jsonl")
+    part = {"type": "content.part", "stepUuid": "s9", "part": {"type": "text", "text": "x" * 100}}
+    record = json.dumps({"type": "context.append_loop_event", "event": part, "time": 1794828099000})
+    with log.open("a") as file:
+        file.write(f"{record}\n" * 20)
+    builder, entries = read("kimi", home=tmp_path)
+    assert len(path_of(builder, entries)[-1].content) < 1000
+    assert {damage.reason for damage in builder.damages} == {"the answer that it belongs to is too long to read"}
+
+
 def test_droid_has_a_rewound_prompt_as_a_branch_a_summary_and_a_subagent() -> None:
     builder, entries = read("droid")
     turns = path_of(builder, entries)

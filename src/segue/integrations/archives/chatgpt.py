@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _TEXTS = {"text", "code", "execution_output", "multimodal_text", "tether_quote", "tether_browsing_display"}
 _TEXTS |= {"system_error", "sonic_webpage", "computer_output", "user_editable_context", "model_editable_context"}
 """Types of content that are read as text."""
+_MOST_OPEN = 8
+"""Calls without a result that a later message may answer."""
 _UNFINISHED = {"interrupted", "in_progress"}
 
 
@@ -106,7 +108,7 @@ class _Reader:
             model=as_text(about.get("model_slug")) if role == "assistant" else "",
             partial=unfinished and role == "assistant",
         )
-        self._calls[turn.id] = open_calls
+        self._calls[turn.id] = open_calls[-_MOST_OPEN:]
         return turn
 
     def _answer(

@@ -7,6 +7,7 @@ their own, in this order, since only the last ones were said by a person.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from segue.integrations.format.parts import call_part, file_part, image_part, notice_part, reasoning_part, result_part
@@ -57,24 +58,13 @@ def turns_of(message: JsonObject, unknown: UnknownKinds, sort: SortText) -> list
 def turns_of_answer(blocks: list[JsonObject], unknown: UnknownKinds) -> list[MessageTurn]:
     """The turns of an answer that contains the results of its own calls: text after results starts the next turn."""
     turns: list[MessageTurn] = []
-    pending: list[JsonObject] = []
-    for block in blocks:
-        if block.get("type") != "tool_result":
-            pending.append(block)
-            continue
-        turns += _turn_of_assistant(pending, unknown)
-        pending = []
-        part = parse_result(block)
-        if turns and turns[-1].role == "tool":
-            last = turns.pop()
-            turns.append(MessageTurn("tool", f"{last.content}\n\n{part['content']}", [*last.parts, part]))
+    for is_result, group in groupby(blocks, lambda block: block.get("type") == "tool_result"):
+        if is_result:
+            parts = [parse_result(block) for block in group]
+            turns.append(MessageTurn("tool", "\n\n".join(as_text(part["content"]) for part in parts), parts))
         else:
-            turns.append(MessageTurn("tool", as_text(part["content"]), [part]))
-    return turns + _turn_of_assistant(pending, unknown)
-
-
-def plain_words(text: str) -> SortedText:
-    return SortedText(words=text)
+            turns += _turn_of_assistant(list(group), unknown)
+    return turns
 
 
 def _turn_of_assistant(blocks: list[JsonObject], unknown: UnknownKinds) -> list[MessageTurn]:

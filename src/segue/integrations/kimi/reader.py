@@ -9,6 +9,7 @@ from __future__ import annotations
 from html import unescape
 from typing import TYPE_CHECKING
 
+from segue.integrations.format.limits import TURN_BYTES
 from segue.integrations.format.openai_messages import Content, parse_calls
 from segue.integrations.format.parts import (
     call_part,
@@ -67,6 +68,7 @@ class _Step:
         self.key = as_text(event.get("uuid"))
         self.time = time
         self.records: list[JsonObject] = []
+        self.size = 0
         self.texts: list[str] = []
         self.parts: list[JsonObject] = []
         self.results: list[tuple[JsonObject, JsonObject]] = []
@@ -145,6 +147,10 @@ class _Reader:
                 return
             self._step = _Step(event if kind == "step.begin" else {"uuid": event.get("stepUuid")}, record.get("time"))
         step = self._step
+        step.size += at.size
+        if step.size > max(TURN_BYTES, at.size):
+            self._builder.damage("the answer that it belongs to is too long to read", at=at)
+            return
         match kind:
             case "content.part":
                 content = Content([child(event, "part")], self._unknown)
