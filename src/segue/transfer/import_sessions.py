@@ -102,7 +102,7 @@ def import_session(
         turns=copy.turns,
         is_growing=bool(held),
         is_ours=bool(ours),
-        damages=tuple(builder.damages),
+        damages=(*builder.damages, *builder.limits),
     )
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from segue.clock import datetime_at
+from segue.errors import Damage
 from segue.integrations.cursor.reader import parse_turns
 from segue.integrations.format.lines import Ends
 from segue.integrations.format.transcript import TranscriptBuilder
@@ -62,7 +63,7 @@ def _read_main(
         builder.is_partial = isinstance(lines, Ends)
         yield from parse_turns(lines, builder, datetime_at(session.changed_at))
     if builder.tip:
-        builder.damage(_LIMITS)
+        builder.limits.append(Damage(session.path, _LIMITS))
 
 
 def _subagents(path: str) -> Path:

@@ -86,6 +86,8 @@ class TranscriptBuilder:
         self.is_partial = False
         """Whether turns in the middle were skipped."""
         self.damages: list[Damage] = []
+        self.limits: list[Damage] = []
+        """What the tool never records, so that no session has it: an import names it, but nothing is damaged."""
         self.read_bytes = 0
         """How much of the file was read for the turns so far, if that is known."""
 
