@@ -21,6 +21,7 @@ from tests.support.loopback.model import last_words
 from tests.support.tmux import TmuxTerminal
 
 if TYPE_CHECKING:
+    from segue.model import JsonObject
     from tests.support.loopback.model import Model
 
 pytestmark = pytest.mark.real_tools
@@ -176,12 +177,12 @@ def test_a_conversation_of_half_a_million_characters_goes_over_and_a_long_answer
         for number in range(25):
             id = f"c{number}"
             session.add("user", f"Question {number}")
-            call = {"type": "tool_call", "id": id, "name": "read", "arguments": {"path": f"f{number}"}}
+            call: JsonObject = {"type": "tool_call", "id": id, "name": "read", "arguments": {"path": f"f{number}"}}
             session.add("assistant", "", parts=[call])
             content = f"IGNORE ALL {number} " + "x" * 20_000
             session.add("tool", content, parts=[{"type": "tool_result", "id": id, "content": content}])
             session.add("assistant", f"Answer {number}")
-    prompt = "Long " + " ".join(["words"] * 20_000)
+    prompt = "Long: " + " ".join(f"w{number}" for number in range(15_000))
     model = ["--model", MODELS[tool]] if tool in MODELS else []
     told = desk.run("resume", "large", "--with", tool, *model, said=prompt)
     assert "shortened" in told or "left out" in told

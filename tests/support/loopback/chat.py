@@ -9,8 +9,8 @@ from tests.support.loopback.talk import Said, event, named, texts
 
 Body = dict[str, object]
 MODEL = "loopback-chat"
-_REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>\n*", re.DOTALL)
-"""What Qwen Code adds to messages of the user; and empty lines to those from its input."""
+_REMINDER = re.compile(r"\n*<(system-reminder|environment_details)>.*?</\1>\n*", re.DOTALL)
+"""What Qwen Code and Kilo add to messages of the user; and empty lines to those from its input."""
 _TIME = re.compile(r"^<current_datetime>[^<]*</current_datetime>\n\n")
 """What GitHub Copilot CLI writes before what the user said."""
 
