@@ -62,14 +62,7 @@ def _prepare(
     argv += options.arguments
     if options.prompt_argument:
         argv += ["--", options.prompt_argument]
-    return Launch(
-        tool="claude",
-        argv=tuple(argv),
-        cwd=str(options.cwd),
-        native_id=id,
-        stdin=options.stdin,
-        written=written,
-    )
+    return options.launch("claude", argv, id, written=written)
 
 
 def _projects(options: LaunchOptions) -> Path:

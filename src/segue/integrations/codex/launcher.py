@@ -60,14 +60,7 @@ def _prepare(id: str, options: LaunchOptions, system: str, written: tuple[str, .
     else:
         prompt = ["--", options.prompt_argument] if options.prompt_argument else []
         argv = [options.program, "resume", *arguments, id, *prompt]
-    return Launch(
-        tool="codex",
-        argv=tuple(argv),
-        cwd=str(options.cwd),
-        native_id=id,
-        stdin=options.stdin,
-        written=written,
-    )
+    return options.launch("codex", argv, id, written=written)
 
 
 def _root(options: LaunchOptions) -> Path:

@@ -51,14 +51,7 @@ def _prepare(session: str, id: str, options: LaunchOptions, written: tuple[str, 
     argv = [options.program, session, *options.model_arguments, *options.arguments]
     if options.prompt_argument:
         argv.append(f"--interactive={options.prompt_argument}")
-    return Launch(
-        tool="copilot",
-        argv=tuple(argv),
-        cwd=str(options.cwd),
-        native_id=id,
-        stdin=options.stdin,
-        written=written,
-    )
+    return options.launch("copilot", argv, id, written=written)
 
 
 def _folder(native_id: str, options: LaunchOptions) -> Path:

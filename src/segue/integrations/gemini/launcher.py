@@ -102,15 +102,7 @@ def _prepare(session: str, id: str, options: LaunchOptions, written: tuple[str, 
     argv += options.arguments
     if options.prompt_argument:
         argv.append(f"--prompt-interactive={options.prompt_argument}")
-    return Launch(
-        tool="gemini",
-        argv=tuple(argv),
-        cwd=str(options.cwd),
-        native_id=id,
-        stdin=options.stdin,
-        written=written,
-        temporary=written,
-    )
+    return options.launch("gemini", argv, id, written=written, temporary=written)
 
 
 def _folder(options: LaunchOptions) -> Path:

@@ -78,13 +78,7 @@ class Launcher:
         argv += options.arguments
         if options.prompt_argument:
             argv += ["--mini", f"--prompt={options.prompt_argument}"]  # its full screen ignores it for an old session
-        return Launch(
-            tool=self._product.name,
-            argv=tuple(argv),
-            cwd=str(options.cwd),
-            native_id=id,
-            stdin=options.stdin,
-        )
+        return options.launch(self._product.name, argv, id)
 
 
 _LAUNCHER = Launcher(OPENCODE, HISTORY)

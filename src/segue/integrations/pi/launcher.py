@@ -60,14 +60,7 @@ def _prepare(
         argv.append("--print")
     if prompt := options.prompt_argument:
         argv += ["--", f" {prompt}" if prompt.startswith("@") else prompt]  # for pi, @ starts the name of a file
-    return Launch(
-        tool="pi",
-        argv=tuple(argv),
-        cwd=str(options.cwd),
-        native_id=id,
-        stdin=options.stdin,
-        written=written,
-    )
+    return options.launch("pi", argv, id, written=written)
 
 
 def _folder(cwd: str, options: LaunchOptions) -> Path:

@@ -60,14 +60,7 @@ def _prepare(
     argv += options.arguments
     if options.prompt_argument:
         argv.append(f"--prompt-interactive={options.prompt_argument}")
-    return Launch(
-        tool="qwen",
-        argv=tuple(argv),
-        cwd=str(options.cwd),
-        native_id=id,
-        stdin=options.stdin,
-        written=written,
-    )
+    return options.launch("qwen", argv, id, written=written)
 
 
 def _chats(options: LaunchOptions) -> Path:

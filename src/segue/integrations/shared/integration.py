@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from importlib import import_module
 from pathlib import Path
@@ -78,6 +78,26 @@ class LaunchOptions(Struct, frozen=True, kw_only=True):
     @property
     def model_arguments(self) -> list[str]:
         return [f"--model={argument(self.model)}"] if self.model else []
+
+    def launch(
+        self,
+        tool: str,
+        argv: Sequence[str],
+        native_id: str,
+        *,
+        written: tuple[str, ...] = (),
+        temporary: tuple[str, ...] = (),
+    ) -> Launch:
+        """The command of the tool, to be started in the folder and with the prompt of these options."""
+        return Launch(
+            tool=tool,
+            argv=tuple(argv),
+            cwd=str(self.cwd),
+            native_id=native_id,
+            stdin=self.stdin,
+            written=written,
+            temporary=temporary,
+        )
 
     @property
     def home(self) -> Path:
