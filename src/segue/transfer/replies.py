@@ -47,40 +47,42 @@ class ReplyPlaces:
 
     def place(self, transcript: Transcript, is_wanted: Callable[[Turn], bool]) -> list[Turn | BranchCreated]:
         """The replies that are new, each with its branch, and those branches."""
-        if not transcript.branches:
-            return self._place_line([turn for turn in transcript.turns if is_wanted(turn)], transcript)
+        branches = transcript.branches or (TranscriptBranch(transcript.turns),)
         active = {turn.id for turn in transcript.turns}
-        are_several = sum(not branch.instead_of for branch in transcript.branches) > 1
+        are_several = sum(not branch.instead_of for branch in branches) > 1
         found: list[Turn | BranchCreated] = []
-        for branch in transcript.branches:
+        for branch in branches:
             turns = [turn for turn in branch.turns if is_wanted(turn)]
             if not branch.instead_of and are_several:  # where it was rewound to is not known
                 turns = [turn for turn in turns if turn.id in active]
             if turns:
-                name, created = self._find_branch(branch)
-                found += [*created, *self._add_all(turns, name)]
+                found += self._place_branch(replace(branch, turns=tuple(turns)), transcript)
         return found
 
-    def _place_line(self, turns: list[Turn], transcript: Transcript) -> list[Turn | BranchCreated]:
+    def _place_branch(self, branch: TranscriptBranch, transcript: Transcript) -> list[Turn | BranchCreated]:
         """Place turns that follow each other. What a tool removes when the user rewinds is recorded here, and stays."""
-        known = next((turn.id for turn in reversed(turns) if turn.id in self._places), "")
-        name = self.branch_of(known)
-        name = name if name in self._rewinds else self._branch
-        new = [turn for turn in turns if turn.id not in self._places]
-        removed = self._find_removed(name, known, transcript) if new else ""
+        name, created = self._find_branch(branch, is_only=len(transcript.branches) <= 1)
+        if created:
+            return [*created, *self._add_all(branch.turns, name)]
+        known = [turn for turn in branch.turns if turn.id in self._places]
+        new = tuple(turn for turn in branch.turns if turn.id not in self._places)
+        removed = self._find_removed(name, known[-1].id if known else branch.after, transcript) if new else ""
         if not removed:
-            return self._add_all(turns, name)
-        rest = self._add_all([turn for turn in turns if turn.id in self._places], name)
-        name, created = self._find_branch(TranscriptBranch(tuple(new), removed))
+            return self._add_all(branch.turns, name)
+        rest = self._add_all(known, name)
+        name, created = self._find_branch(TranscriptBranch(new, removed))
         return [*rest, *created, *self._add_all(new, name)]
 
-    def _find_removed(self, branch: str, known: str, transcript: Transcript) -> str:
-        """The message of the user after a known turn from which on the tool has removed all; empty if it has not."""
+    def _find_removed(self, branch: str, last: str, transcript: Transcript) -> str:
+        """The message of the user after a turn that the tool has from which on it has removed all; else empty."""
         if transcript.damages:
             return ""
-        after = self._places[known][1] if self.branch_of(known) == branch else 0
         has = {turn.id for turn in transcript.turns}
+        has |= {turn.id for one in transcript.branches for turn in one.turns}
         of_tool = f"{transcript.tool}:{transcript.native_id}:"
+        if last in self._places and not any(id.startswith(of_tool) for id in has):
+            of_tool = f"{transcript.tool}:"  # its ids do not name the session
+        after = self._places.get(last, ("", 0))[1] if self.branch_of(last) == branch or last not in has else 0
         gone = [
             (at, turn)
             for turn, (place, at) in self._places.items()
@@ -93,11 +95,13 @@ class ReplyPlaces:
         """The branch of a turn; empty if it is not known."""
         return self._places.get(turn, ("", 0))[0]
 
-    def _find_branch(self, branch: TranscriptBranch) -> tuple[str, list[BranchCreated]]:
+    def _find_branch(self, branch: TranscriptBranch, *, is_only: bool = False) -> tuple[str, list[BranchCreated]]:
         """The branch in which its turns are recorded, or a new one in place of the turn that was rewound."""
-        for turn in branch.turns:
-            if turn.id in self._places:
-                return self.branch_of(turn.id), []
+        known = [name for turn in branch.turns if (name := self.branch_of(turn.id))]
+        if known and is_only and not branch.instead_of:
+            return known[-1] if known[-1] in self._rewinds else self._branch, []
+        if known:
+            return known[-1], []
         if branch.instead_of not in self._places:
             return self._branch, []
         parent, at = self._places[branch.instead_of]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from segue.integrations.copilot.attachments import AssetIndex, attachment_parts, result_images
+from segue.integrations.format.copies import CopyOrder
 from segue.integrations.format.parts import (
     call_part,
     notice_part,
@@ -82,6 +83,7 @@ class _Reader:
         """What calls of the model used, until their answer follows."""
         self._skills: list[JsonObject] = []
         """Skills that the user invoked, until the message follows."""
+        self._copies = CopyOrder(None)
         self._effort = ""
         self._unknown: set[str] = set()
 
@@ -89,11 +91,20 @@ class _Reader:
         for at, record in self._builder.records(self._lines):
             kind, data = as_text(record.get("type")), child(record, "data")
             agent = as_text(record.get("agentId")) or as_text(data.get("parentToolCallId"))
+            mark = record.get(MARK)
+            if kind == "session.start" and mark is not None:
+                self._copies = CopyOrder(mark)
             self._take_settings(kind, data, agent, at)
             for turn in self._turns_of(kind, record, agent, at):
                 after = self._tips.get(agent)
                 side = f"agent-{agent}" if after is None else ""
-                yield TranscriptTurn(turn, after or "", side, is_ours=MARK in record)
+                copy_of, removed = as_text(mark) if isinstance(mark, str) else "", ""
+                self._copies.pass_copy(copy_of)
+                if not agent and mark is None:
+                    removed = self._copies.find_removed()
+                yield TranscriptTurn(
+                    turn, after or "", side, is_ours=mark is not None, copy_of=copy_of, instead_of=removed
+                )
                 self._tips[agent], self._roles[agent] = turn.id, turn.role
                 if not agent:
                     self._builder.tip = turn.id

@@ -6,6 +6,7 @@ import json
 import uuid
 from typing import TYPE_CHECKING
 
+from segue.integrations.format.copies import list_turns
 from segue.integrations.format.outgoing import iso_ms, json_lines, rising
 from segue.integrations.format.transcript import MARK
 from segue.integrations.format.values import sendable
@@ -19,8 +20,12 @@ if TYPE_CHECKING:
 
 
 def write_events(outgoing: Sequence[OutgoingMessage], *, session_id: str, cwd: str, now: datetime) -> bytes:
-    """Each event names the one before it; the field `segue` marks it as written by Segue."""
-    events = [(message.at, event) for message in outgoing for event in _events_of(message)]
+    """Each event names the one before it; the field `segue` marks it as written by Segue, and names the turn."""
+    events = [
+        (message.at, {**event, MARK: sendable(message.turn) or True})
+        for message in outgoing
+        for event in _events_of(message)
+    ]
     moments = rising([at for at, _ in events], now)
     started = iso_ms(moments[0] if moments else now)
     start: JsonObject = {
@@ -33,13 +38,14 @@ def write_events(outgoing: Sequence[OutgoingMessage], *, session_id: str, cwd: s
             "startTime": started,
             "context": {"cwd": cwd},
         },
+        MARK: list_turns(outgoing),
     }
     records: list[JsonObject] = []
     parent: str | None = None
     timed = [(iso_ms(at), event) for at, (_, event) in zip(moments, events, strict=True)]
     for time, event in ((started, start), *timed):
         own = str(uuid.uuid5(uuid.UUID(session_id), str(len(records))))
-        records.append({**event, "id": own, "timestamp": time, "parentId": parent, MARK: True})
+        records.append({**event, "id": own, "timestamp": time, "parentId": parent})
         parent = own
     return json_lines(records)
 

@@ -42,6 +42,8 @@ class TranscriptTurn(Struct, frozen=True, gc=False):
     """Whether the user took it back, and all that follows; on the first such turn, which starts a branch."""
     copy_of: str = ""
     """The id of the turn that Segue wrote there, if it is known."""
+    instead_of: str = ""
+    """The id of the turn that Segue wrote there in its place, if the tool has removed that."""
 
 
 class TranscriptBranch(Struct, frozen=True):
@@ -50,6 +52,8 @@ class TranscriptBranch(Struct, frozen=True):
     turns: tuple[Turn, ...]
     instead_of: str = ""
     """The turn in place of which they were said: of the tool, or of ours. Empty if they follow what there was."""
+    after: str = ""
+    """The turn that they follow: of the tool, or of ours; empty if it is not known."""
 
 
 class Transcript(Struct, frozen=True, kw_only=True):
@@ -62,7 +66,7 @@ class Transcript(Struct, frozen=True, kw_only=True):
     damages: tuple[Damage, ...] = ()
     title: str = ""
     branches: tuple[TranscriptBranch, ...] = ()
-    """All of the turns, also those that were rewound; empty if none were."""
+    """All of the turns, also those that were rewound; empty if none were, and nothing of ours is before them."""
 
     def after(self, known: Container[str]) -> tuple[Turn, ...]:
         """The turns with other ids than these: what is left to record."""
@@ -180,7 +184,7 @@ class TranscriptBuilder:
             turns=tuple(reversed(turns)),
             damages=tuple(self.damages),
             title=self.title,
-            branches=branches if len(branches) > 1 or any(branch.instead_of for branch in branches) else (),
+            branches=branches if len(branches) > 1 or any(one.instead_of or one.after for one in branches) else (),
         )
 
     def storable(self, turn: Turn) -> Turn:
@@ -196,25 +200,28 @@ class TranscriptBuilder:
 def _branches(entries: Iterable[TranscriptTurn], stored: Mapping[str, Turn]) -> tuple[TranscriptBranch, ...]:
     """The turns of the tool by branch, without subagents; the first turn after another continues its branch."""
     next_turns: dict[str, str] = {}  # by a turn: the first turn after it, by its id here
+    names: dict[str, str] = {}  # by a turn: its id here
     places: dict[str, int] = {}
     found: list[list[Turn]] = []
-    replaced: list[str] = []
+    starts: list[tuple[str, str]] = []
     of_agents: set[str] = set()
     for entry in entries:
         if entry.side or entry.after in of_agents:
             of_agents.add(entry.turn.id)
             continue
-        first = next_turns.setdefault(entry.after, own := entry.copy_of if entry.is_ours else entry.turn.id)
+        names[entry.turn.id] = own = entry.copy_of if entry.is_ours else entry.turn.id
+        first = next_turns.setdefault(entry.after, own)
         if entry.is_ours:
             continue
-        if first != own or entry.after not in places:
+        replaced = first if first != own else entry.instead_of
+        if replaced or entry.after not in places:
             places[entry.turn.id] = len(found)
             found.append([])
-            replaced.append(first if first != own else "")
+            starts.append((replaced, names.get(entry.after, "")))
         else:
             places[entry.turn.id] = places[entry.after]
         found[places[entry.turn.id]].append(stored[entry.turn.id])
-    return tuple(TranscriptBranch(tuple(turns), name) for turns, name in zip(found, replaced, strict=True))
+    return tuple(TranscriptBranch(tuple(turns), *start) for turns, start in zip(found, starts, strict=True))
 
 
 def parse_record(data: bytes) -> object:

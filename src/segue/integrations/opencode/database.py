@@ -143,13 +143,11 @@ def _read(
     with open_database(session.path, builder) as database:
         found = _Messages(database, builder)
         columns = found.columns("session")
-        row = database.execute(
-            f"SELECT directory, {'revert' if 'revert' in columns else 'NULL'} FROM session WHERE id = ?",  # noqa: S608 - constants
-            (session.id,),
-        ).fetchone()
-        directory, revert = row or (None, None)
+        wanted = ", ".join(name if name in columns else "NULL" for name in ("directory", "revert", "metadata"))
+        row = database.execute(f"SELECT {wanted} FROM session WHERE id = ?", (session.id,)).fetchone()  # noqa: S608 - constants
+        directory, revert, metadata = row or (None, None, None)
         builder.cwd = as_text(directory)
-        reader = MessageReader(builder)
+        reader = MessageReader(builder, found.parse(session.id, metadata) if metadata else None)
         yield from reader.turns(found.of(session.id, as_text(revert), only_ends=only_ends))
         found.report_others(session.id)
         if not builder.is_partial and "parent_id" in columns:
@@ -189,7 +187,7 @@ class _Messages:
 
     def of(self, id: str, revert: str = "", *, only_ends: bool = False) -> Iterator[Message]:
         """Those of a session, oldest first; from the message on that `revert` names, they are undone."""
-        undone = self._parse(id, revert) if revert else {}
+        undone = self.parse(id, revert) if revert else {}
         first, from_part = as_text(undone.get("messageID")), as_text(undone.get("partID"))
         rows: Iterable[sqlite3.Row] = self._rows(id, "ASC")
         if only_ends and self._count("message", id) > 4 * END_MESSAGES:
@@ -201,9 +199,9 @@ class _Messages:
         is_undone = False
         for row in rows:
             is_undone = is_undone or bool(first and row["id"] == first)
-            info = {**self._parse(row["id"], row["data"]), "id": row["id"], "sessionID": id}
+            info = {**self.parse(row["id"], row["data"]), "id": row["id"], "sessionID": id}
             found = self.database.execute("SELECT id, data FROM part WHERE message_id = ? ORDER BY id", (row["id"],))
-            parts: list[JsonObject] = [{**self._parse(part["id"], part["data"]), "id": part["id"]} for part in found]
+            parts: list[JsonObject] = [{**self.parse(part["id"], part["data"]), "id": part["id"]} for part in found]
             if from_part and row["id"] == first:
                 yield from without_undone(info, parts, from_part)
             else:
@@ -231,7 +229,7 @@ class _Messages:
         found = self.database.execute("SELECT session_id FROM message WHERE id = ?", (message,)).fetchone()
         return found is not None and found["session_id"] == id
 
-    def _parse(self, id: object, data: object) -> JsonObject:
+    def parse(self, id: object, data: object) -> JsonObject:
         text = as_text(data)
         self.builder.read_bytes += len(text)
         try:

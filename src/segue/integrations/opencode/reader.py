@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from segue.formats.records import BadRecordError, parse_json
+from segue.integrations.format.copies import CopyOrder
 from segue.integrations.format.parts import (
     call_part,
     file_part,
@@ -18,6 +19,7 @@ from segue.integrations.format.parts import (
 from segue.integrations.format.transcript import MARK, TranscriptBuilder, TranscriptTurn
 from segue.integrations.format.values import as_count, as_text, child, objects
 from segue.integrations.opencode.attachments import SHELL_MARKER, image_of, parse_user_parts, part_record
+from segue.integrations.opencode.writer import message_place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -59,7 +61,7 @@ def read(data: bytes, *, place: str, tool: str = "opencode") -> Transcript:
     builder.native_id, builder.title = as_text(info.get("id")), title_of(info.get("title"))
     builder.cwd = as_text(info.get("directory"))
     found = [Message(child(one, "info"), objects(one.get("parts"))) for one in objects(whole.get("messages"))]
-    return builder.transcript(MessageReader(builder).turns(found))
+    return builder.transcript(MessageReader(builder, child(info, "metadata")).turns(found))
 
 
 def title_of(value: object) -> str:
@@ -77,13 +79,15 @@ def without_undone(info: JsonObject, parts: list[JsonObject], from_part: str) ->
 class MessageReader:
     """The turns of a session, one message after another."""
 
-    def __init__(self, builder: TranscriptBuilder) -> None:
+    def __init__(self, builder: TranscriptBuilder, metadata: JsonObject | None = None) -> None:
+        """`metadata` is that of the session."""
         self.subagents: dict[str, str] = {}
         """By the id of the session of a subagent: the turn that called it."""
         self._builder = builder
         self._after = ""
         self._side = ""
         self._unknown: set[str] = set()
+        self._copies = CopyOrder((metadata or {}).get(MARK))
 
     def of_subagent(self, builder: TranscriptBuilder, id: str) -> MessageReader:
         """A reader for the session of a subagent: a branch of its own, after the turn that called it."""
@@ -106,12 +110,27 @@ class MessageReader:
 
     def _follow(self, message: Message, turns: Iterator[Turn]) -> Iterator[TranscriptTurn]:
         """Each turn after the one before it; the session continues from the last one that is not undone."""
+        copy_of = self._copied(message.id) if is_ours(message.id) else ""
         for turn in turns:
-            is_first_undone = message.is_undone and self._after == self._builder.tip
-            yield TranscriptTurn(turn, self._after, self._side, is_ours=is_ours(message.id), is_undone=is_first_undone)
+            yield TranscriptTurn(
+                turn,
+                self._after,
+                self._side,
+                is_ours=is_ours(message.id),
+                is_undone=message.is_undone and self._after == self._builder.tip,
+                copy_of=copy_of,
+                instead_of="" if is_ours(message.id) else self._copies.find_removed(),
+            )
             self._after, self._side = turn.id, ""
             if not message.is_undone:
                 self._builder.tip = turn.id
+
+    def _copied(self, message_id: str) -> str:
+        """The id of the turn that Segue wrote as this message; empty if it is not known."""
+        place, turns = message_place(self._builder.native_id, message_id), self._copies.turns
+        found = turns[place] if place is not None and -len(turns) <= place < 0 else ""
+        self._copies.pass_copy(found)
+        return found
 
     def _turns_of(self, message: Message) -> Iterator[Turn]:
         match message.info.get("role"):

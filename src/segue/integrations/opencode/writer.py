@@ -6,6 +6,7 @@ import json
 from itertools import count
 from typing import TYPE_CHECKING
 
+from segue.integrations.format.copies import list_turns
 from segue.integrations.format.outgoing import IMAGE_LEFT_OUT, rising
 from segue.integrations.format.transcript import MARK
 
@@ -18,6 +19,14 @@ if TYPE_CHECKING:
 
 _BITS = 48
 _NO_TOKENS = {"input": 0, "output": 0, "reasoning": 0, "cache": {"read": 0, "write": 0}}
+
+
+def message_place(session_id: str, message_id: str) -> int | None:
+    """The place of a message among all that were written for a session, counted from the end; None if it has none."""
+    try:
+        return int(message_id[4:16], 16) - (~int(session_id[4:16], 16) & (1 << _BITS) - 1)
+    except ValueError:
+        return None
 
 
 def session_id_of(now: datetime, letters: str) -> str:
@@ -55,6 +64,7 @@ def write(
         messages.append({"info": info, "parts": _parts(message, at, session_id, id)})
     head: JsonObject = {"id": session_id, "slug": f"{MARK}-{letters.lower()}", "projectID": "global", "directory": cwd}
     head |= {"title": title or "A conversation of Segue", "version": "0.0.0"}
+    head |= {"metadata": {MARK: list_turns(outgoing)}}
     head |= {"time": {"created": _ms(moments[0] if moments else now), "updated": _ms(now)}}
     return json.dumps({"info": head, "messages": messages}).encode("ascii")
 
