@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from segue.integrations.shared.integration import Integration
 
-INTEGRATION = Integration(name="aider", title="aider")
+INTEGRATION = Integration(name="aider", title="aider", proven_with="0.86.2")

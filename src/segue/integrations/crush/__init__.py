@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from segue.integrations.shared.integration import Integration
 
-INTEGRATION = Integration(name="crush", title="crush", proven_with="schema of January 2026 (0.96)")
+INTEGRATION = Integration(name="crush", title="crush", proven_with="format of 0.96")

@@ -5,5 +5,5 @@ from __future__ import annotations
 from segue.integrations.shared.integration import Integration
 
 INTEGRATION = Integration(
-    name="cursor", title="Cursor", command="cursor-agent", can_preview=True, proven_with="transcripts of 2026"
+    name="cursor", title="Cursor", command="cursor-agent", can_preview=True, proven_with="format of 2026"
 )

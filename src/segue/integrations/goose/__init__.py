@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from segue.integrations.shared.integration import Integration
 
-INTEGRATION = Integration(name="goose", title="goose", proven_with="schema 9 (1.29)")
+INTEGRATION = Integration(name="goose", title="goose", proven_with="format of 1.29")

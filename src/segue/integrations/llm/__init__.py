@@ -4,4 +4,6 @@ from __future__ import annotations
 
 from segue.integrations.shared.integration import AgentCommand, Integration
 
-INTEGRATION = Integration(name="llm", title="llm", agent_command=AgentCommand(("llm",), unsaved=("--no-log",)))
+INTEGRATION = Integration(
+    name="llm", title="llm", proven_with="0.36", agent_command=AgentCommand(("llm",), unsaved=("--no-log",))
+)

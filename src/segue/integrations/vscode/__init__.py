@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from segue.integrations.shared.integration import Integration
 
-INTEGRATION = Integration(name="vscode", title="VS Code Copilot Chat", command="code", proven_with="format 3 of chats")
+INTEGRATION = Integration(name="vscode", title="VS Code Copilot Chat", command="code", proven_with="format 3")

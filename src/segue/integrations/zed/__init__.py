@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from segue.integrations.shared.integration import Integration
 
-INTEGRATION = Integration(name="zed", title="Zed", proven_with="threads 0.3.0 (0.225)")
+INTEGRATION = Integration(name="zed", title="Zed", proven_with="format of 0.225")
