@@ -52,10 +52,7 @@ def _steering(session: ReadSession) -> bool:
 
 
 def _rewind(session: ReadSession) -> bool:
-    sides = {entry.turn.id for entry in session.entries if entry.side}
-    return any(
-        turn.role == "user" and turn.id not in sides and "#P" in turn.content for turn in _not_of_agents(session)
-    )
+    return any(turn.role in {"user", "assistant"} for turn in _not_of_agents(session))
 
 
 def _not_of_agents(session: ReadSession) -> list[Turn]:
