@@ -55,6 +55,23 @@ def test_what_was_rewound_in_copilot_comes_back_as_a_branch(machine: Machine, tm
     )
 
 
+def test_a_turn_of_ours_that_was_rewound_in_copilot_stays_and_the_rest_is_a_branch(
+    machine: Machine, tmp_path: Path
+) -> None:
+    def go_back(terminal: TmuxTerminal) -> None:
+        say(terminal, "/rewind")
+        terminal.wait_for("Rewind to a previous point", "How? (")
+        terminal.press("Enter")
+        terminal.wait_for("Conversation only")
+        terminal.press("Enter")
+        terminal.wait_for("Rewound the conversation.")
+        terminal.press("C-u")
+
+    terminal_claims.brings_back_what_was_said_instead_of_ours(
+        machine, tmp_path, ready="? help", leave=("/exit", "Enter"), go_back=go_back
+    )
+
+
 def test_failures_and_images_reach_the_model_of_copilot(machine: Machine, model: Model) -> None:
     machine.environ |= {"COPILOT_PROVIDER_TYPE": "anthropic", "COPILOT_PROVIDER_BASE_URL": model.url}
     results = terminal_claims.hands_over_failures_and_images(machine, model)

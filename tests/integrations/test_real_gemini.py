@@ -9,7 +9,7 @@ import pytest
 
 from segue.integrations import HandoverContext, LaunchOptions
 from segue.integrations.format.parts import call_part, image_part, result_part
-from tests.support import integration_claims
+from tests.support import integration_claims, terminal_claims
 from tests.support.integration_machine import EARLIER, turn
 from tests.support.tmux import TmuxTerminal
 
@@ -93,6 +93,28 @@ def test_the_screen_of_gemini_shows_the_conversation_every_time_and_no_session_i
     assert machine.read_back(second) == back
     sessions = machine.tool.sessions(machine.home, machine.environ)
     assert {session.id for session in sessions} >= {found.native_id, back.native_id}
+
+
+def test_a_turn_of_ours_that_was_rewound_in_gemini_stays_and_the_rest_is_a_branch(
+    machine: Machine, tmp_path: Path
+) -> None:
+    def go_back(terminal: TmuxTerminal) -> None:
+        terminal.press("Escape", "Escape")
+        terminal.wait_for("Rewind", "Stay at current position")
+        terminal.press("Up", "Enter")
+        terminal.wait_for("Rewind conversation")
+        terminal.press("Enter")
+        terminal.wait_for_absence("Thus.")
+        terminal.press("C-u")
+
+    terminal_claims.brings_back_what_was_said_instead_of_ours(
+        machine,
+        tmp_path,
+        ready="Type your message",
+        leave=("/quit", "Enter"),
+        go_back=go_back,
+        model="gemini-2.5-flash",
+    )
 
 
 def say(machine: Machine, folder: Path, launch: Launch, shown: list[str], words: str) -> None:

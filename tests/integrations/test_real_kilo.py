@@ -32,3 +32,9 @@ def test_the_model_of_kilo_gets_images_and_failures(machine: Machine, model: Mod
 
 def test_a_session_of_kilo_can_be_read_and_resumed_after_a_kill(machine: Machine, model: Model) -> None:
     integration_claims.is_readable_after_a_kill(machine, model)
+
+
+def test_a_turn_of_ours_that_was_undone_in_kilo_stays_and_the_rest_is_a_branch(
+    machine: Machine, tmp_path: Path
+) -> None:
+    opencode_claims.brings_back_what_was_said_instead_of_ours(machine, tmp_path)

@@ -44,3 +44,9 @@ def test_opencode_shows_the_earlier_turns_at_a_terminal(machine: Machine, tmp_pa
 
 def test_the_model_of_opencode_gets_images_and_failures(machine: Machine, model: Model) -> None:
     opencode_claims.carries_images_and_failures(machine, model)
+
+
+def test_a_turn_of_ours_that_was_undone_in_opencode_stays_and_the_rest_is_a_branch(
+    machine: Machine, tmp_path: Path
+) -> None:
+    opencode_claims.brings_back_what_was_said_instead_of_ours(machine, tmp_path)

@@ -55,6 +55,23 @@ def test_what_was_left_with_tree_in_pi_comes_back_as_a_branch(machine: Machine, 
     )
 
 
+def test_a_turn_of_ours_that_was_left_with_tree_in_pi_stays_and_the_rest_is_a_branch(
+    machine: Machine, tmp_path: Path
+) -> None:
+    def go_back(terminal: TmuxTerminal) -> None:
+        say(terminal, "/tree")
+        terminal.wait_for("Session Tree", "user: How?")
+        terminal.press("Up", "Enter")
+        terminal.wait_for("Summarize branch?")
+        terminal.press("Enter")
+        terminal.wait_for("Navigated to selected point")
+        terminal.press("C-u")
+
+    terminal_claims.brings_back_what_was_said_instead_of_ours(
+        machine, tmp_path, ready="128k (auto)", leave=("/quit", "Enter"), go_back=go_back, model="loopback/m"
+    )
+
+
 def test_failures_and_images_reach_the_model_of_pi(machine: Machine, model: Model) -> None:
     provider = {"baseUrl": model.url, "apiKey": "none", "api": "anthropic-messages"}
     models = {"providers": {"loopback": {**provider, "models": [{"id": "m", "input": ["text", "image"]}]}}}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import segue
 from segue.integrations import HandoverContext, LaunchOptions
 from segue.integrations.format.parts import call_part, image_part, result_part
+from tests.support import terminal_claims
 from tests.support.integration_machine import EARLIER, turn
 from tests.support.tmux import TmuxTerminal
 
@@ -74,6 +75,17 @@ def shows_earlier_turns_at_a_terminal(machine: Machine, tmp_path: Path) -> None:
     with TmuxTerminal(tmp_path, again.argv, env=machine.environ, cwd=machine.project) as terminal:
         terminal.wait_for("-- Why does login fail?", "too early.", "And now?", "You said: Again?")
     assert [turn.content for turn in machine.read_back(launch).turns if turn.role == "user"] == ["And now?", "Again?"]
+
+
+def brings_back_what_was_said_instead_of_ours(machine: Machine, tmp_path: Path) -> None:
+    def go_back(terminal: TmuxTerminal) -> None:
+        terminal_claims.say(terminal, "/undo")
+        terminal.wait_for_absence("Thus.")
+        terminal.press("C-c")
+
+    terminal_claims.brings_back_what_was_said_instead_of_ours(
+        machine, tmp_path, ready="Thus.", leave=("/exit", "Enter"), go_back=go_back
+    )
 
 
 def carries_images_and_failures(machine: Machine, model: Model) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -102,6 +103,46 @@ def brings_a_rewind_back_as_a_branch(
     (main,) = library.load("talk").branches.keys() - {library.load("talk").branch}
     rewound = [turn.content for turn in library.tail("talk", 9, branch=main) if turn.role == "user"]
     assert rewound[:2] == ["Why?", "First?"]
+
+
+def brings_back_what_was_said_instead_of_ours(
+    machine: Machine,
+    folder: Path,
+    *,
+    ready: str,
+    leave: tuple[str, str],
+    go_back: Callable[[TmuxTerminal], None],
+    model: str = "",
+) -> None:
+    """`go_back` rewinds to before "How?", which was handed over, and leaves an empty editor."""
+    store = f"journal:{machine.home / 'sessions'}"
+    library = segue.open(store)
+    said = [turn("user", "Why?"), turn("assistant", "So."), turn("user", "How?"), turn("assistant", "Thus.")]
+    with library.create(agent="x", id="talk") as session:
+        session.record(*(replace(one, branch=session.branch) for one in said))
+    environ = {**machine.environ, "PYTHONPATH": str(Path(segue.__file__).resolve().parents[1]), "SEGUE_STORE": store}
+    run = [sys.executable, "-m", "segue", "resume", "talk"]
+    chosen = ["--model", model] if model else []
+    argv = [*run, "--with", machine.tool.name, *chosen]
+    with TmuxTerminal(folder, argv, env=environ, cwd=machine.project) as terminal:
+        terminal.wait_for("Why?", "Thus.", ready)
+        go_back(terminal)
+        say(terminal, "Instead?")
+        terminal.wait_for("You said: Instead?")
+        terminal.type(leave[0])
+        assert terminal.leave(leave[1]) == 0, terminal.screen
+    expected = {"main": ["Why?", "How?"], "branch-2": ["Why?", "Instead?"]}
+    assert _by_branch(library) == expected
+    assert library.load("talk").branch == "branch-2"
+    again = [*run, "--from", machine.tool.name]
+    subprocess.run(again, env=environ, cwd=machine.project, check=True, stdin=subprocess.DEVNULL)
+    assert _by_branch(library) == expected
+
+
+def _by_branch(library: Library) -> dict[str, list[str]]:
+    """What the user said."""
+    whole = library.load("talk")
+    return {name: [turn.content for turn in whole.path(name) if turn.role == "user"] for name in whole.branches}
 
 
 def _questions(library: Library) -> list[str]:
