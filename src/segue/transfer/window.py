@@ -7,6 +7,7 @@ place of the turns that are left out tells the model so, with the summary that t
 from __future__ import annotations
 
 from collections import deque
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -233,15 +234,16 @@ def _start(turns: Sequence[Shortened], limit: int) -> int:
 def _between_pairs(turns: Sequence[Turn]) -> list[int]:
     """The places of the turns before which a conversation can be cut: no result after them belongs to a call before."""
     called: dict[str, int] = {}
-    inside: set[int] = set()
+    opened = [0] * (len(turns) + 1)  # by the place of a turn: how many pairs start before it, less those that end there
     for place, turn in enumerate(turns):
         for part in turn.parts:
             name = as_text(part.get("id"))
             if part.get("type") == "tool_call":
                 called[name] = place
-            elif part.get("type") == "tool_result":
-                inside.update(range(called.pop(name, place) + 1, place + 1))
-    return [place for place in range(len(turns)) if place not in inside]
+            elif part.get("type") == "tool_result" and name in called:
+                opened[called.pop(name) + 1] += 1
+                opened[place + 1] -= 1
+    return [place for place, pairs in enumerate(accumulate(opened[:-1])) if not pairs]
 
 
 def _fitted(turns: Sequence[Shortened], limit: int) -> list[Shortened]:
