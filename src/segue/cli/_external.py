@@ -104,6 +104,7 @@ def read_in_place(match: ExternalMatch) -> ReadableSession:
         damages = store.damages
     except NothingReadableError as error:
         raise _nothing_readable(match, error.damages) from None
+    warn_damages(store.limits)
     return ReadableSession(InPlaceLibrary(store), store.id, damages, match)
 
 

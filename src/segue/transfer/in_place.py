@@ -58,6 +58,7 @@ class _FirstPass(NamedTuple):
 
     overview: Overview
     damages: tuple[Damage, ...]
+    limits: tuple[Damage, ...]
     usage: Usage
     recent: tuple[tuple[int, Turn], ...]
     """The last turns in the order of the file, each with its number among the own turns of its branch."""
@@ -85,6 +86,11 @@ class InPlaceStore:
     @property
     def damages(self) -> tuple[Damage, ...]:
         return self._about.damages
+
+    @property
+    def limits(self) -> tuple[Damage, ...]:
+        """What the tool never records."""
+        return self._about.limits
 
     def update(self, session: ExternalSession) -> None:
         """Continue with what the tool has written since."""
@@ -218,7 +224,7 @@ class InPlaceStore:
             branch=reading.branches.branch_of(builder.tip) or MAIN,
             extra=origin_fields(builder, self._session.id),
         )
-        return _FirstPass(overview, tuple(builder.damages), usage, tuple(recent))
+        return _FirstPass(overview, tuple(builder.damages), tuple(builder.limits), usage, tuple(recent))
 
     def _numbered_turns(self) -> Iterator[tuple[int, Turn]]:
         reading = _Pass(self._integration, self._session)
