@@ -45,9 +45,11 @@ def options_for(folder: Path) -> LaunchOptions:
     return LaunchOptions(cwd=folder, environ={"PATH": f"{folder}:/bin:/usr/bin", "HOME": str(folder)}, model="own/m")
 
 
-def hand_over_to(name: str, session: LiveSession, options: LaunchOptions) -> tuple[str, RewindingTool]:
+def hand_over_to(
+    name: str, session: LiveSession, options: LaunchOptions, system: str = ""
+) -> tuple[str, RewindingTool]:
     """The id of the tool's session, and the session."""
-    launch = hand_over(session, INTEGRATIONS[name], options).launch
+    launch = hand_over(session, INTEGRATIONS[name], options, system=system).launch
     record_handover(session, name, launch.native_id)
     return launch.native_id, TOOLS[name](launch, options)
 
@@ -166,7 +168,7 @@ class _Opencode:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with closing(sqlite3.connect(self._path)) as database:
             database.executescript(TABLES)
-            row = (info["id"], info["title"], info["directory"], json.dumps(info["metadata"]))
+            row = (info["id"], info["title"], info["directory"], json.dumps(info.get("metadata")))
             database.execute("INSERT INTO session VALUES (?, NULL, ?, ?, NULL, ?, 1)", row)
             database.commit()
         for message in document["messages"]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -24,14 +26,14 @@ SAID = ("First", "One.", "Second", "Two.", "Third", "Three.")
 class Conversation:
     """A session that was handed over to a tool, and what comes back."""
 
-    def __init__(self, name: str, folder: Path) -> None:
+    def __init__(self, name: str, folder: Path, *, system: str = "") -> None:
         self.library = Library(MemoryStore())
         self.options: LaunchOptions = options_for(folder)
         self.session: LiveSession = self.library.create(id="login")
         for number, text in enumerate(SAID):
             self.session.add("assistant" if number % 2 else "user", text)
         self.integration = INTEGRATIONS[name]
-        self.id, self.tool = hand_over_to(name, self.session, self.options)
+        self.id, self.tool = hand_over_to(name, self.session, self.options, system)
 
     def said(self, *texts: str) -> list[str]:
         """Say something in the tool; what came back."""
@@ -110,6 +112,27 @@ def test_the_whole_conversation_can_be_rewound(talk: Conversation) -> None:
     talk.tool.rewind("First")
     talk.said("Something else")
     assert talk.paths == {"main": [*SAID], "branch-2": ["Something else", "Something else!"]}
+
+
+@pytest.mark.parametrize("name", ["copilot", "gemini", "kilo", "opencode"])
+def test_the_instructions_before_the_conversation_can_be_rewound(name: str, tmp_path: Path) -> None:
+    talk = Conversation(name, tmp_path, system="Be brief.")
+    talk.tool.rewind("Instructions for this conversation:\n\nBe brief.")
+    talk.said("Something else")
+    assert talk.paths == {"main": [*SAID], "branch-2": ["Something else", "Something else!"]}
+
+
+def test_that_messages_were_removed_is_reported_if_the_tool_has_dropped_which_they_were(tmp_path: Path) -> None:
+    talk = Conversation("opencode", tmp_path)
+    with closing(sqlite3.connect(tmp_path / ".local/share/opencode/opencode.db")) as database:
+        database.execute("UPDATE session SET metadata = NULL")
+        database.commit()
+    talk.tool.rewind("Second")
+    talk.tool.say("Second again")
+    found = talk.integration.read_back(talk.id, talk.options)
+    assert [damage.reason for damage in found.damages] == [
+        "4 messages of Segue were removed; what followed is at the end"
+    ]
 
 
 def test_a_branch_that_the_user_chose_here_stays_active(talk: Conversation) -> None:

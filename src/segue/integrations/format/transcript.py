@@ -199,29 +199,39 @@ class TranscriptBuilder:
 
 def _branches(entries: Iterable[TranscriptTurn], stored: Mapping[str, Turn]) -> tuple[TranscriptBranch, ...]:
     """The turns of the tool by branch, without subagents; the first turn after another continues its branch."""
-    next_turns: dict[str, str] = {}  # by a turn: the first turn after it, by its id here
+    firsts: dict[str, str] = {}  # by a turn: the first turn after it
     names: dict[str, str] = {}  # by a turn: its id here
     places: dict[str, int] = {}
     found: list[list[Turn]] = []
     starts: list[tuple[str, str]] = []
     of_agents: set[str] = set()
     for entry in entries:
+        id = entry.turn.id
         if entry.side or entry.after in of_agents:
-            of_agents.add(entry.turn.id)
+            of_agents.add(id)
             continue
-        names[entry.turn.id] = own = entry.copy_of if entry.is_ours else entry.turn.id
-        first = next_turns.setdefault(entry.after, own)
+        names[id] = entry.copy_of if entry.is_ours else id
+        first = firsts.setdefault(entry.after, id)
         if entry.is_ours:
             continue
-        replaced = first if first != own else entry.instead_of
-        if replaced or entry.after not in places:
-            places[entry.turn.id] = len(found)
+        replaced = _first_name(first, firsts, names) if first != id else entry.instead_of
+        if first != id or replaced or entry.after not in places:
+            places[id] = len(found)
             found.append([])
             starts.append((replaced, names.get(entry.after, "")))
         else:
-            places[entry.turn.id] = places[entry.after]
-        found[places[entry.turn.id]].append(stored[entry.turn.id])
+            places[id] = places[entry.after]
+        found[places[id]].append(stored[id])
     return tuple(TranscriptBranch(tuple(turns), *start) for turns, start in zip(found, starts, strict=True))
+
+
+def _first_name(turn: str, firsts: Mapping[str, str], names: Mapping[str, str]) -> str:
+    """The id here of a turn; if it stands for none, of the first one after it that does."""
+    seen: set[str] = set()
+    while turn in names and not names[turn] and turn not in seen:
+        seen.add(turn)
+        turn = firsts.get(turn, "")
+    return names.get(turn, "")
 
 
 def parse_record(data: bytes) -> object:

@@ -88,6 +88,8 @@ class MessageReader:
         self._side = ""
         self._unknown: set[str] = set()
         self._copies = CopyOrder((metadata or {}).get(MARK))
+        self._place = 0
+        """Of the last message that Segue wrote, counted from the end of those; 0 if there is none."""
 
     def of_subagent(self, builder: TranscriptBuilder, id: str) -> MessageReader:
         """A reader for the session of a subagent: a branch of its own, after the turn that called it."""
@@ -119,7 +121,7 @@ class MessageReader:
                 is_ours=is_ours(message.id),
                 is_undone=message.is_undone and self._after == self._builder.tip,
                 copy_of=copy_of,
-                instead_of="" if is_ours(message.id) else self._copies.find_removed(),
+                instead_of="" if is_ours(message.id) else self._find_removed(),
             )
             self._after, self._side = turn.id, ""
             if not message.is_undone:
@@ -128,9 +130,17 @@ class MessageReader:
     def _copied(self, message_id: str) -> str:
         """The id of the turn that Segue wrote as this message; empty if it is not known."""
         place, turns = message_place(self._builder.native_id, message_id), self._copies.turns
-        found = turns[place] if place is not None and -len(turns) <= place < 0 else ""
+        found = turns[place] if -len(turns) <= place < 0 else ""
         self._copies.pass_copy(found)
+        self._place = place
         return found
+
+    def _find_removed(self) -> str:
+        """The first turn that Segue wrote, and that was removed before the next message; empty if none was."""
+        if not self._copies.turns and self._place < -1:
+            self._builder.damage(f"{-1 - self._place:,} messages of Segue were removed; what followed is at the end")
+        self._place = 0
+        return self._copies.find_removed()
 
     def _turns_of(self, message: Message) -> Iterator[Turn]:
         match message.info.get("role"):

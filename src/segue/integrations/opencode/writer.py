@@ -21,12 +21,12 @@ _BITS = 48
 _NO_TOKENS = {"input": 0, "output": 0, "reasoning": 0, "cache": {"read": 0, "write": 0}}
 
 
-def message_place(session_id: str, message_id: str) -> int | None:
-    """The place of a message among all that were written for a session, counted from the end; None if it has none."""
+def message_place(session_id: str, message_id: str) -> int:
+    """The place of a message among all that were written for a session: -1 for the last; 0 if it has none."""
     try:
         return int(message_id[4:16], 16) - (~int(session_id[4:16], 16) & (1 << _BITS) - 1)
     except ValueError:
-        return None
+        return 0
 
 
 def session_id_of(now: datetime, letters: str) -> str:
