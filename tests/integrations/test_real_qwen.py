@@ -10,7 +10,7 @@ import pytest
 
 from segue.integrations import HandoverContext, LaunchOptions
 from segue.integrations.format.parts import call_part, image_part, result_part
-from tests.support import integration_claims
+from tests.support import integration_claims, terminal_claims
 from tests.support.integration_machine import EARLIER, turn
 from tests.support.tmux import TmuxTerminal
 
@@ -83,3 +83,22 @@ def test_the_screen_of_qwen_shows_the_conversation_every_time(machine: Machine, 
         assert resumed
         launch = resumed
     assert len(machine.read_back(launch).turns) == 4
+
+
+def test_a_turn_of_ours_that_was_rewound_in_qwen_stays_and_the_rest_is_a_branch(
+    machine: Machine, tmp_path: Path
+) -> None:
+    def go_back(terminal: TmuxTerminal) -> None:
+        terminal.press("Escape")
+        terminal.wait_for("Esc again to rewind")
+        terminal.press("Escape")
+        terminal.wait_for("Enter to select")
+        terminal.press("Enter")
+        terminal.wait_for("Rewind to: How?", "Restore conversation only")
+        terminal.press("Enter")
+        terminal.wait_for("Conversation rewound.")
+        terminal.press("C-u")
+
+    terminal_claims.brings_back_what_was_said_instead_of_ours(
+        machine, tmp_path, ready="Type your message", leave=("/quit", "Enter"), go_back=go_back
+    )
