@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 _STEPS, _STEP_SECONDS, _TRIES = 600, 0.1, 10
-"""How often the screen is looked at before a text is missed: programs cannot be asked whether they have drawn it."""
+"""How often the screen is looked at until a key had no effect: programs cannot be asked whether they have drawn it."""
+_START_STEPS = 3 * _STEPS
+"""The same for a text: with all cores busy, Kilo alone takes almost a minute until it shows a session."""
 _SCRIPT = '"$@"; printf "\\n[ended with %d]" "$?"; exec sleep infinity'
 _ENDED = re.compile(r"\[ended with (\d+)\]")
 
@@ -43,7 +45,7 @@ class TmuxTerminal:
     def wait_for(self, *texts: str) -> str:
         """Wait until all of the texts are there, whatever is between their words; returns the screen."""
         shown = ""
-        for _ in range(_STEPS):
+        for _ in range(_START_STEPS):
             shown = self.screen
             words = " ".join(shown.split())
             if all(text in words for text in texts):
@@ -53,7 +55,7 @@ class TmuxTerminal:
 
     def wait_for_absence(self, *texts: str) -> None:
         """Wait until none of the texts is there any more."""
-        for _ in range(_STEPS):
+        for _ in range(_START_STEPS):
             words = " ".join(self.screen.split())
             if not any(text in words for text in texts):
                 return
