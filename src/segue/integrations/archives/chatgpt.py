@@ -97,7 +97,9 @@ class _Reader:
                 return None
         if not text and not [part for part in parts if part["type"] != "notice"]:
             return None
-        unfinished = child(about, "finish_details").get("type") in _UNFINISHED or message.get("status") in _UNFINISHED
+        unfinished = not _UNFINISHED.isdisjoint(
+            map(as_text, [child(about, "finish_details").get("type"), message.get("status")])
+        )
         turn = self._builder.turn(
             f"{self._builder.native_id}:{key}",
             role,
@@ -129,7 +131,7 @@ class _Reader:
         return text, _images(content)
 
     def _text(self, content: JsonObject) -> str:
-        kind = content.get("content_type")
+        kind = as_text(content.get("content_type"))
         if kind in {"thoughts", "reasoning_recap"}:
             return ""
         if kind not in _TEXTS:

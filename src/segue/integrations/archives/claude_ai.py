@@ -45,12 +45,12 @@ def parse_turns(document: JsonObject, builder: TranscriptBuilder) -> Generator[T
 
 
 def _turns(message: JsonObject, key: str, unknown: UnknownKinds) -> list[MessageTurn]:
-    blocks = [block for block in objects(message.get("content")) if block.get("type") not in _IGNORED]
+    blocks = [block for block in objects(message.get("content")) if as_text(block.get("type")) not in _IGNORED]
     text = as_text(message.get("text"))
     match message.get("sender"):
         case "human":
             for block in blocks:
-                if block.get("type") not in {"text", "image"}:
+                if as_text(block.get("type")) not in {"text", "image"}:
                     unknown.report("block", block.get("type"))
             files = [*objects(message.get("attachments")), *objects(message.get("files"))]
             parts = [_file(file) for file in files]

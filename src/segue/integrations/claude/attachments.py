@@ -40,7 +40,7 @@ def attachment_drafts(records: list[JsonObject]) -> list[Draft]:
         return notice(_shown(first) or block_text(attachment))
     prompt = attachment.get("prompt")
     text = texts(prompt)
-    is_said = attachment.get("commandMode") in {None, "prompt"} and not text.startswith("<task-notification>")
+    is_said = attachment.get("commandMode") in (None, "prompt") and not text.startswith("<task-notification>")
     if not is_said or as_text(child(attachment, "origin").get("kind")) not in {"", "human"}:
         return notice(text)
     return [Draft(role="user", text=text, parts=[*images_in(prompt), *map(attached_part, more)])]

@@ -47,7 +47,7 @@ def parse_turns(
 
 def _turns(builder: TranscriptBuilder, unknown: UnknownKinds, message: JsonObject, key: str) -> Iterator[Turn]:
     kind = child(message, "metadata").get("kind")
-    if kind in _SUMMARIES:
+    if as_text(kind) in _SUMMARIES:
         yield from _summary(builder, [message])
         return
     moment = builder.moment(as_seconds(message.get("ts")))
@@ -84,7 +84,7 @@ def _summary(builder: TranscriptBuilder, messages: Sequence[JsonObject]) -> list
     found = []
     for message in messages:
         about = child(message, "metadata")
-        if about.get("kind") in _SUMMARIES:
+        if as_text(about.get("kind")) in _SUMMARIES:
             made = about.get("generatedAt") or message.get("ts")
             text = as_text(about.get("summary")) or texts(message.get("content"))
             key = f"{builder.native_id}:summary:{as_text(made)}"

@@ -8,13 +8,14 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from segue.errors import NotFoundError, TooLargeError
+from segue.errors import SegueError
 from segue.integrations.codex.reader import OpenedRollout, parse_thread
 from segue.integrations.codex.rollout_file import head_of, open_rollout
 from segue.integrations.format.lines import Ends
 from segue.integrations.format.transcript import TranscriptBuilder
 from segue.integrations.format.values import as_text
 from segue.integrations.shared.history import ExternalSession, OpenedTranscript, find_files, open_lines, session_in_file
+from segue.integrations.shared.subagents import find_tops
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
@@ -106,15 +107,11 @@ def _by_thread(rollouts: Iterable[Rollout]) -> dict[str, list[Rollout]]:
 
 def _agents(threads: Mapping[str, Sequence[Rollout]]) -> dict[str, list[str]]:
     """The subagents of each thread, and those of its subagents, in the order of their start."""
-    parents = {thread: parent for thread, found in threads.items() if (parent := _parent(found[0]))}
+    tops = find_tops({thread: _parent(found[0]) for thread, found in threads.items()})
     agents: dict[str, list[str]] = {}
-    for thread in sorted(parents):
-        above, seen = parents[thread], {thread}
-        while above in parents and above not in seen:
-            seen.add(above)
-            above = parents[above]
-        if above in threads and above not in seen:  # else it is listed by itself
-            agents.setdefault(above, []).append(thread)
+    for thread in sorted(tops):
+        if tops[thread] != thread:
+            agents.setdefault(tops[thread], []).append(thread)
     return agents
 
 
@@ -137,7 +134,7 @@ def _titles(path: Path) -> dict[str, str]:
             return {
                 as_text(record.get("id")): as_text(record.get("thread_name")) for _, record in builder.records(lines)
             }
-    except (NotFoundError, TooLargeError):
+    except SegueError:
         return {}
 
 

@@ -131,7 +131,7 @@ class ItemParser:
                 return self._compact(at, record)
             case "inter_agent_communication":
                 return self._notice(at, record, as_text(payload.get("content")))
-            case kind if kind not in _IGNORED:
+            case kind if as_text(kind) not in _IGNORED:
                 self._report(f"records of the type {as_text(kind)!r:.60}")
         return ()
 
@@ -171,7 +171,7 @@ class ItemParser:
     def _item(self, at: LinePlace, record: JsonObject, kind: str) -> Iterator[ParsedTurn]:
         item = child(record, "payload")
         for block in objects(item.get("content")) if kind == "message" else ():
-            if block.get("type") not in _BLOCKS:
+            if as_text(block.get("type")) not in _BLOCKS:
                 self._report(f"blocks of the type {as_text(block.get('type'))!r:.60}")
         if kind in _OUTPUTS:
             yield from self.flush()
@@ -315,7 +315,7 @@ class ItemParser:
 
     def _mark_failed(self, item: JsonObject) -> None:
         """A command or a tool that failed. In code mode it belongs to a script, which is known if only one runs."""
-        if item.get("status") not in {"failed", "declined"} or item.get("source") == "user_shell":
+        if as_text(item.get("status")) not in {"failed", "declined"} or item.get("source") == "user_shell":
             return
         id = as_text(item.get("id"))
         self._fail(id if id in self._calls or len(self._calls) != 1 else next(iter(self._calls)))

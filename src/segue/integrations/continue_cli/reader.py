@@ -12,7 +12,7 @@ from segue.integrations.format.openai_messages import Content, parse_calls
 from segue.integrations.format.parts import file_part, reasoning_part, result_part, summary_part, usage_of
 from segue.integrations.format.transcript import TranscriptTurn
 from segue.integrations.format.unknown_kinds import UnknownKinds
-from segue.integrations.format.values import as_text, child, objects
+from segue.integrations.format.values import as_amount, as_text, child, objects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -108,11 +108,11 @@ class _Reader:
         """The result of a call; None if it has none so far, or if it was read before."""
         call = as_text(state.get("toolCallId"))
         output = objects(state.get("output"))
-        if call in self._answered or (not output and state.get("status") not in _FAILED):
+        if call in self._answered or (not output and as_text(state.get("status")) not in _FAILED):
             return None
         self._answered.add(call)
         text = "\n\n".join(as_text(piece.get("content")) for piece in output)
-        return result_part(call, text, failed=state.get("status") in _FAILED)
+        return result_part(call, text, failed=as_text(state.get("status")) in _FAILED)
 
 
 def _file(item: JsonObject) -> JsonObject:
@@ -122,12 +122,12 @@ def _file(item: JsonObject) -> JsonObject:
 
 def _usage(usage: JsonObject) -> JsonObject:
     details = child(usage, "prompt_tokens_details")
-    cents = usage.get("cost_cents")
+    cents = as_amount(usage.get("cost_cents"))
     return usage_of(
         input=usage.get("prompt_tokens"),
         cached=details.get("cached_tokens"),
         cache_written=details.get("cache_write_tokens"),
         output=usage.get("completion_tokens"),
         reasoning=child(usage, "completion_tokens_details").get("reasoning_tokens"),
-        cost_usd=cents / 100 if isinstance(cents, int | float) else None,
+        cost_usd=None if cents is None else cents / 100,
     )

@@ -5,14 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from segue.durable.small_file import UnusableFileError, read_small_file
 from segue.errors import SegueError
-from segue.formats.records import BadRecordError, parse_json
+from segue.formats.records import BadRecordError
 from segue.integrations.crush.reader import parse_turns
-from segue.integrations.format.transcript import TranscriptBuilder
+from segue.integrations.format.transcript import TranscriptBuilder, parse_record
 from segue.integrations.format.values import as_text, objects
 from segue.integrations.shared.history import OpenedTranscript
 from segue.integrations.shared.session_rows import find_sessions, parse_column
 from segue.integrations.shared.sqlite import open_database, row_as_json
+from segue.integrations.shared.subagents import descendants
 
 if TYPE_CHECKING:
     import sqlite3
@@ -24,11 +26,15 @@ if TYPE_CHECKING:
 
 _DATABASE = Path(".crush") / "crush.db"
 _SESSIONS = """
-    SELECT sessions.id, sessions.title, max(messages.updated_at) AS changed, count(*) AS count
+    SELECT sessions.id, sessions.title, max(messages.updated_at) AS changed, count(*) AS count,
+    sessions.parent_session_id AS parent
     FROM sessions JOIN messages ON messages.session_id = sessions.id
-    WHERE coalesce(sessions.parent_session_id, '') = '' GROUP BY sessions.id
+    WHERE coalesce(sessions.parent_session_id, '') = '' OR sessions.id < 'title-' OR sessions.id >= 'title.'
+    GROUP BY sessions.id
 """
-_LARGEST_LIST_BYTES = 1 << 20
+"""Without those in which crush itself asks for a title."""
+_CHILDREN = "SELECT id FROM sessions WHERE parent_session_id = ? ORDER BY created_at, id"
+_LIST_BYTES = 1 << 20
 
 
 def root(home: Path, environ: Mapping[str, str]) -> Path:
@@ -67,9 +73,8 @@ def _databases(home: Path, environ: Mapping[str, str]) -> Iterator[str]:
 
 def _projects(path: Path) -> Iterator[Path]:
     try:
-        with path.open("rb") as file:
-            found = parse_json(file.read(_LARGEST_LIST_BYTES))
-    except (OSError, BadRecordError):
+        found = parse_record(read_small_file(str(path), size_bytes=_LIST_BYTES))
+    except (FileNotFoundError, UnusableFileError, BadRecordError, SegueError):
         return
     for project in objects(found.get("projects") if isinstance(found, dict) else None):
         if (folder := as_text(project.get("path"))).startswith("/"):
@@ -80,15 +85,15 @@ def _read(session: ExternalSession, builder: TranscriptBuilder) -> Generator[Tra
     with open_database(session.path, builder) as database:
         yield from parse_turns(_messages(database, session.id, builder), builder)
         tip = builder.tip
-        children = database.execute(
-            "SELECT id FROM sessions WHERE parent_session_id = ? ORDER BY created_at, id", (session.id,)
-        ).fetchall()
-        for (child,) in children:
-            if not as_text(child).startswith("title-"):  # a conversation of crush itself, about the title
-                builder.tip = ""
-                messages = _messages(database, child, builder)
-                yield from parse_turns(messages, builder, side=f"agent-{as_text(child)[:40]}")
+        for id, _ in descendants(session.id, lambda parent: _children(database, parent)):
+            builder.tip = ""
+            yield from parse_turns(_messages(database, id, builder), builder, side=f"agent-{id[:40]}")
         builder.tip = tip
+
+
+def _children(database: sqlite3.Connection, id: str) -> list[str]:
+    children = [as_text(row["id"]) for row in database.execute(_CHILDREN, (id,))]
+    return [child for child in children if not child.startswith("title-")]
 
 
 def _messages(database: sqlite3.Connection, id: str, builder: TranscriptBuilder) -> Iterator[JsonObject]:

@@ -8,6 +8,7 @@ from segue.integrations.format.parts import (
     call_part,
     file_part,
     image_part,
+    notice_part,
     reasoning_part,
     result_part,
     summary_part,
@@ -44,7 +45,7 @@ def _turns(message: JsonObject, builder: TranscriptBuilder) -> Iterator[Turn]:
     if message.get("is_summary_message"):
         yield builder.turn(key, "system", text, at, records=[message], parts=[*converted, summary_part()])
     elif message.get("role") == "assistant":
-        partial = any(part.get("reason") in _CUT_OFF for part in data["finish"])
+        partial = any(as_text(part.get("reason")) in _CUT_OFF for part in data["finish"])
         if text or converted:
             model = as_text(message.get("model"))
             yield builder.turn(
@@ -54,6 +55,9 @@ def _turns(message: JsonObject, builder: TranscriptBuilder) -> Iterator[Turn]:
         results = [_result(part) for part in data["tool_result"]]
         content = "\n\n".join(as_text(part["content"]) for part in results)
         yield builder.turn(key, "tool", content, at, records=[message], parts=results)
+    elif message.get("role") != "user":
+        builder.damage(f"nobody knows who has the role {as_text(message.get('role')):.40}")
+        yield builder.turn(key, "system", text, at, records=[message], parts=[*converted, notice_part()])
     else:
         if text or converted:
             yield builder.turn(key, "user", text, at, records=[message], parts=converted)
@@ -61,7 +65,7 @@ def _turns(message: JsonObject, builder: TranscriptBuilder) -> Iterator[Turn]:
             name, line, output = f"{key}:{number}", as_text(command.get("command")), as_text(command.get("output"))
             call = call_part(name, "shell", {"command": line})
             yield builder.turn(name, "user", f"!{line}", at, records=[message], parts=[call])
-            result = result_part(name, output, failed=command.get("exit_code") not in {0, None})
+            result = result_part(name, output, failed=command.get("exit_code") not in (0, None))
             yield builder.turn(f"{name}:output", "tool", output, at, records=[], parts=[result])
 
 
@@ -81,7 +85,7 @@ def _parts(parts: list[JsonObject], builder: TranscriptBuilder) -> Iterator[Json
                 yield image_part(data.get("MIMEType"), data.get("Data"))
             case "binary":
                 yield file_part(data.get("Path"))
-            case kind if kind not in _SILENT:
+            case kind if as_text(kind) not in _SILENT:
                 builder.damage(f"a part of the unknown type {as_text(kind):.40} is not read")
 
 

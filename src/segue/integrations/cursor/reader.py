@@ -11,7 +11,7 @@ from segue.integrations.format.anthropic_messages import SortedText, turns_of
 from segue.integrations.format.tags import first_content, without
 from segue.integrations.format.transcript import TranscriptTurn
 from segue.integrations.format.unknown_kinds import UnknownKinds
-from segue.integrations.format.values import child, texts
+from segue.integrations.format.values import as_text, child, texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +43,7 @@ def parse_turns(
     last: TranscriptTurn | None = None
     for at, record in builder.records(lines):
         if record.get("type") == "turn_ended":
-            if last is not None and last.turn.role == "assistant" and record.get("status") in _STOPPED:
+            if last is not None and last.turn.role == "assistant" and as_text(record.get("status")) in _STOPPED:
                 last = TranscriptTurn(replace(last.turn, partial=True), last.after, last.side)
             continue
         if not isinstance(record.get("message"), dict):

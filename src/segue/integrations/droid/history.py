@@ -17,6 +17,7 @@ from segue.integrations.shared.history import (
     open_lines,
     session_in_file,
 )
+from segue.integrations.shared.subagents import find_tops
 
 if TYPE_CHECKING:
     import os
@@ -37,13 +38,13 @@ def sessions(home: Path, environ: Mapping[str, str]) -> Iterator[ExternalSession
     files = {
         entry.name.removesuffix(".jsonl"): entry for depth in (1, 0) for entry in find_files(folder, depth, ".jsonl")
     }
-    parents = {id: _read_parent(entry) for id, entry in files.items()}
+    tops = find_tops({id: _read_parent(entry) for id, entry in files.items()})
     subagents: dict[str, list[os.DirEntry[str]]] = {}
-    for id, parent in parents.items():
-        if parent in files and parent != id:
-            subagents.setdefault(parent, []).append(files[id])
+    for id, top in tops.items():
+        if top != id:
+            subagents.setdefault(top, []).append(files[id])
     for id, entry in files.items():
-        if parents[id] not in files or parents[id] == id:
+        if tops[id] == id:
             yield session_in_file(id, entry, related=subagents.get(id, ()))
 
 

@@ -53,7 +53,7 @@ def _read_record(record: JsonObject, builder: TranscriptBuilder, unknown: Unknow
             moment = builder.moment(record.get("timestamp"), at=at)
             key = f"{builder.native_id}:{as_text(record.get('id')) or at.offset}"
             return [builder.turn(key, "system", text, moment, records=[record], parts=[summary_part()])] if text else []
-        case kind if kind not in _IGNORED:
+        case kind if as_text(kind) not in _IGNORED:
             unknown.report("record", kind, at=at)
     return []
 

@@ -29,11 +29,11 @@ class Content:
         parts: list[JsonObject] = [{"type": "text", "text": value}] if isinstance(value, str) else objects(value)
         for part in parts:
             kind = part.get("type")
-            if kind in _TEXTS:
+            if (name := as_text(kind)) in _TEXTS:
                 texts.append(as_text(part.get("text")))
-            elif kind in _THOUGHTS:
+            elif name in _THOUGHTS:
                 self.thoughts.append(as_text(part.get("think") or part.get("thinking") or part.get("text")))
-            elif kind in _IMAGES:
+            elif name in _IMAGES:
                 self.images.append(parse_image(part))
             else:
                 unknown.report("part", kind)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from segue.integrations.format.values import as_count, as_text
+from segue.integrations.format.values import as_amount, as_count, as_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -97,6 +97,6 @@ def usage_of(
         "reasoning_tokens": reasoning,
     }
     usage: JsonObject = {name: count for name, value in counts.items() if (count := as_count(value)) is not None}
-    if isinstance(cost_usd, int | float) and not isinstance(cost_usd, bool) and cost_usd > 0:
-        usage["cost_usd"] = cost_usd
+    if (cost := as_amount(cost_usd)) and cost > 0:
+        usage["cost_usd"] = cost
     return usage

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _MILLISECONDS_FROM = 100_000_000_000
 """As seconds, it is the year 5138; as milliseconds, 1973."""
+_LARGEST_AMOUNT = 2**63
 _UNSENDABLE = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -31,6 +32,13 @@ def as_text(value: object) -> str:
 def as_count(value: object) -> int | None:
     """A number of things; None if the value is not one."""
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63 else None
+
+
+def as_amount(value: object) -> float | None:
+    """A number that can be calculated with; None if the value is not one."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) < _LARGEST_AMOUNT:
+        return None
+    return value
 
 
 def as_seconds(value: object) -> object:

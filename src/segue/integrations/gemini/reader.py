@@ -210,7 +210,9 @@ class _Parser:
             )
         for call in calls:
             if call.get("result") is not None:
-                part = result_of(call.get("id"), pieces_of(call["result"]), failed=call.get("status") in _FAILED)
+                part = result_of(
+                    call.get("id"), pieces_of(call["result"]), failed=as_text(call.get("status")) in _FAILED
+                )
                 moment = builder.moment(call.get("timestamp") or record.get("timestamp"), at=at)
                 name = f"{key}:{as_text(call.get('id'))}"
                 yield builder.turn(name, "tool", as_text(part["content"]), moment, records=[call], parts=[part])

@@ -69,6 +69,9 @@ def _turns(
         yield builder.turn(
             message.key, "assistant", text, at, records=[record], parts=parts, tokens=message.tokens, model=model
         )
+    elif message.role != "user":
+        builder.damage(f"nobody knows who has the role {message.role:.40}")
+        yield builder.turn(message.key, "system", text, at, records=[record], parts=[*parts, notice_part()])
     else:
         yield builder.turn(message.key, "user", text, at, records=[record], parts=parts)
 
@@ -88,7 +91,7 @@ def _parts(pieces: list[JsonObject], builder: TranscriptBuilder) -> Iterator[Jso
                 yield image_part(piece.get("mimeType"), piece.get("data"))
             case "systemNotification":
                 pass  # progress on the screen, such as that a compaction has begun
-            case kind if kind not in _SILENT:
+            case kind if as_text(kind) not in _SILENT:
                 builder.damage(f"a piece of the unknown type {as_text(kind):.40} is not read")
 
 

@@ -199,8 +199,8 @@ class _Reader:
         self, key: str, content: Content, origin: JsonObject, record: JsonObject, at: LinePlace
     ) -> Iterator[TranscriptTurn]:
         """A message in the name of the user, by where it comes from."""
-        kind = origin.get("kind") or "user"
-        if kind == "injection" and origin.get("variant") in _BOILERPLATE:
+        kind = as_text(origin.get("kind")) or "user"
+        if kind == "injection" and as_text(origin.get("variant")) in _BOILERPLATE:
             return
         if kind == "user":
             self._before_prompts.append(self._builder.tip)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from segue.formats.records import BadRecordError, parse_json
+from segue.formats.records import BadRecordError
 from segue.integrations.format.parts import call_part, file_part, reasoning_part, result_part, usage_of
-from segue.integrations.format.transcript import TranscriptTurn
+from segue.integrations.format.transcript import TranscriptTurn, parse_record
 from segue.integrations.format.values import as_text, child, objects
 
 if TYPE_CHECKING:
@@ -51,7 +51,9 @@ def turn_id(builder: TranscriptBuilder, hash: object) -> str:
 def _turn(builder: TranscriptBuilder, exchange: JsonObject, message: JsonObject) -> Turn:
     parts = objects(message.get("parts"))
     role = as_text(message.get("role"))
-    role = role if role in _ROLES else "user"
+    if role not in _ROLES:
+        builder.damage(f"nobody knows who has the role {role:.40}")
+        role = "system"
     is_answer = message.get("hash") == exchange.get("tip_message_hash")
     converted = [part for piece in parts for part in _parts(piece, role)]
     content = [_text(piece, role) for piece in parts if piece.get("type") == "text"]
@@ -129,7 +131,7 @@ def usage(row: JsonObject) -> JsonObject:
 def parse_object(text: object) -> JsonObject:
     """The object in a JSON text; empty if there is none."""
     try:
-        found = parse_json(text.encode("utf-8", "surrogatepass")) if isinstance(text, str) else None
+        found = parse_record(text.encode("utf-8", "surrogatepass")) if isinstance(text, str) else None
     except BadRecordError:
         return {}
     return found if isinstance(found, dict) else {}

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from segue.errors import NotFoundError, SegueError
-from segue.formats.records import BadRecordError, parse_json
-from segue.integrations.format.transcript import TranscriptBuilder
+from segue.formats.records import BadRecordError
+from segue.integrations.format.transcript import TranscriptBuilder, parse_record
 from segue.integrations.format.values import as_text
 from segue.integrations.opencode.reader import Message, MessageReader, title_of, without_undone
 from segue.integrations.opencode.storage_files import list_sessions, read_session
 from segue.integrations.shared.history import ExternalSession, OpenedTranscript
 from segue.integrations.shared.sqlite import changed_at, has_table, open_database
+from segue.integrations.shared.subagents import descendants, find_tops
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
@@ -98,12 +99,12 @@ def _list(path: str) -> list[ExternalSession]:
     changed = changed_at(path)
     with open_database(path) as database:
         rows = _session_rows(database) if has_table(database, "session") else []
-    parents = {as_text(row["id"]): as_text(row["parent_id"]) for row in rows}
+    tops = find_tops({as_text(row["id"]): as_text(row["parent_id"]) for row in rows})
     states: dict[str, list[str]] = {}
     found: dict[str, ExternalSession] = {}
     for row in rows:
         id, title = as_text(row["id"]), title_of(row["title"])
-        top = _top(id, parents)
+        top = tops[id]
         states.setdefault(top, []).append("-".join(as_text(row[name]) for name in row.keys() if name != "title"))  # noqa: SIM118 - of a row
         if top == id:
             found[id] = ExternalSession(id=id, revision=title, path=path, changed_at=changed, title=title)
@@ -118,16 +119,6 @@ def _session_rows(database: sqlite3.Connection) -> list[sqlite3.Row]:
         return database.execute(f"{plain}, {_STATE} FROM session AS s").fetchall()
     except sqlite3.Error:  # an older release has no such tables
         return database.execute(f"{plain} FROM session AS s").fetchall()
-
-
-def _top(id: str, parents: Mapping[str, str]) -> str:
-    """The session that started it, directly or not; itself if there is none, or no end to it."""
-    seen = [id]
-    while (parent := parents.get(seen[-1], "")) in parents:
-        if parent in seen:
-            return id
-        seen.append(parent)
-    return seen[-1]
 
 
 def _digest(states: Sequence[str]) -> str:
@@ -151,27 +142,21 @@ def _read(
         yield from reader.turns(found.of(session.id, as_text(revert), only_ends=only_ends))
         found.report_others(session.id)
         if not builder.is_partial and "parent_id" in columns:
-            yield from _subagents(found, session.id, reader, {session.id}, only_ends=only_ends)
+            yield from _subagents(found, session.id, reader, only_ends=only_ends)
 
 
-def _subagents(
-    found: _Messages, parent: str, reader: MessageReader, seen: set[str], *, only_ends: bool
-) -> Iterator[TranscriptTurn]:
+def _subagents(found: _Messages, top: str, reader: MessageReader, *, only_ends: bool) -> Iterator[TranscriptTurn]:
     """The sessions that agents started for this one, and those that were started for these."""
-    rows = found.database.execute("SELECT id FROM session WHERE parent_id = ? ORDER BY id DESC", (parent,))
-    for id in [as_text(row["id"]) for row in rows]:
-        if id in seen:
-            continue
-        seen.add(id)
+    readers = {top: reader}
+    for id, parent in descendants(top, found.children):
         builder = TranscriptBuilder(found.builder.tool, found.builder.place, id)
         builder.damages = found.builder.damages
         inner = _Messages(found.database, builder)
-        side = reader.of_subagent(builder, id)
-        for entry in side.turns(inner.of(id, only_ends=only_ends)):
+        readers[id] = readers[parent].of_subagent(builder, id)
+        for entry in readers[id].turns(inner.of(id, only_ends=only_ends)):
             found.builder.read_bytes += builder.read_bytes
             builder.read_bytes = 0
             yield entry
-        yield from _subagents(inner, id, side, seen, only_ends=only_ends)
         found.builder.is_partial = found.builder.is_partial or builder.is_partial
 
 
@@ -184,6 +169,10 @@ class _Messages:
 
     def columns(self, table: str) -> set[str]:
         return {column[0] for column in self.database.execute(f"SELECT * FROM {table} LIMIT 0").description}  # noqa: S608 - a constant
+
+    def children(self, id: str) -> list[str]:
+        rows = self.database.execute("SELECT id FROM session WHERE parent_id = ? ORDER BY id DESC", (id,))
+        return [as_text(row["id"]) for row in rows]
 
     def of(self, id: str, revert: str = "", *, only_ends: bool = False) -> Iterator[Message]:
         """Those of a session, oldest first; from the message on that `revert` names, they are undone."""
@@ -233,7 +222,7 @@ class _Messages:
         text = as_text(data)
         self.builder.read_bytes += len(text)
         try:
-            found = parse_json(text.encode("utf-8", "surrogatepass"))
+            found = parse_record(text.encode("utf-8", "surrogatepass"))
         except BadRecordError as error:
             self.builder.damage(f"{as_text(id):.80}: {error}")
             return {}

@@ -12,8 +12,10 @@ from segue.integrations.format.values import as_text, child
 from segue.integrations.opencode.reader import Message, MessageReader, title_of, without_undone
 from segue.integrations.shared.history import ExternalSession, find_files, session_in_file
 from segue.integrations.shared.session_files import read_file
+from segue.integrations.shared.subagents import descendants, find_tops
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Generator, Iterator
 
     from segue.integrations.format.transcript import TranscriptBuilder, TranscriptTurn
@@ -25,12 +27,19 @@ _LARGEST_BYTES = 64 << 20
 
 def list_sessions(storage: Path) -> Iterator[ExternalSession]:
     """Those that no agent started for another one."""
-    for entry in find_files(storage / "session", 1, ".json"):
+    entries = {entry.name.removesuffix(".json"): entry for entry in find_files(storage / "session", 1, ".json")}
+    titles: dict[str, str] = {}
+    parents: dict[str, str] = {}
+    for id, entry in entries.items():
         info = _read_json(Path(entry.path))
-        if not as_text(info.get("parentID")):
-            id = entry.name.removesuffix(".json")
-            messages = list(find_files(storage / "message" / id, 0, ".json"))
-            yield session_in_file(id, entry, related=messages, title=title_of(info.get("title")))
+        titles[id], parents[id] = title_of(info.get("title")), as_text(info.get("parentID"))
+    agents: dict[str, list[os.DirEntry[str]]] = {}
+    for id, top in find_tops(parents).items():
+        agents.setdefault(top, []).append(entries[id])
+    for id, found in agents.items():
+        messages = find_files(storage / "message" / id, 0, ".json")
+        others = (entry for entry in found if entry is not entries[id])
+        yield session_in_file(id, entries[id], related=[*messages, *others], title=titles[id])
 
 
 def read_session(session: ExternalSession, builder: TranscriptBuilder) -> Generator[TranscriptTurn]:
@@ -38,14 +47,17 @@ def read_session(session: ExternalSession, builder: TranscriptBuilder) -> Genera
     storage = path.parents[2]
     info = _read_json(path, builder)
     builder.cwd = as_text(info.get("directory"))
-    reader = MessageReader(builder)
-    yield from reader.turns(_messages(storage, session.id, builder, child(info, "revert")))
-    for entry in find_files(path.parent, 0, ".json"):
-        if as_text(_read_json(Path(entry.path)).get("parentID")) == session.id:
-            id = entry.name.removesuffix(".json")
-            inner = type(builder)(builder.tool, entry.path, id)
-            inner.damages = builder.damages
-            yield from reader.of_subagent(inner, id).turns(_messages(storage, id, inner, {}))
+    readers = {session.id: MessageReader(builder)}
+    yield from readers[session.id].turns(_messages(storage, session.id, builder, child(info, "revert")))
+    agents = {path.stem: path for path in map(Path, session.related) if path.parents[1] == storage / "session"}
+    children: dict[str, list[str]] = {}
+    for id, place in agents.items():
+        children.setdefault(as_text(_read_json(place).get("parentID")), []).append(id)
+    for id, parent in descendants(session.id, lambda parent: children.get(parent, ())):
+        inner = type(builder)(builder.tool, str(agents[id]), id)
+        inner.damages = builder.damages
+        readers[id] = readers[parent].of_subagent(inner, id)
+        yield from readers[id].turns(_messages(storage, id, inner, {}))
 
 
 def _messages(storage: Path, id: str, builder: TranscriptBuilder, revert: JsonObject) -> Iterator[Message]:

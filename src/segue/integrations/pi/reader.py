@@ -139,7 +139,7 @@ class _Reader:
                     parts=list(_parts(objects(content))),
                     tokens=usage.get("output_tokens"),
                     model=as_text(message.get("model")),
-                    partial=message.get("stopReason") in _CUT_OFF,
+                    partial=as_text(message.get("stopReason")) in _CUT_OFF,
                     usage=usage,
                     effort=message.get("thinkingLevel") or self._effort,
                 )

@@ -154,7 +154,7 @@ class _Parser:
     def _parse_results(self, key: str, record: JsonObject, at: LinePlace) -> Iterator[Turn]:
         self._is_answered = False
         pieces = pieces_of(child(record, "message").get("parts"))
-        failed = child(record, "toolCallResult").get("status") in {"error", "cancelled"}
+        failed = as_text(child(record, "toolCallResult").get("status")) in {"error", "cancelled"}
         moment = self._builder.moment(record.get("timestamp"), at=at)
         others = [piece for piece in pieces if "functionResponse" not in piece]
         for number, response in enumerate(responses_of(pieces)):
@@ -179,7 +179,7 @@ class _Parser:
                 yield self._notice(key, record, at, as_text(payload.get("reminder") or payload))
             case "ui_telemetry":
                 self._is_answered = True
-            case kind if kind not in _WITHOUT_WORDS:
+            case kind if as_text(kind) not in _WITHOUT_WORDS:
                 self._report_unknown(f"records of the tool with {kind!r:.40}", at)
 
     def _notice(self, key: str, record: JsonObject, at: LinePlace, text: str, moment: object = None) -> Turn:

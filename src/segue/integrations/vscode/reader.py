@@ -129,13 +129,13 @@ class _Reader:
             elif kind == "thinking":
                 if text := _text(part.get("value")):
                     current.thoughts.append(reasoning_part(text))
-            elif kind is None or kind in {"markdownContent", "markdownVuln", "inlineReference"}:
+            elif kind is None or as_text(kind) in {"markdownContent", "markdownVuln", "inlineReference"}:
                 if text := _reference(part) if kind == "inlineReference" else _text(part.get("content") or part):
                     if current.calls:
                         current = _Message()
                         messages.append(current)
                     current.texts.append(text)
-            elif kind not in _IGNORED:
+            elif as_text(kind) not in _IGNORED:
                 self._unknown.report("part", kind)
                 continue
             current.records.append(part)
@@ -196,7 +196,7 @@ def _attachment(item: JsonObject) -> JsonObject:
     if item.get("kind") == "image" or item.get("isImage") is True:
         return image_part(item.get("mimeType"), value)
     path = _path(value) or as_text(item.get("name"))
-    return file_part(path, value if isinstance(value, str) and item.get("kind") in {"paste", "string"} else None)
+    return file_part(path, value if isinstance(value, str) and item.get("kind") in ("paste", "string") else None)
 
 
 def _path(value: object) -> str:

@@ -14,6 +14,7 @@ from segue.integrations.format.values import as_text
 from segue.integrations.shared.history import OpenedTranscript
 from segue.integrations.shared.session_rows import find_sessions
 from segue.integrations.shared.sqlite import open_database
+from segue.integrations.shared.subagents import descendants
 from segue.integrations.zed.reader import parse_turns
 
 if TYPE_CHECKING:
@@ -36,11 +37,11 @@ def root(home: Path, environ: Mapping[str, str]) -> Path:
 
 def sessions(home: Path, environ: Mapping[str, str]) -> Iterator[ExternalSession]:
     path = str(root(home, environ) / "threads.db")
-    query = "SELECT id, summary AS title, updated_at AS changed, 0 AS count FROM threads"
+    parent = ""
     if Path(path).is_file():
         with open_database(path) as database:
-            if "parent_id" in _columns(database):
-                query += " WHERE coalesce(parent_id, '') = ''"
+            parent = ", parent_id AS parent" if "parent_id" in _columns(database) else ""
+    query = f"SELECT id, summary AS title, updated_at AS changed, 0 AS count{parent} FROM threads"  # noqa: S608 - constants
     return find_sessions(path, "threads", query)
 
 
@@ -66,12 +67,18 @@ def _read(session: ExternalSession, builder: TranscriptBuilder) -> Generator[Tra
         builder.cwd = as_text(row["folder_paths"]).partition("\n")[0]
         yield from parse_turns(_thread(row, builder), builder, at=row["created_at"] or row["updated_at"])
         tip = builder.tip
-        children = database.execute(f"{query} WHERE parent_id = ?", (session.id,)) if "parent_id" in known else ()
-        for child in children:
+        for id, _ in descendants(session.id, lambda parent: _children(database, parent, known)):
+            child = database.execute(f"{query} WHERE id = ?", (id,)).fetchone()
             builder.tip = ""
             at = child["created_at"] or child["updated_at"]
-            yield from parse_turns(_thread(child, builder), builder, at=at, side=f"agent-{as_text(child['id'])[:40]}")
+            yield from parse_turns(_thread(child, builder), builder, at=at, side=f"agent-{id[:40]}")
         builder.tip = tip
+
+
+def _children(database: sqlite3.Connection, id: str, columns: set[str]) -> list[str]:
+    if "parent_id" not in columns:
+        return []
+    return [as_text(row["id"]) for row in database.execute("SELECT id FROM threads WHERE parent_id = ?", (id,))]
 
 
 def _thread(row: sqlite3.Row, builder: TranscriptBuilder) -> JsonObject:
