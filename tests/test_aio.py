@@ -35,6 +35,7 @@ def test_a_session_can_be_held_by_async_code(tmp_path: Path) -> None:
                 await session.fork(at=1, name="b")
                 assert session.branch == "b"
                 assert [turn.content for turn in await session.turns()] == ["one"]
+                assert [turn.content async for turn in session.iter_first(3)] == ["one"]
             async with await lib.resume("x") as session:
                 assert session.status == "active"
             assert [head.status for head in await lib.list()] == ["paused"]

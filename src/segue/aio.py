@@ -95,6 +95,11 @@ class AsyncSession:
     async def turns(self) -> tuple[Turn, ...]:
         return await _finish(lambda: self.sync.turns)
 
+    async def iter_first(self, count: int) -> AsyncIterator[Turn]:
+        turns = self.sync.iter_first(count)
+        while (turn := await _finish(partial(next, turns, None))) is not None:
+            yield turn
+
     tail = _session_call(LiveSession.tail)
     first = _session_call(LiveSession.first)
     get_blob = _session_call(LiveSession.get_blob)

@@ -75,7 +75,7 @@ def test_branches_tags_and_choices_complete(cli: Segue, session: str) -> None:
     assert complete(cli, "show", session, "--branch", "") == ["main", "other"]
     assert complete(cli, "list", "--tag", "") == ["web"]
     assert complete(cli, "list", "--status", "p") == ["paused"]
-    assert complete(cli, "import", "cl") == ["claude"]
+    assert complete(cli, "import", "cl") == ["claude", "cline"]
 
 
 @NEEDS_BASH

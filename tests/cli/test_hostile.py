@@ -44,6 +44,7 @@ CALLS: dict[str, list[tuple[str, ...]]] = {
              ("show", "evil", "-n", "3"), ("show", ATTACKS[0]), ("show", "broken"),
              ("show", "evil", "--branch", ATTACKS[6])],
     "tail": [("tail", "evil"), ("tail", "evil", "--json")],
+    "tools": [("tools",), ("tools", "--json")],
     "export": [("export", "evil"), ("export", "evil", "--format", "json"), ("export", "evil", "--format", "jsonl"),
                ("export", "evil", "-o", f"no/{ATTACKS[1]}")],
     "fork": [("fork", "evil"), ("fork", "evil", "--name", ATTACKS[0])],
