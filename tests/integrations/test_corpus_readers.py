@@ -223,6 +223,20 @@ def test_a_change_that_does_not_fit_the_document_affects_only_itself(change: dic
     assert [damage.line for damage in builder.damages] == [2]
 
 
+def test_requests_that_were_removed_one_after_another_are_all_read(tmp_path: Path) -> None:
+    chats = tmp_path / ".config/Code/User/workspaceStorage/1/chatSessions"
+    chats.mkdir(parents=True)
+    asked = [{"requestId": str(number), "timestamp": 1, "message": {"text": f"P{number}"}} for number in range(4)]
+    lines: list[object] = [{"kind": 0, "v": {"sessionId": "s", "requests": asked}}]
+    lines += [{"kind": 2, "k": ["requests"], "i": number, "v": []} for number in (3, 2, 1)]
+    (chats / "s.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    (session,) = INTEGRATIONS["vscode"].sessions(tmp_path, {})
+    builder, turns = INTEGRATIONS["vscode"].read(session)
+    entries = list(turns)
+    assert sorted(entry.turn.content for entry in entries) == ["P0", "P1", "P2", "P3"]
+    assert words(path_of(builder, entries)) == ["P0"]
+
+
 def test_tags_are_found_in_time_that_grows_with_the_text() -> None:
     text = "<a>" * 200_000
     assert (unwrap(text, "a"), without(text, "a"), first_content(text, "a", "b")) == (text, text, "")

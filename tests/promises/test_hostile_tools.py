@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sqlite3
 from contextlib import closing
@@ -12,6 +13,7 @@ import pytest
 
 from segue.errors import SegueError
 from segue.integrations import INTEGRATIONS
+from segue.integrations.format.limits import VALUES
 from segue.integrations.shared.subagents import descendants, find_tops
 from tests.cli.test_hostile import ALL, obeyed
 from tests.support.cli import Segue
@@ -135,6 +137,39 @@ def test_sessions_and_records_that_are_their_own_parents_are_still_read(tool: st
     for parent in (*ids, "nobody"):
         change_values(tmp_path, replacing(lambda name: _PARENT.fullmatch(name) is not None, parent))
         assert {turn.content for turn in read_turns(tool, tmp_path)} >= before - {""}
+
+
+@pytest.mark.parametrize(("tool", "place"), [("opencode", "part SET data"), ("crush", "messages SET parts")])
+def test_a_column_with_too_many_values_is_not_parsed(tool: str, place: str, tmp_path: Path) -> None:
+    """A few bytes each in the database, and a hundred in memory."""
+    move_in(tmp_path, tool)
+    with closing(sqlite3.connect(place_of(tool, tmp_path))) as database:
+        database.execute(f"UPDATE {place} = ?", (f"[{'[],' * VALUES}0]",))
+        database.commit()
+    builder, turns = INTEGRATIONS[tool].read(sessions(tool, tmp_path)[0])
+    assert [turn for turn in turns if turn.turn.content] == []
+    assert f"{VALUES:,} values" in builder.damages[0].reason
+
+
+BESIDE = {"crush": ".local/share/crush/projects.json", "codex": ".codex/session_index.jsonl"}
+"""Files about all sessions of a tool that the corpus does not have."""
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("tool", INTEGRATIONS)
+def test_a_pipe_in_the_place_of_any_file_blocks_nothing(tool: str, tmp_path: Path) -> None:
+    move_in(tmp_path, tool)
+    before = {turn.content for turn in read_turns(tool, tmp_path)}
+    for path in [path for path in tmp_path.rglob("*") if path.is_file()]:
+        kept = path.rename(path.with_name("kept"))
+        os.mkfifo(path)
+        read_turns(tool, tmp_path)
+        kept.replace(path)
+    if tool in BESIDE:
+        beside = tmp_path / BESIDE[tool]
+        beside.parent.mkdir(parents=True, exist_ok=True)
+        os.mkfifo(beside)
+    assert {turn.content for turn in read_turns(tool, tmp_path)} == before
 
 
 def test_who_started_whom_is_found_in_one_walk_and_has_an_end() -> None:

@@ -46,7 +46,8 @@ def parse_turns(
     for number, request in enumerate(requests):
         yield from reader.removed(removed.get(number, ()), kept)
         yield from reader.entries(request)
-    yield from reader.removed(removed.get(len(requests), ()), kept)
+    for number in sorted(number for number in removed if number >= len(requests)):
+        yield from reader.removed(removed[number], kept)
     for item in objects(document.get("pendingRequests")):
         yield from reader.entries(child(item, "request"))
 
