@@ -13,10 +13,9 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-_STEPS, _STEP_SECONDS, _TRIES = 600, 0.1, 10
-"""How often the screen is looked at until a key had no effect: programs cannot be asked whether they have drawn it."""
-_START_STEPS = 3 * _STEPS
-"""The same for a text: with all cores busy, Kilo alone takes almost a minute until it shows a session."""
+_STEPS, _STEP_SECONDS, _STEPS_OF_A_TRY = 1800, 0.1, 60
+"""How often the screen is looked at before a text is missed: programs cannot be asked whether they have drawn it.
+Some take a minute and a half to draw a session while others use the processor."""
 _SCRIPT = '"$@"; printf "\\n[ended with %d]" "$?"; exec sleep infinity'
 _ENDED = re.compile(r"\[ended with (\d+)\]")
 
@@ -45,17 +44,19 @@ class TmuxTerminal:
     def wait_for(self, *texts: str) -> str:
         """Wait until all of the texts are there, whatever is between their words; returns the screen."""
         shown = ""
-        for _ in range(_START_STEPS):
+        for _ in range(_STEPS):
             shown = self.screen
             words = " ".join(shown.split())
             if all(text in words for text in texts):
                 return shown
+            if _ENDED.search(shown):
+                break
             time.sleep(_STEP_SECONDS)
         raise AssertionError(f"{texts} did not appear:\n{shown}")
 
     def wait_for_absence(self, *texts: str) -> None:
         """Wait until none of the texts is there any more."""
-        for _ in range(_START_STEPS):
+        for _ in range(_STEPS):
             words = " ".join(self.screen.split())
             if not any(text in words for text in texts):
                 return
@@ -63,14 +64,19 @@ class TmuxTerminal:
         raise AssertionError(f"{texts} did not disappear:\n{self.screen}")
 
     def type(self, text: str) -> None:
-        """Type a text until it is shown: a program that is still starting loses what is typed."""
+        """Type a text until it is shown: a program that is still starting loses what is typed.
+
+        One that is only slow gets the text once: the line is cleared before the text is typed again.
+        """
         before = self._count(text)
-        for _ in range(_TRIES):
-            self._tmux("send-keys", "-l", text)
-            for _ in range(_STEPS // _TRIES):
-                if self._count(text) > before:
-                    return
-                time.sleep(_STEP_SECONDS)
+        for step in range(_STEPS):
+            if step % _STEPS_OF_A_TRY == 0:
+                if step:
+                    self.press("C-u")
+                self._tmux("send-keys", "-l", text)
+            if self._count(text) > before:
+                return
+            time.sleep(_STEP_SECONDS)
         raise AssertionError(f"{text!r} cannot be typed:\n{self.screen}")
 
     def press(self, *keys: str) -> None:
@@ -81,7 +87,7 @@ class TmuxTerminal:
         for step in range(_STEPS):
             if ended := _ENDED.search(self.screen):
                 return int(ended[1])
-            if keys and step % (_STEPS // _TRIES) == 0:
+            if keys and step % _STEPS_OF_A_TRY == 0:
                 self.press(*keys)
             time.sleep(_STEP_SECONDS)
         raise AssertionError(f"it did not end:\n{self.screen}")
