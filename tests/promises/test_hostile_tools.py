@@ -151,6 +151,21 @@ def test_a_column_with_too_many_values_is_not_parsed(tool: str, place: str, tmp_
     assert f"{VALUES:,} values" in builder.damages[0].reason
 
 
+@pytest.mark.parametrize("tool", ["claude", "gemini", "pi", "qwen", "copilot", "kimi", "droid", "vscode"])
+def test_turns_whose_ids_begin_alike_are_all_read(tool: str, tmp_path: Path) -> None:
+    """However long the ids are: what follows the first characters counts too."""
+    move_in(tmp_path, tool)
+    before = {turn.id: turn.content for turn in read_turns(tool, tmp_path)}
+    change_values(tmp_path, with_long_ids)
+    after = {turn.id: turn.content for turn in read_turns(tool, tmp_path)}
+    assert sorted(after.values()) == sorted(before.values())
+
+
+def with_long_ids(name: str, value: object) -> object:
+    is_id = name in {"id", "uuid", "parentUuid", "parentId", "messageId", "requestId", "message_id"}
+    return f"{'x' * 300}{value}" if is_id and isinstance(value, str) else value
+
+
 BESIDE = {"crush": ".local/share/crush/projects.json", "codex": ".codex/session_index.jsonl"}
 """Files about all sessions of a tool that the corpus does not have."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from segue.integrations.format.lines import LinePlace, Lines
 
 LONGEST_TITLE = 80
+LONGEST_ID = 200
 MARK = "segue"
 """The mark of records that Segue wrote into a session of a tool."""
 UNPAIRED = re.compile("[\ud800-\udfff]")
@@ -163,7 +165,11 @@ class TranscriptBuilder:
         )
 
     def id_of(self, key: str) -> str:
-        return f"{self.tool}:{key}"[:200]
+        """The id of a turn; if it would be too long, with a sum in place of its end, so that it is still its own."""
+        id = f"{self.tool}:{key}"
+        if len(id) <= LONGEST_ID:
+            return id
+        return f"{id[: LONGEST_ID - 33]}-{sha256(id.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
 
     def transcript(self, entries: Iterable[TranscriptTurn]) -> Transcript:
         """The turns up to the tip, without those that Segue wrote."""
