@@ -61,7 +61,7 @@ def test_no_text_of_a_tool_reaches_a_terminal_as_a_command(tool: str, tmp_path: 
     calls = [("list",), ("list", "--json"), ("tools",), ("search", "cleared"), ("import", tool, "--all", "--dry-run")]
     calls += [(verb, id) for id in ids[:1] for verb in ("show", "tree", "branches")]
     for call in (*calls, ("import", tool, "--all"), ("list",)):
-        result = cli.call(*call)
+        result = cli.call(*call, SEGUE_STORE="")
         assert obeyed(result.out + result.err) == [], call
         assert b"Traceback" not in result.err
 
