@@ -386,6 +386,9 @@ def test_what_was_handed_over_is_not_imported_with_a_store_that_was_moved_or_wit
     (home.cli.home / "state" / "segue" / "trust" / "links.jsonl").unlink()
     assert home.run("import", "claude", "--all", "--store", other).text == f"claude-{OWN}: 2 turns\n"
     assert [head.id for head in segue.open(other).list()] == [f"claude-{OWN}"]
+    next(home.cli.home.rglob(f"{OWN}.jsonl")).unlink()
+    told = home.run("import", "claude", "--all", "--store", other).complaint
+    assert "claude has only copies of sessions in the store in" in told
 
 
 # ── Where a tool starts ──────────────────────────────────────────────────────────────────────────────────────────────

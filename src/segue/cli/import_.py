@@ -82,7 +82,9 @@ def command(*, library: Library, tool: str, id: str, everything: bool, name: str
         count += 1
         code = show(found, as_json=as_json) or code
     if not count:
-        output.warn(f"{tool} has no sessions in {integration.root(home, os.environ)}")
+        has_copies = next(integration.sessions(home, os.environ), None) is not None
+        what = "only copies of sessions in the store" if has_copies else "no sessions"
+        output.warn(f"{tool} has {what} in {integration.root(home, os.environ)}")
     return code
 
 
