@@ -13,8 +13,9 @@ from segue.integrations.format.outgoing import outgoing_messages
 from segue.integrations.format.transcript import empty_transcript
 from segue.integrations.opencode.config import NO_MODEL, find_model
 from segue.integrations.opencode.history import HISTORY
+from segue.integrations.opencode.ids import session_id_of
 from segue.integrations.opencode.product import OPENCODE
-from segue.integrations.opencode.writer import session_id_of, write
+from segue.integrations.opencode.writer import write
 from segue.integrations.shared.integration import Launch, context_as_prompt, system_as_message
 from segue.integrations.shared.session_files import remove_file, run_command, write_file
 

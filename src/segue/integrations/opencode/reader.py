@@ -19,7 +19,7 @@ from segue.integrations.format.parts import (
 from segue.integrations.format.transcript import MARK, TranscriptBuilder, TranscriptTurn
 from segue.integrations.format.values import as_count, as_text, child, objects
 from segue.integrations.opencode.attachments import SHELL_MARKER, image_of, parse_user_parts, part_record
-from segue.integrations.opencode.writer import message_place
+from segue.integrations.opencode.ids import is_ours, message_place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from segue.integrations.format.transcript import Transcript
     from segue.model import JsonObject, Turn
 
-_MARK_START = 16
-"""Where an id that `writer` made has the mark."""
 _PLACEHOLDER = re.compile(r"(?:New|Child) session - \d{4}-\d\d-\d\dT[\d:.]+Z")
 """The title of a session as long as it has none."""
 _WITHOUT_WORDS = frozenset({"step-start", "step-finish", "patch", "snapshot", "retry", "agent", "compaction"})
@@ -241,11 +239,6 @@ class MessageReader:
         for kind in sorted(kinds):
             self._unknown.add(kind)
             self._builder.damage(f"parts of the unknown type {kind!r:.40} are not read")
-
-
-def is_ours(message_id: str) -> bool:
-    """Whether Segue wrote a message, by its id."""
-    return message_id[_MARK_START : _MARK_START + len(MARK)] == MARK
 
 
 def _is_command(message: Message) -> bool:

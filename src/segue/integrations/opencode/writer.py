@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from segue.integrations.format.copies import list_turns
 from segue.integrations.format.outgoing import IMAGE_LEFT_OUT, rising
 from segue.integrations.format.transcript import MARK
+from segue.integrations.opencode.ids import message_id_of, milliseconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,21 +18,7 @@ if TYPE_CHECKING:
     from segue.integrations.format.outgoing import OutgoingCall, OutgoingImage, OutgoingMessage
     from segue.model import JsonObject
 
-_BITS = 48
 _NO_TOKENS = {"input": 0, "output": 0, "reasoning": 0, "cache": {"read": 0, "write": 0}}
-
-
-def message_place(session_id: str, message_id: str) -> int:
-    """The place of a message among all that were written for a session: -1 for the last; 0 if it has none."""
-    try:
-        return int(message_id[4:16], 16) - (~int(session_id[4:16], 16) & (1 << _BITS) - 1)
-    except ValueError:
-        return 0
-
-
-def session_id_of(now: datetime, letters: str) -> str:
-    """An id that sorts backwards by time, like those of opencode."""
-    return f"ses_{~_clock(now, 0) & (1 << _BITS) - 1:012x}{MARK}{letters[:9]}"
 
 
 def write(
@@ -51,8 +38,8 @@ def write(
     messages: list[JsonObject] = []
     prompt_id = ""
     for number, (moment, message) in enumerate(zip(moments, outgoing, strict=True)):
-        id = f"msg_{_clock(now, number - len(outgoing)):012x}{MARK}{letters}"
-        at = _ms(moment)
+        id = message_id_of(now, number - len(outgoing), letters)
+        at = milliseconds(moment)
         info: JsonObject = {"id": id, "sessionID": session_id, "role": message.role, "agent": agent}
         if message.role == "user":
             prompt_id = id
@@ -65,7 +52,7 @@ def write(
     head: JsonObject = {"id": session_id, "slug": f"{MARK}-{letters.lower()}", "projectID": "global", "directory": cwd}
     head |= {"title": title or "A conversation of Segue", "version": "0.0.0"}
     head |= {"metadata": {MARK: list_turns(outgoing)}}
-    head |= {"time": {"created": _ms(moments[0] if moments else now), "updated": _ms(now)}}
+    head |= {"time": {"created": milliseconds(moments[0] if moments else now), "updated": milliseconds(now)}}
     return json.dumps({"info": head, "messages": messages}).encode("ascii")
 
 
@@ -96,12 +83,3 @@ def _state(call: OutgoingCall, images: list[JsonObject], at: int) -> JsonObject:
         return {**state, "status": "error", "error": "\n".join([call.result, *lost])}
     done = {**state, "status": "completed", "output": call.result, "title": call.name}
     return {**done, "attachments": images} if images else done
-
-
-def _ms(moment: datetime) -> int:
-    return int(moment.timestamp() * 1000)
-
-
-def _clock(now: datetime, offset: int) -> int:
-    """Milliseconds and a counter, in as many bits as opencode uses."""
-    return ((_ms(now) << 12) + offset) & (1 << _BITS) - 1
