@@ -153,7 +153,7 @@ def test_a_chat_that_must_end_leaves_a_summary_and_a_commit(office: Office, numb
 
 def test_a_conversation_in_an_ai_tool_that_must_end_is_saved_too(office: Office) -> None:
     office.install_tool("answering")
-    linger = "trap 'kill $!; exit 0' TERM\n/bin/sleep 600 &\necho ready\nwait"
+    linger = "trap 'kill $!; exit 0' TERM\n/bin/sleep 600 >/dev/null 2>&1 &\necho ready\nwait"
     office._program("claude", f'answering "$@"\n{linger}')
     with office.live('cortext new brainstorm "API design" --tool claude') as talk:
         assert talk.process.stdin is not None
