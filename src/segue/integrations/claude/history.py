@@ -15,13 +15,13 @@ from segue.durable.folder import Folder
 from segue.errors import SegueError
 from segue.integrations.claude.reader import parse_turns
 from segue.integrations.format.limits import TURN_BYTES
-from segue.integrations.format.lines import Ends
 from segue.integrations.format.transcript import TranscriptBuilder
 from segue.integrations.shared.history import (
     ExternalSession,
     OpenedTranscript,
     find_files,
     open_lines,
+    open_transcript,
     session_in_file,
 )
 
@@ -66,8 +66,7 @@ def preview(session: ExternalSession) -> OpenedTranscript:
 
 
 def _read_main(path: str, builder: TranscriptBuilder, *, only_ends: bool = False) -> Generator[TranscriptTurn]:
-    with open_lines(path, only_ends=only_ends) as lines:
-        builder.is_partial = isinstance(lines, Ends)
+    with open_transcript(path, builder, only_ends=only_ends) as lines:
         yield from parse_turns(lines, builder, lambda text: text if only_ends else _read_spilled(path, text))
 
 

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 from segue.durable.small_file import UnusableFileError, read_small_file
 from segue.errors import SegueError
 from segue.integrations.copilot.reader import parse_turns
-from segue.integrations.format.lines import Ends
 from segue.integrations.format.transcript import TranscriptBuilder
 from segue.integrations.shared.history import (
     ExternalSession,
     OpenedTranscript,
     find_files,
-    open_lines,
+    open_transcript,
     session_in_file,
 )
 
@@ -62,8 +61,7 @@ def preview(session: ExternalSession) -> OpenedTranscript:
 def _read(path: str, builder: TranscriptBuilder, *, only_ends: bool = False) -> Generator[TranscriptTurn]:
     if Path(path).name == EVENTS:
         builder.title = _name(str(Path(path).with_name(DESCRIPTION)))
-    with open_lines(path, only_ends=only_ends) as lines:
-        builder.is_partial = isinstance(lines, Ends)
+    with open_transcript(path, builder, only_ends=only_ends) as lines:
         yield from parse_turns(lines, builder)
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from segue.clock import datetime_at
 from segue.errors import Damage
 from segue.integrations.cursor.reader import parse_turns
-from segue.integrations.format.lines import Ends
 from segue.integrations.format.transcript import TranscriptBuilder
 from segue.integrations.shared.history import (
     ExternalSession,
@@ -16,6 +15,7 @@ from segue.integrations.shared.history import (
     find_files,
     mentions,
     open_lines,
+    open_transcript,
     session_in_file,
 )
 
@@ -59,8 +59,7 @@ def preview(session: ExternalSession) -> OpenedTranscript:
 def _read_main(
     session: ExternalSession, builder: TranscriptBuilder, *, only_ends: bool = False
 ) -> Generator[TranscriptTurn]:
-    with open_lines(session.path, only_ends=only_ends) as lines:
-        builder.is_partial = isinstance(lines, Ends)
+    with open_transcript(session.path, builder, only_ends=only_ends) as lines:
         yield from parse_turns(lines, builder, datetime_at(session.changed_at))
     if builder.tip:
         builder.limits.append(Damage(session.path, _LIMITS))

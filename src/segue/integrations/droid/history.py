@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from segue.errors import SegueError
 from segue.integrations.droid.reader import parse_turns
-from segue.integrations.format.lines import Ends
 from segue.integrations.format.transcript import TranscriptBuilder
 from segue.integrations.shared.history import (
     ExternalSession,
     OpenedTranscript,
     find_files,
     open_lines,
+    open_transcript,
     session_in_file,
 )
 from segue.integrations.shared.subagents import find_tops
@@ -72,8 +72,7 @@ def _read_parent(entry: os.DirEntry[str]) -> str:
 def _read_file(
     path: str, builder: TranscriptBuilder, *, only_ends: bool = False, side: str = ""
 ) -> Generator[TranscriptTurn]:
-    with open_lines(path, only_ends=only_ends) as lines:
-        builder.is_partial = isinstance(lines, Ends)
+    with open_transcript(path, builder, only_ends=only_ends) as lines:
         yield from parse_turns(lines, builder, side=side)
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from segue.durable.small_file import UnusableFileError, read_small_file
 from segue.errors import SegueError
-from segue.integrations.format.lines import Ends
 from segue.integrations.format.transcript import TranscriptBuilder
 from segue.integrations.gemini.reader import parse_turns
 from segue.integrations.shared.history import (
@@ -16,6 +15,7 @@ from segue.integrations.shared.history import (
     OpenedTranscript,
     find_files,
     open_lines,
+    open_transcript,
     session_in_file,
 )
 
@@ -79,8 +79,7 @@ def _read(path: str, builder: TranscriptBuilder, *, only_ends: bool = False) -> 
         builder.cwd = marker.decode("utf-8", "replace").strip()
     except (FileNotFoundError, SegueError, UnusableFileError):
         pass  # the session may name its folder itself
-    with open_lines(path, only_ends=only_ends) as lines:
-        builder.is_partial = isinstance(lines, Ends)
+    with open_transcript(path, builder, only_ends=only_ends) as lines:
         yield from parse_turns(lines, builder)
     builder.native_id = id
     for entry in () if only_ends else _subagents(path, id):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from segue.integrations.format.lines import Ends
 from segue.integrations.format.transcript import TranscriptBuilder
 from segue.integrations.format.values import as_text
 from segue.integrations.kimi.reader import parse_turns
@@ -15,6 +14,7 @@ from segue.integrations.shared.history import (
     OpenedTranscript,
     find_files,
     open_lines,
+    open_transcript,
     session_in_file,
 )
 
@@ -61,8 +61,7 @@ def _read_main(path: str, builder: TranscriptBuilder, *, only_ends: bool = False
     state = read_description(str(Path(path).parents[2] / "state.json"))
     builder.title = as_text(state.get("title"))
     builder.cwd = as_text(state.get("cwd") or state.get("workDir"))
-    with open_lines(path, only_ends=only_ends) as lines:
-        builder.is_partial = isinstance(lines, Ends)
+    with open_transcript(path, builder, only_ends=only_ends) as lines:
         yield from parse_turns(lines, builder)
 
 

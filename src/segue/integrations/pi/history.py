@@ -6,14 +6,13 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from segue.integrations.format.lines import Ends
 from segue.integrations.format.transcript import TranscriptBuilder
 from segue.integrations.pi.reader import parse_turns
 from segue.integrations.shared.history import (
     ExternalSession,
     OpenedTranscript,
     find_files,
-    open_lines,
+    open_transcript,
     session_in_file,
 )
 
@@ -54,6 +53,5 @@ def preview(session: ExternalSession) -> OpenedTranscript:
 
 
 def _read(path: str, builder: TranscriptBuilder, *, only_ends: bool = False) -> Generator[TranscriptTurn]:
-    with open_lines(path, only_ends=only_ends) as lines:
-        builder.is_partial = isinstance(lines, Ends)
+    with open_transcript(path, builder, only_ends=only_ends) as lines:
         yield from parse_turns(lines, builder)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from segue.integrations.format.lines import Ends
 from segue.integrations.format.transcript import TranscriptBuilder
 from segue.integrations.qwen.reader import parse_turns
 from segue.integrations.shared.history import (
@@ -13,6 +12,7 @@ from segue.integrations.shared.history import (
     OpenedTranscript,
     find_files,
     open_lines,
+    open_transcript,
     session_in_file,
 )
 
@@ -57,8 +57,7 @@ def _subagents(path: str) -> Iterator[os.DirEntry[str]]:
 
 
 def _read(path: str, builder: TranscriptBuilder, *, only_ends: bool = False) -> Generator[TranscriptTurn]:
-    with open_lines(path, only_ends=only_ends) as lines:
-        builder.is_partial = isinstance(lines, Ends)
+    with open_transcript(path, builder, only_ends=only_ends) as lines:
         yield from parse_turns(lines, builder)
     for entry in () if only_ends else _subagents(path):
         subagent = TranscriptBuilder(builder.tool, entry.path, builder.native_id)

@@ -139,5 +139,13 @@ def open_lines(path: str, *, only_ends: bool = False) -> Iterator[Lines]:
         folder.kernel.close(fd)
 
 
+@contextmanager
+def open_transcript(path: str, builder: TranscriptBuilder, *, only_ends: bool = False) -> Iterator[Lines]:
+    """Like `open_lines`; the builder knows whether lines in the middle are skipped."""
+    with open_lines(path, only_ends=only_ends) as lines:
+        builder.is_partial = isinstance(lines, Ends)
+        yield lines
+
+
 def gone(path: str) -> NotFoundError:
     return NotFoundError(f"{path} does not exist any more", hint="the tool has deleted or moved it")
