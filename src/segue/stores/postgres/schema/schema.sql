@@ -1,0 +1,163 @@
+-- The tables of a Postgres store, in the Postgres schema that its URL names. Read `sessions` first.
+--
+-- This is what the numbered migrations next to it add up to; a test compares the two on a real server.
+--
+-- Texts are as they are where Postgres can hold them; one with a NUL or half a surrogate pair, or that begins with
+-- "json:", is stored as "json:" and a JSON string. Bodies are bytes, and always exact.
+
+-- Which migrations this database has.
+CREATE TABLE migrations (
+    number          integer PRIMARY KEY,
+    name            text NOT NULL,
+    -- A program that knows only earlier migrations than this one may neither read nor write.
+    needed_to_read  integer NOT NULL,
+    needed_to_write integer NOT NULL,
+    applied_at      timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+
+-- Teams that share the database and not their sessions.
+CREATE TABLE spaces (
+    number integer PRIMARY KEY,
+    name   text NOT NULL UNIQUE,
+    -- Members of this Postgres role may use the space; NULL: everyone with rights on the tables.
+    role   name
+);
+
+INSERT INTO spaces (number, name) VALUES (0, '');
+
+CREATE TABLE sessions (
+    key         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    space       integer NOT NULL REFERENCES spaces,
+    id          text NOT NULL,
+
+    -- What a listing shows, as of the last event.
+    agent       text NOT NULL,
+    title       text NOT NULL,
+    tags        text[] NOT NULL,
+    status      text NOT NULL,
+    branch      text NOT NULL,
+    turn_count  bigint NOT NULL,
+    tool        text NOT NULL,
+    project     text NOT NULL,
+    folder      text NOT NULL,
+    git_branch  text NOT NULL,
+    summary     text NOT NULL,
+    usage       jsonb NOT NULL DEFAULT '{}',
+    created_at  timestamptz NOT NULL,
+    updated_at  timestamptz NOT NULL,
+    -- The minute of updated_at: an index on this changes rarely, so that most updates touch no index.
+    recent_at   timestamptz NOT NULL,
+
+    version     bigint NOT NULL,
+    -- The number of the last event.
+    seq         bigint NOT NULL,
+
+    -- The writer: it may write while its fence is the current one, and others wait until its lease ends. A writer that
+    -- left keeps its name here, and has no lease.
+    fence         bigint NOT NULL DEFAULT 1,
+    lease_until   timestamptz,
+    owner_token   uuid,
+    owner_pid     integer,
+    owner_host    text,
+    -- Tells, on the same machine, whether the process still runs.
+    owner_process text,
+    owned_since   timestamptz,
+
+    -- The last event whose words are in `words`; whether there are later ones.
+    words_seq   bigint NOT NULL DEFAULT 0,
+    words_due   boolean NOT NULL DEFAULT true,
+
+    -- In the trash: its key there, and since when.
+    trash_key   text,
+    deleted_at  timestamptz
+) WITH (fillfactor = 70);
+
+CREATE UNIQUE INDEX sessions_id ON sessions (space, id) WHERE trash_key IS NULL;
+CREATE UNIQUE INDEX sessions_trash ON sessions (space, trash_key) WHERE trash_key IS NOT NULL;
+CREATE INDEX sessions_recent ON sessions (space, recent_at DESC) WHERE trash_key IS NULL;
+CREATE INDEX sessions_words_due ON sessions (space, key) WHERE words_due AND trash_key IS NULL;
+
+-- Every event, byte for byte as a journal has it: one JSON object with its checksum, and the newline.
+CREATE TABLE events (
+    space   integer NOT NULL,
+    session bigint NOT NULL,
+    seq     bigint NOT NULL,
+    id      text NOT NULL,
+    kind    text NOT NULL,
+    -- Of a turn; NULL for all other events.
+    branch  text,
+    body    bytea NOT NULL,
+    PRIMARY KEY (space, session, seq),
+    UNIQUE (space, session, id)
+) PARTITION BY HASH (session);
+
+-- The latest checkpoint of a long session, as a journal has it: everything but the turns, as of `seq`.
+CREATE TABLE checkpoints (
+    space   integer NOT NULL,
+    session bigint NOT NULL,
+    seq     bigint NOT NULL,
+    body    bytea NOT NULL,
+    PRIMARY KEY (space, session)
+);
+
+CREATE TABLE blobs (
+    space   integer NOT NULL,
+    session bigint NOT NULL,
+    name    text NOT NULL,
+    data    bytea NOT NULL,
+    PRIMARY KEY (space, session, name)
+);
+
+ALTER TABLE blobs ALTER COLUMN data SET STORAGE EXTERNAL;
+
+-- The words of events with text, for the search. They are written a moment after the event.
+CREATE TABLE words (
+    space   integer NOT NULL,
+    session bigint NOT NULL,
+    seq     bigint NOT NULL,
+    -- An event with very many different words has several rows.
+    part    integer NOT NULL DEFAULT 0,
+    words   tsvector NOT NULL,
+    PRIMARY KEY (space, session, seq, part)
+) PARTITION BY HASH (session);
+
+CREATE INDEX words_words ON words USING gin (words);
+
+-- A role sees the spaces that it is a member of, also with statements of its own. The owner of the tables sees all.
+ALTER TABLE spaces ENABLE ROW LEVEL SECURITY;
+ALTER TABLE sessions ENABLE ROW LEVEL SECURITY;
+ALTER TABLE events ENABLE ROW LEVEL SECURITY;
+ALTER TABLE checkpoints ENABLE ROW LEVEL SECURITY;
+ALTER TABLE blobs ENABLE ROW LEVEL SECURITY;
+ALTER TABLE words ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY members ON spaces
+    USING (role IS NULL OR pg_has_role(current_user, role, 'MEMBER'));
+CREATE POLICY members ON sessions
+    USING (space = ANY (ARRAY(SELECT number FROM spaces)));
+CREATE POLICY members ON events
+    USING (space = ANY (ARRAY(SELECT number FROM spaces)));
+CREATE POLICY members ON checkpoints
+    USING (space = ANY (ARRAY(SELECT number FROM spaces)));
+CREATE POLICY members ON blobs
+    USING (space = ANY (ARRAY(SELECT number FROM spaces)));
+CREATE POLICY members ON words
+    USING (space = ANY (ARRAY(SELECT number FROM spaces)));
+
+-- The partitions come last, because each has the policy too: a right on all tables of a schema covers them as well.
+DO $$
+DECLARE
+    parent text;
+    part text;
+BEGIN
+    FOREACH parent IN ARRAY ARRAY['events', 'words'] LOOP
+        FOR number IN 0..15 LOOP
+            part := parent || '_' || number;
+            EXECUTE format('CREATE TABLE %I PARTITION OF %I FOR VALUES WITH (MODULUS 16, REMAINDER %s)',
+                           part, parent, number);
+            EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', part);
+            EXECUTE format('CREATE POLICY members ON %I USING (space = ANY (ARRAY(SELECT number FROM spaces)))', part);
+        END LOOP;
+    END LOOP;
+END
+$$;
