@@ -1,0 +1,1 @@
+"""Sessions in a Postgres database, for teams and fleets."""

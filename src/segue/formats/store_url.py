@@ -1,0 +1,18 @@
+"""The URL of a store as text that can be shown: whatever it is, a password in it is not."""
+
+from __future__ import annotations
+
+import re
+
+HIDDEN = "***"
+"""What is shown in the place of a password."""
+
+_USER = re.compile(r"^(?P<start>[^:@]*:/{0,2}[^:@/?]*):.*@", re.DOTALL)
+"""From the first colon after the scheme to the last @: a password may contain anything."""
+_SECRET = re.compile(r"(?i)(?P<name>[\w%]*pass(?:word|wd)?[\w%]*)=[^&\s]*")
+
+
+def hide_password(url: str) -> str:
+    """The text of a URL, or of what was meant to be one, without the password in it."""
+    url = _USER.sub(rf"\g<start>:{HIDDEN}@", url)
+    return _SECRET.sub(rf"\g<name>={HIDDEN}", url)

@@ -1,0 +1,225 @@
+"""The errors of the driver and the server as errors of Segue: what happened, and what to do."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from segue.errors import DiskFullError, ReadOnlyError, StorageError, TooLargeError, UsageError
+
+if TYPE_CHECKING:
+    import psycopg
+
+    from segue.errors import SegueError
+    from segue.stores.postgres.address import Address
+
+OLDEST_SERVER = 14
+"""The oldest major version of Postgres that is supported."""
+
+RETRIED = frozenset({"40001", "40P01"})
+"""The server rolled the statement back and asks to repeat it: serialization failure, deadlock."""
+_PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
+_OBJECT = re.compile(r"permission denied for (?P<kind>\w+(?: \w+)?) (?P<name>\S+)$")
+
+
+class LostAnswerError(StorageError):
+    """The connection broke after the statement may have reached the server: it may or may not have been carried out."""
+
+
+class ConnectError(StorageError):
+    """There is no connection to the server; nothing was sent."""
+
+    def __init__(
+        self, message: str, *, hint: str, path: str, is_permanent: bool = False, is_starting: bool = False
+    ) -> None:
+        super().__init__(message, hint=hint, path=path)
+        self.is_starting = is_starting
+        """True if the server is there, but does not accept connections yet."""
+        self.is_permanent = is_permanent
+        """True if another attempt would fail in the same way."""
+
+
+# The texts of libpq and the server, for which no code is reported: what it means, what to do, is it permanent.
+_CONNECTING: tuple[tuple[str, str, str, bool], ...] = (
+    (
+        r"password authentication failed|no password supplied|SASL authentication failed",
+        "the server did not accept the password",
+        "check the user and the password; ~/.pgpass or PGPASSWORD can supply it",
+        True,
+    ),
+    (r'role "[^"]*" does not exist', "", "check the user in the URL, or create the role", True),
+    (
+        r'database "[^"]*" does not exist',
+        "",
+        "create it with CREATE DATABASE, or correct the name in the URL",
+        True,
+    ),
+    (
+        r"no pg_hba\.conf entry",
+        "",
+        "allow this host, user and database in pg_hba.conf of the server, or use sslmode=require",
+        True,
+    ),
+    (
+        r"could not translate host name|Name or service not known|nodename nor servname",
+        "",
+        "check the host in the URL and the network",
+        False,
+    ),
+    (r"Connection refused", "", "check host and port, and that the server is running and accepts connections", False),
+    (r"No such file or directory", "", "check the folder of the socket, and that the server is running", False),
+    (r"starting up|shutting down|in recovery|not yet accepting", "", "try again when the server is up", False),
+    (
+        r"too many clients|too many connections|remaining connection slots|no more connections allowed",
+        "",
+        "close other clients, raise max_connections, or put a pooler such as PgBouncer in front of the server",
+        False,
+    ),
+    (
+        r"session is read-only|server is in hot standby mode",
+        "",
+        "wait for the failover to end, or name the primary",
+        False,
+    ),
+    (
+        r"certificate|SSL|TLS",
+        "",
+        "check sslmode, sslrootcert and the certificate of the server",
+        True,
+    ),
+    (r"invalid connection option|invalid \w+ value|service file|definition of service", "", "correct the URL", True),
+    (r"timeout expired", "", "check the host, the port and the firewall between", False),
+)
+
+
+def connect_error(error: psycopg.Error | OSError, address: Address) -> ConnectError:
+    """The error for a connection that could not be made."""
+    text = _message(error, address)
+    what, hint, is_permanent = text, "check the URL, the network and the server", False
+    for pattern, meaning, advice, permanent in _CONNECTING:
+        if re.search(pattern, text):
+            what, hint, is_permanent = meaning or text, advice, permanent
+            break
+    return ConnectError(
+        f"cannot connect to {address.url}: {what}",
+        hint=hint,
+        path=address.url,
+        is_permanent=is_permanent,
+        is_starting="starting up" in text,
+    )
+
+
+def check_server(version: int, address: Address) -> None:
+    """Refuse a server that is too old; `version` as libpq reports it, for example 150018."""
+    if (major := version // 10_000) < OLDEST_SERVER:
+        raise StorageError(
+            f"{address.url} is Postgres {major}, which is too old",
+            hint=f"use Postgres {OLDEST_SERVER} or newer",
+            path=address.url,
+        )
+
+
+def statement_error(error: psycopg.Error | OSError, address: Address, doing: str, role: str) -> SegueError:
+    """The error for a statement that the server refused or could not carry out."""
+    code = getattr(error, "sqlstate", None) or ""
+    text = _message(error, address)
+    where = address.url
+    match code:
+        case "42501":
+            return StorageError(f"cannot {doing}: {text}", hint=_grant_hint(text, address, role), path=where)
+        case "25006":
+            return ReadOnlyError(
+                f"cannot {doing}: {where} is read-only (a standby, or a role that may only read)",
+                hint="name the primary, or add target_session_attrs=read-write to the URL",
+                path=where,
+            )
+        case "53100":
+            return DiskFullError(f"cannot {doing}: the disk of the server is full", hint="make room on it", path=where)
+        case "53200":
+            return StorageError(f"cannot {doing}: the server is out of memory", hint="try again later", path=where)
+        case "53300":
+            return StorageError(f"cannot {doing}: {text}", hint="close other clients, or raise the limit", path=where)
+        case "54000" | "54001" | "54011" | "54023" | "22026":
+            return TooLargeError(
+                f"cannot {doing}: it is too large for the database ({text})", hint="make it smaller", path=where
+            )
+        case "58030" | "58P01" | "XX001" | "XX002":
+            return StorageError(
+                f"cannot {doing}: the server failed to read or write ({text})",
+                hint="check the disk and the log of the server",
+                path=where,
+            )
+        case "57014":
+            return StorageError(
+                f"cannot {doing}: the server cancelled it ({text})", hint="raise statement_timeout", path=where
+            )
+        case "3F000" | "42P01":
+            return UsageError(
+                f"cannot {doing}: {text}", hint=f"check the name of the schema; the URL uses {address.schema}"
+            )
+        case _:
+            return StorageError(f"cannot {doing}: {text}", hint="check the server and its log", path=where)
+
+
+def lost_answer(error: psycopg.Error | OSError, address: Address, doing: str) -> LostAnswerError:
+    """The error for a statement whose outcome is not known."""
+    return LostAnswerError(
+        f"the connection to {address.url} broke while waiting for the server to {doing}: {_message(error, address)}",
+        hint="it may or may not have been carried out",
+        path=address.url,
+    )
+
+
+def lost_connection(error: psycopg.Error | OSError, address: Address, doing: str) -> StorageError:
+    """The error for a statement that changes nothing, or nothing more when it is repeated."""
+    return StorageError(
+        f"cannot {doing}: {address.url} cannot be reached any more ({_message(error, address)})",
+        hint="check the network and the server, then try again",
+        path=address.url,
+    )
+
+
+def too_busy(address: Address, most: int) -> StorageError:
+    """The error when all connections of this process are in use for too long."""
+    return StorageError(
+        f"all {most} connections to {address.url} are in use", hint="try again, or use fewer threads", path=address.url
+    )
+
+
+def is_lost(error: BaseException) -> bool:
+    """True if the connection broke, so that the server may or may not have done what was asked."""
+    import psycopg
+
+    if isinstance(error, OSError):
+        return True
+    if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+        return False
+    code = error.sqlstate or ""
+    return not code or code.startswith(("08", "57P"))
+
+
+def _grant_hint(text: str, address: Address, role: str) -> str:
+    """The statement that gives the missing right."""
+    user = role if _PLAIN.fullmatch(role) else '"' + role.replace('"', '""') + '"'
+    match = _OBJECT.search(text)
+    kind = match["kind"] if match else ""
+    schema = address.schema
+    if kind == "database":
+        return f"an administrator can run: GRANT CREATE ON DATABASE {match['name'] if match else ''} TO {user}"
+    return (
+        f"an administrator can run: GRANT USAGE ON SCHEMA {schema} TO {user}; "
+        f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {user} (SELECT alone to read)"
+    )
+
+
+def _message(error: psycopg.Error | OSError, address: Address) -> str:
+    """What the driver or the server reported, in one line and without secrets."""
+    primary = getattr(getattr(error, "diag", None), "message_primary", None)
+    text = primary or str(error) or type(error).__name__
+    for secret in address.secrets:
+        text = text.replace(secret, "***")
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    text = re.sub(
+        r"^(?:connection failed: )?(?:connection to server .*? failed: )?(?:FATAL:\s+)?", "", lines[0] if lines else ""
+    )
+    return text or type(error).__name__
