@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from segue.errors import DiskFullError, ReadOnlyError, StorageError, TooLargeError, UsageError
+from segue.errors import DiskFullError, ReadOnlyError, StorageError, TooLargeError
 
 if TYPE_CHECKING:
     import psycopg
@@ -20,10 +20,38 @@ RETRIED = frozenset({"40001", "40P01"})
 """The server rolled the statement back and asks to repeat it: serialization failure, deadlock."""
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
 _OBJECT = re.compile(r"permission denied for (?P<kind>\w+(?: \w+)?) (?P<name>\S+)$")
+_MISSING_TABLES = frozenset({"3F000", "42P01"})
+_HINTS = {
+    "3F000": "check the name of the schema in the URL",
+    "42P01": "check the name of the schema in the URL",
+    "53200": "the server is out of memory; try again later",
+    "53300": "close other clients, or raise the limit of connections",
+    "55P03": "another client has locked it; try again",
+    "57014": "try again, or raise the limits statement_timeout and lock_timeout of the role",
+    "58030": "check the disk and the log of the server",
+    "58P01": "check the disk and the log of the server",
+    "XX001": "the server reports damaged data; check its disk and its log",
+    "XX002": "the server reports a damaged index; REINDEX it",
+}
 
 
 class LostAnswerError(StorageError):
     """The connection broke after the statement may have reached the server: it may or may not have been carried out."""
+
+
+class StatementError(StorageError):
+    """The server refused a statement; it changed nothing."""
+
+    def __init__(self, message: str, *, hint: str, path: str, sqlstate: str = "", constraint: str = "") -> None:
+        super().__init__(message, hint=hint, path=path)
+        self.sqlstate = sqlstate
+        """The code of the server, as in 23505."""
+        self.constraint = constraint
+        """The name of the constraint that it violates; empty if it is about something else."""
+
+
+class MissingTablesError(StatementError):
+    """The schema or a table does not exist: nothing was ever stored, or by an older or newer version."""
 
 
 class ConnectError(StorageError):
@@ -125,8 +153,6 @@ def statement_error(error: psycopg.Error | OSError, address: Address, doing: str
     text = _message(error, address)
     where = address.url
     match code:
-        case "42501":
-            return StorageError(f"cannot {doing}: {text}", hint=_grant_hint(text, address, role), path=where)
         case "25006":
             return ReadOnlyError(
                 f"cannot {doing}: {where} is read-only (a standby, or a role that may only read)",
@@ -135,30 +161,14 @@ def statement_error(error: psycopg.Error | OSError, address: Address, doing: str
             )
         case "53100":
             return DiskFullError(f"cannot {doing}: the disk of the server is full", hint="make room on it", path=where)
-        case "53200":
-            return StorageError(f"cannot {doing}: the server is out of memory", hint="try again later", path=where)
-        case "53300":
-            return StorageError(f"cannot {doing}: {text}", hint="close other clients, or raise the limit", path=where)
         case "54000" | "54001" | "54011" | "54023" | "22026":
             return TooLargeError(
                 f"cannot {doing}: it is too large for the database ({text})", hint="make it smaller", path=where
             )
-        case "58030" | "58P01" | "XX001" | "XX002":
-            return StorageError(
-                f"cannot {doing}: the server failed to read or write ({text})",
-                hint="check the disk and the log of the server",
-                path=where,
-            )
-        case "57014":
-            return StorageError(
-                f"cannot {doing}: the server cancelled it ({text})", hint="raise statement_timeout", path=where
-            )
-        case "3F000" | "42P01":
-            return UsageError(
-                f"cannot {doing}: {text}", hint=f"check the name of the schema; the URL uses {address.schema}"
-            )
-        case _:
-            return StorageError(f"cannot {doing}: {text}", hint="check the server and its log", path=where)
+    kind = MissingTablesError if code in _MISSING_TABLES else StatementError
+    hint = _grant_hint(text, address, role) if code == "42501" else _HINTS.get(code, "check the server and its log")
+    constraint = getattr(getattr(error, "diag", None), "constraint_name", None) or ""
+    return kind(f"cannot {doing}: {text}", hint=hint, path=where, sqlstate=code, constraint=constraint)
 
 
 def lost_answer(error: psycopg.Error | OSError, address: Address, doing: str) -> LostAnswerError:
