@@ -11,7 +11,8 @@ SegueError
 │   └── AmbiguousIdError
 ├── ConflictError              read again and retry
 │   ├── SessionExistsError
-│   └── SessionLockedError
+│   ├── SessionLockedError
+│   └── TakenOverError
 ├── DamagedError               stop and repair
 ├── StorageError               check the machine
 │   ├── DiskFullError
@@ -172,6 +173,22 @@ class SessionLockedError(ConflictError):
         super().__init__(
             f"session {session_id} is in use by {who}{when}",
             hint="wait until it is released, or continue in a copy of it; reading works at any time",
+        )
+        self.session_id = session_id
+        self.pid = pid
+        self.host = host
+        self.since = since
+
+
+class TakenOverError(ConflictError):
+    """This writer was silent for so long that another process has become the writer of the session."""
+
+    def __init__(self, session_id: str, *, pid: int | None, host: str | None, since: datetime | None) -> None:
+        who = f"process {pid} on {host}" if pid is not None else "another process"
+        when = f" at {since:%Y-%m-%d %H:%M:%S} UTC" if since is not None else ""
+        super().__init__(
+            f"session {session_id} was taken over by {who}{when}, because this process had not renewed its lease",
+            hint="open the session again to continue after what was recorded since",
         )
         self.session_id = session_id
         self.pid = pid

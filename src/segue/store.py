@@ -61,6 +61,8 @@ class Capabilities(Struct, frozen=True, kw_only=True):
 
     False where users edit the files: then the events are what the files say now.
     """
+    lists_from_columns: bool = False
+    """Whether a listing reads what is recorded beside the events: it then does not show that an event is damaged."""
 
 
 class Receipt(Struct, frozen=True, kw_only=True, gc=False):

@@ -54,6 +54,10 @@ class MissingTablesError(StatementError):
     """The schema or a table does not exist: nothing was ever stored, or by an older or newer version."""
 
 
+class DuplicateError(StatementError):
+    """There is a row with this key already."""
+
+
 class ConnectError(StorageError):
     """There is no connection to the server; nothing was sent."""
 
@@ -165,7 +169,7 @@ def statement_error(error: psycopg.Error | OSError, address: Address, doing: str
             return TooLargeError(
                 f"cannot {doing}: it is too large for the database ({text})", hint="make it smaller", path=where
             )
-    kind = MissingTablesError if code in _MISSING_TABLES else StatementError
+    kind = MissingTablesError if code in _MISSING_TABLES else DuplicateError if code == "23505" else StatementError
     hint = _grant_hint(text, address, role) if code == "42501" else _HINTS.get(code, "check the server and its log")
     constraint = getattr(getattr(error, "diag", None), "constraint_name", None) or ""
     return kind(f"cannot {doing}: {text}", hint=hint, path=where, sqlstate=code, constraint=constraint)

@@ -1,0 +1,120 @@
+"""One writer per session by a lease in the session's row: who has it, and the thread that renews it.
+
+The lease ends by the server's clock. The clocks of the clients never matter, and a writer whose lease was taken over
+cannot write any more, because its fence is old.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import uuid
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from segue.store import Owner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+
+class Holder(NamedTuple):
+    """The writer that a row names."""
+
+    token: uuid.UUID | None
+    is_leased: bool
+    """Whether the lease had not ended when the server was asked."""
+    pid: int | None
+    host: str | None
+    process: str | None
+    since: datetime | None
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it may still write: a process of this machine that is gone has no lease."""
+        return self.is_leased and not _is_gone(self.pid, self.process)
+
+    @property
+    def gone(self) -> list[uuid.UUID]:
+        """The token, if it is known that nobody has it any more."""
+        return [self.token] if self.token is not None and not self.is_alive else []
+
+    @property
+    def owner(self) -> Owner:
+        return Owner(pid=self.pid, host=self.host, since=self.since)
+
+
+class Claim(NamedTuple):
+    """What this process writes into the row when it becomes the writer."""
+
+    token: uuid.UUID
+    pid: int
+    host: str
+    process: str
+
+
+def new_claim() -> Claim:
+    pid = os.getpid()
+    return Claim(uuid.uuid4(), pid, socket.gethostname(), f"{_machine()} {_started(pid) or ''}")
+
+
+def _is_gone(pid: int | None, process: str | None) -> bool:
+    """Whether it was a process of this machine, since its last start, that runs no more."""
+    machine, _, started = (process or "").rpartition(" ")
+    return bool(pid and machine and started) and machine == _machine() and _started(pid) != started
+
+
+@lru_cache(maxsize=1)
+def _machine() -> str:
+    """This start of this machine, and the processes that can be seen here (of one container, or all)."""
+    with suppress(OSError):
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        return f"{boot}/{Path('/proc/self/ns/pid').readlink()}"
+    return ""
+
+
+def _started(pid: int | None) -> str | None:
+    """When a process started, in ticks since the machine did; None if it does not run (or nothing can be seen)."""
+    with suppress(OSError, IndexError):
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        fields = text.rpartition(")")[2].split()
+        return fields[19] if fields[0] != "Z" else None
+    return None
+
+
+class Heartbeat:
+    """Calls `beat` every so often from one thread of its own, while anything is registered."""
+
+    def __init__(self, beat: Callable[[], None], every_seconds: float) -> None:
+        self._beat = beat
+        self._every = every_seconds
+        self._wake = threading.Event()
+        self._mutex = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._pid = os.getpid()
+        self._count = 0
+
+    def __enter__(self) -> None:
+        with self._mutex:
+            if self._pid != os.getpid():  # the thread stayed in the parent
+                self._pid, self._thread, self._count = os.getpid(), None, 0
+            self._count += 1
+            if self._thread is None:
+                self._wake = threading.Event()
+                self._thread = threading.Thread(target=self._run, args=(self._wake,), name="segue-lease", daemon=True)
+                self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        with self._mutex:
+            self._count -= 1
+            if self._count == 0:
+                self._thread = None
+                self._wake.set()
+
+    def _run(self, wake: threading.Event) -> None:
+        while not wake.wait(self._every):
+            self._beat()

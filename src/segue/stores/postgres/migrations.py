@@ -1,0 +1,118 @@
+"""Creates the tables, once, when the first session is created; tells whether this version can use those there are."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import TYPE_CHECKING, NamedTuple
+
+from psycopg import errors, sql
+
+from segue.errors import NotFoundError, ReadOnlyError, StorageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from psycopg import Connection
+
+    from segue.stores.postgres.address import Address
+    from segue.stores.postgres.connections import Connections
+
+_LOCK = 0x5E60E
+"""The number of the advisory lock under which one process creates the tables while the others wait."""
+
+
+class Migration(NamedTuple):
+    number: int
+    name: str
+    statements: str
+    needed_to_read: int
+    """A program must know at least this migration to read once this one is applied; likewise to write."""
+    needed_to_write: int
+
+
+_NEEDED = {1: (1, 1)}
+"""By migration: see `Migration`. An additive one needs no more than the one before."""
+NEWEST = max(_NEEDED)
+
+
+class Place(NamedTuple):
+    """Where the sessions of a store are: tables that exist, and the number of its space."""
+
+    space: int
+    writable: bool
+    """False if a newer version has changed the tables so that this one may only read."""
+
+
+def iter_migrations() -> Iterator[Migration]:
+    folder = files("segue.stores.postgres") / "schema" / "migrations"
+    for file in sorted(folder.iterdir(), key=lambda file: file.name):
+        number, _, name = file.name.removesuffix(".sql").partition("_")
+        yield Migration(int(number), name, file.read_text(encoding="utf-8"), *_NEEDED[int(number)])
+
+
+def find_place(connections: Connections, address: Address) -> Place | None:
+    """Look for the tables, and read nothing else; None if there are none yet."""
+    statement = sql.SQL(
+        "SELECT max(number), max(needed_to_read), max(needed_to_write),"
+        " (SELECT number FROM {schema}.spaces WHERE name = %s) FROM {schema}.migrations"
+    ).format(schema=sql.Identifier(address.schema))
+    with connections.use("look for the tables of Segue") as connection:
+        try:
+            newest, to_read, to_write, space = connection.execute(statement, (address.space,)).fetchone() or (None,) * 4
+        except (errors.UndefinedTable, errors.InvalidSchemaName):
+            return None
+    if newest is None:
+        return None
+    return _check(address, newest, to_read, to_write, space)
+
+
+def create_tables(connections: Connections, address: Address) -> None:
+    """Apply what is missing, in one transaction. Of many that begin at the same moment, one does it."""
+    schema = sql.Identifier(address.schema)
+    with connections.use("create the tables of Segue") as connection, connection.transaction():
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+        if not _exists(connection, "SELECT 1 FROM pg_namespace WHERE nspname = %s", address.schema):
+            connection.execute(sql.SQL("CREATE SCHEMA {}").format(schema))
+        connection.execute(sql.SQL("SET LOCAL search_path = {}").format(schema))
+        found = "SELECT 1 FROM pg_tables WHERE schemaname = %s AND tablename = 'migrations'"
+        applied = set()
+        if _exists(connection, found, address.schema):
+            applied = {number for (number,) in connection.execute("SELECT number FROM migrations")}
+        for migration in iter_migrations():
+            if migration.number not in applied:
+                connection.execute(migration.statements, prepare=False)
+                connection.execute(
+                    "INSERT INTO migrations (number, name, needed_to_read, needed_to_write) VALUES (%s, %s, %s, %s)",
+                    (migration.number, migration.name, migration.needed_to_read, migration.needed_to_write),
+                )
+
+
+def _check(address: Address, newest: int, to_read: int, to_write: int, space: int | None) -> Place:
+    if to_read > NEWEST:
+        raise StorageError(
+            f"{address.url} was made by a newer version of Segue (tables of version {newest}, this one knows {NEWEST})",
+            hint="install a newer segue",
+        )
+    if newest < NEWEST:
+        raise StorageError(
+            f"{address.url} was made by an older version of Segue (tables of version {newest}; {NEWEST} is needed)",
+            hint="upgrade its tables first",
+        )
+    if space is None:
+        raise NotFoundError(
+            f"{address.url}: there is no space {address.space!r}, or this role is not a member of it",
+            hint="ask the owner of the database to add it",
+        )
+    return Place(space, writable=to_write <= NEWEST)
+
+
+def check_writable(place: Place, address: Address) -> None:
+    if not place.writable:
+        raise ReadOnlyError(
+            f"{address.url} was changed by a newer version of Segue",
+            hint="its sessions can be read; install a newer segue to write",
+        )
+
+
+def _exists(connection: Connection, statement: str, *values: object) -> bool:
+    return connection.execute(statement, values).fetchone() is not None

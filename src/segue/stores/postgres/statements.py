@@ -1,0 +1,281 @@
+"""The statements of the store. Each is one round trip and one transaction, so that any pooler can carry it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from psycopg import sql
+
+_SETTINGS = (
+    "current_setting('synchronous_commit'), current_setting('synchronous_standby_names'), current_setting('fsync')"
+)
+"""What a commit of this connection survives: see `durability`."""
+_HOLDER = (
+    "owner_token, coalesce(lease_until > clock_timestamp(), false), owner_pid, owner_host, owner_process, owned_since"
+)
+_HEAD = "id, agent, title, tags, status, branch, turn_count, created_at, updated_at"
+_LISTED = "agent, title, tags, status, branch, turn_count, tool, project, folder, git_branch, summary, usage"
+_IS_FREE = "(lease_until IS NULL OR lease_until <= clock_timestamp() OR owner_token = ANY(%(gone)s))"
+_LEASE = "clock_timestamp() + make_interval(secs => %(lease)s)"
+
+
+class Statements:
+    """The statements for the tables in one Postgres schema."""
+
+    def __init__(self, schema: str) -> None:
+        self._schema = sql.Identifier(schema).as_string(None)
+
+    def _text(self, text: str) -> str:
+        return text.replace("{s}", self._schema)
+
+    @cached_property
+    def settings(self) -> str:
+        return f"SELECT {_SETTINGS}"
+
+    # ── Writing ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    @cached_property
+    def create(self) -> str:
+        return self._text(f"""
+            WITH made AS (
+                INSERT INTO {{s}}.sessions (space, id, {_LISTED}, created_at, updated_at, recent_at, version, seq,
+                    lease_until, owner_token, owner_pid, owner_host, owner_process, owned_since)
+                VALUES (%(space)s, %(id)s, %(agent)s, %(title)s, %(tags)s, %(status)s, %(branch)s, %(turn_count)s,
+                    %(tool)s, %(project)s, %(folder)s, %(git_branch)s, %(summary)s, %(usage)s,
+                    %(created_at)s, %(updated_at)s, %(recent_at)s, %(version)s, %(seq)s,
+                    {_LEASE}, %(token)s, %(pid)s, %(host)s, %(process)s, clock_timestamp())
+                ON CONFLICT (space, id) WHERE trash_key IS NULL DO NOTHING
+                RETURNING key, fence
+            ), recorded AS ({_insert("made")})
+            SELECT key, fence, {_SETTINGS} FROM made""")
+
+    def append(self, *, changes_listing: bool, checkpoint: bool) -> str:
+        """The append of a turn, which changes few columns, or of any events; with a checkpoint when it is due."""
+        return self._appends[changes_listing, checkpoint]
+
+    @cached_property
+    def _appends(self) -> dict[tuple[bool, bool], str]:
+        return {(listing, due): self._append(listing, due) for listing in (False, True) for due in (False, True)}
+
+    def _append(self, changes_listing: bool, checkpoint: bool) -> str:  # noqa: FBT001 - see `append`
+        listed = "".join([f"{name} = %({name})s, " for name in _LISTED.split(", ")]) if changes_listing else ""
+        kept = (
+            """, kept AS (
+                INSERT INTO {s}.checkpoints (space, session, seq, body)
+                SELECT %(space)s, key, %(seq)s, %(checkpoint)b FROM head
+                ON CONFLICT (space, session) DO UPDATE SET seq = excluded.seq, body = excluded.body)"""
+            if checkpoint
+            else ""
+        )
+        return self._text(f"""
+            WITH head AS (
+                UPDATE {{s}}.sessions SET seq = %(seq)s, {listed or "turn_count = %(turn_count)s, "}
+                    updated_at = %(updated_at)s, recent_at = %(recent_at)s, lease_until = {_LEASE}, words_due = true
+                WHERE key = %(key)s AND space = %(space)s AND fence = %(fence)s AND seq = %(expected)s
+                    AND trash_key IS NULL
+                RETURNING key
+            ), recorded AS ({_insert("head") if changes_listing else _INSERT_ONE}){kept}
+            SELECT {_SETTINGS} FROM head""")
+
+    @cached_property
+    def take(self) -> str:
+        """Become the writer if nobody is; `gone` are the tokens of writers whose processes are known to be dead."""
+        return self._text(f"""
+            UPDATE {{s}}.sessions SET fence = fence + 1, lease_until = {_LEASE}, owner_token = %(token)s,
+                owner_pid = %(pid)s, owner_host = %(host)s, owner_process = %(process)s, owned_since = clock_timestamp()
+            WHERE space = %(space)s AND id = %(id)s AND trash_key IS NULL AND version <= %(version)s AND {_IS_FREE}
+            RETURNING key, fence, seq, usage""")
+
+    @cached_property
+    def advance_fence(self) -> str:
+        """Wait for a statement of ours that may still be running, and let it fail if it has not been committed."""
+        return self._text(f"""
+            UPDATE {{s}}.sessions SET fence = fence + 1, lease_until = {_LEASE}
+            WHERE key = %(key)s AND space = %(space)s AND owner_token = %(token)s AND trash_key IS NULL
+            RETURNING fence, seq""")
+
+    @cached_property
+    def renew(self) -> str:
+        return self._text(f"""
+            UPDATE {{s}}.sessions SET lease_until = {_LEASE}
+            WHERE space = %(space)s AND key = ANY(%(keys)s) AND owner_token = ANY(%(tokens)s) AND trash_key IS NULL
+            RETURNING key""")
+
+    @cached_property
+    def release(self) -> str:
+        return self._text("""
+            UPDATE {s}.sessions SET lease_until = NULL
+            WHERE key = %(key)s AND space = %(space)s AND owner_token = %(token)s""")
+
+    @cached_property
+    def put_blob(self) -> str:
+        return self._text("""
+            WITH mine AS (
+                SELECT key FROM {s}.sessions
+                WHERE key = %(key)s AND space = %(space)s AND fence = %(fence)s AND trash_key IS NULL FOR NO KEY UPDATE
+            ), kept AS (
+                INSERT INTO {s}.blobs (space, session, name, data)
+                SELECT %(space)s, key, %(name)s, %(data)b FROM mine
+                ON CONFLICT (space, session, name) DO UPDATE SET data = excluded.data
+                WHERE blobs.data IS DISTINCT FROM excluded.data)
+            SELECT key FROM mine""")
+
+    # ── Reading ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    @cached_property
+    def find(self) -> str:
+        return self._text(f"""
+            SELECT key, seq, fence, version, {_HOLDER} FROM {{s}}.sessions
+            WHERE space = %(space)s AND id = %(id)s AND trash_key IS NULL""")
+
+    @cached_property
+    def find_by_key(self) -> str:
+        return self._text(f"""
+            SELECT key, seq, fence, version, {_HOLDER} FROM {{s}}.sessions
+            WHERE space = %(space)s AND key = %(key)s AND trash_key IS NULL""")
+
+    @cached_property
+    def heads(self) -> str:
+        return self._text(f"""
+            SELECT {_HEAD}, {_HOLDER} FROM {{s}}.sessions
+            WHERE space = %(space)s AND trash_key IS NULL""")
+
+    @cached_property
+    def head(self) -> str:
+        return f"{self.heads} AND id = %(id)s"
+
+    @cached_property
+    def revisions(self) -> str:
+        return self._text("SELECT id, key, seq FROM {s}.sessions WHERE space = %(space)s AND trash_key IS NULL")
+
+    @cached_property
+    def ids(self) -> str:
+        return self._text("SELECT id FROM {s}.sessions WHERE space = %(space)s AND trash_key IS NULL")
+
+    @cached_property
+    def page(self) -> str:
+        return self._text("""
+            SELECT seq, id, body FROM {s}.events
+            WHERE space = %(space)s AND session = %(key)s AND seq > %(after)s AND seq <= %(upto)s
+            ORDER BY seq LIMIT %(limit)s""")
+
+    @cached_property
+    def end(self) -> str:
+        """The end of a session: the row, the latest checkpoint (without an id), the first, later and last events."""
+        return self._text(f"""
+            WITH row AS (
+                SELECT key, seq, {_HOLDER} FROM {{s}}.sessions
+                WHERE space = %(space)s AND id = %(id)s AND trash_key IS NULL
+            ), latest AS (
+                SELECT c.seq FROM {{s}}.checkpoints c, row WHERE c.space = %(space)s AND c.session = row.key
+            )
+            SELECT row.*, e.* FROM row LEFT JOIN latest ON true LEFT JOIN LATERAL (
+                SELECT seq, NULL AS id, body FROM {{s}}.checkpoints
+                WHERE space = %(space)s AND session = row.key
+                UNION ALL
+                SELECT seq, id, body FROM {{s}}.events
+                WHERE space = %(space)s AND session = row.key AND seq = 1 AND latest.seq >= 1
+                UNION ALL
+                SELECT seq, id, body FROM {{s}}.events
+                WHERE space = %(space)s AND session = row.key AND seq = row.seq AND seq <= latest.seq AND seq > 1
+                UNION ALL
+                SELECT seq, id, body FROM {{s}}.events
+                WHERE space = %(space)s AND session = row.key AND seq > coalesce(latest.seq, 0) AND seq <= row.seq
+            ) e ON true ORDER BY e.id IS NOT NULL, e.seq""")
+
+    @cached_property
+    def tail(self) -> str:
+        """Some of the last turns of a branch, the last first, and whether nothing is missing among them."""
+        return self._text("""
+            WITH turns AS (
+                SELECT seq, id, body FROM {s}.events
+                WHERE space = %(space)s AND session = %(key)s AND branch = %(branch)s AND kind = 'turn'
+                    AND seq <= %(upto)s
+                ORDER BY seq DESC OFFSET %(skip)s LIMIT %(count)s
+            ), span AS (SELECT min(seq) AS low, max(seq) AS high FROM turns)
+            SELECT seq, id, body, high - low + 1 = (
+                SELECT count(*) FROM {s}.events
+                WHERE space = %(space)s AND session = %(key)s AND events.seq BETWEEN low AND high
+            ) FROM turns, span ORDER BY seq""")
+
+    @cached_property
+    def recorded(self) -> str:
+        return self._text("""
+            SELECT seq, id, body FROM {s}.events
+            WHERE space = %(space)s AND session = %(key)s AND id = ANY(%(ids)s)""")
+
+    @cached_property
+    def blob(self) -> str:
+        return self._text("""
+            SELECT data FROM {s}.blobs WHERE space = %(space)s AND session = %(key)s AND name = %(name)s""")
+
+    # ── Deleting ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    @cached_property
+    def delete(self) -> str:
+        return self._text(f"""
+            WITH gone AS (
+                DELETE FROM {{s}}.sessions
+                WHERE key = %(key)s AND space = %(space)s AND seq = %(seq)s AND {_IS_FREE}
+                    AND trash_key IS NOT DISTINCT FROM %(trash_key)s
+                RETURNING key
+            ), {_deletions("events", "checkpoints", "blobs", "words")}
+            SELECT key FROM gone""")
+
+    @cached_property
+    def put_in_trash(self) -> str:
+        return self._text(f"""
+            UPDATE {{s}}.sessions SET trash_key = %(trash_key)s, deleted_at = clock_timestamp(), lease_until = NULL
+            WHERE key = %(key)s AND space = %(space)s AND seq = %(seq)s AND trash_key IS NULL AND {_IS_FREE}
+            RETURNING key""")
+
+    @cached_property
+    def copy_blobs(self) -> str:
+        """Give the blobs of a session to the one that has its name now."""
+        return self._text("""
+            INSERT INTO {s}.blobs (space, session, name, data)
+            SELECT b.space, n.key, b.name, b.data FROM {s}.blobs b, {s}.sessions n
+            WHERE b.space = %(space)s AND b.session = %(key)s
+                AND n.space = %(space)s AND n.id = %(id)s AND n.trash_key IS NULL""")
+
+    @cached_property
+    def trashed(self) -> str:
+        return self._text(f"""
+            SELECT {_HEAD}, {_HOLDER}, trash_key, deleted_at,
+                coalesce((SELECT sum(octet_length(body)) FROM {{s}}.events e
+                          WHERE e.space = %(space)s AND e.session = sessions.key), 0)::bigint
+            FROM {{s}}.sessions WHERE space = %(space)s AND trash_key IS NOT NULL""")
+
+    @cached_property
+    def find_trashed(self) -> str:
+        return self._text("""
+            SELECT key, id, seq FROM {s}.sessions WHERE space = %(space)s AND trash_key = %(trash_key)s""")
+
+    @cached_property
+    def restore(self) -> str:
+        return self._text("""
+            UPDATE {s}.sessions SET trash_key = NULL, deleted_at = NULL, words_due = true
+            WHERE key = %(key)s AND space = %(space)s AND trash_key = %(trash_key)s RETURNING key""")
+
+
+_INSERT_ONE = """
+    INSERT INTO {s}.events (space, session, seq, id, kind, branch, body)
+    SELECT %(space)s, key, %(seq)s, %(event_id)s, 'turn', %(turn_branch)s, %(body)b FROM head"""
+
+
+def _insert(source: str) -> str:
+    return f"""
+    INSERT INTO {{s}}.events (space, session, seq, id, kind, branch, body)
+    SELECT %(space)s, key, e.seq, e.id, e.kind, e.branch, e.body FROM {source}, unnest(
+        %(seqs)s::bigint[], %(ids)s::text[], %(kinds)s::text[], %(branches)s::text[], %(bodies)b::bytea[]
+    ) AS e (seq, id, kind, branch, body)"""
+
+
+def _deletions(*tables: str) -> str:
+    return ", ".join(
+        [
+            f"gone_{table} AS (DELETE FROM {{s}}.{table} USING gone"
+            f" WHERE {table}.space = %(space)s AND {table}.session = %(key)s AND gone.key = %(key)s)"
+            for table in tables
+        ]
+    )

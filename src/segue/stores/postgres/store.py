@@ -1,0 +1,249 @@
+"""Sessions in Postgres, for many machines. The tables are in `schema/schema.sql`."""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from segue.clock import utc_now
+from segue.errors import (
+    Damage,
+    DamagedError,
+    NotFoundError,
+    ReadOnlyError,
+    SegueError,
+    SessionNotFoundError,
+    UsageError,
+)
+from segue.ids import check_id, new_session_id
+from segue.model import fold, own_turn_ranges
+from segue.store import FORMAT_VERSION, WAIT_SECONDS, Capabilities, Durability, Examination, Recovery
+from segue.stores.postgres.address import parse_address
+from segue.stores.postgres.columns import head_of_row
+from segue.stores.postgres.durability import durability_of
+from segue.stores.postgres.lease import Holder
+from segue.stores.postgres.reading import Records, read_end, turns_of, with_metadata
+from segue.stores.postgres.tables import Tables, changed_meanwhile
+from segue.stores.postgres.trash import PostgresTrash
+from segue.stores.postgres.writers import Writers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from datetime import datetime
+
+    from segue.model import Event, Head, Overview, Session, Turn
+    from segue.store import Owner
+    from segue.stores.postgres.tables import Row
+    from segue.stores.postgres.writer import PostgresWriter
+
+
+class PostgresStore:
+    """See store.Store."""
+
+    new_id = staticmethod(new_session_id)
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        clock: Callable[[], datetime] = utc_now,  # noqa: ARG002 - leases are in the time of the server
+        durability: Durability = Durability.SYNCED,  # noqa: ARG002 - the server decides, and the receipt says it
+    ) -> None:
+        self.tables = Tables(parse_address(path))
+        self.trash = PostgresTrash(self.tables)
+        self._statements = self.tables.statements
+        self._durability: Durability | None = None
+        self._writers = Writers(self.tables, self._end)
+
+    @property
+    def url(self) -> str:
+        return self.tables.address.url
+
+    @property
+    def capabilities(self) -> Capabilities:
+        if self._durability is None:
+            with suppress(SegueError):  # the next statement raises it
+                self._durability = durability_of(*self.tables.ask("look at its settings", self._statements.settings)[0])
+        promised = Durability.SYNCED if self._durability is None else self._durability
+        return Capabilities(
+            durability=promised, shared=True, can_be_damaged=True, append_only=True, lists_from_columns=True
+        )
+
+    def path_of(self, session_id: str) -> str:
+        return check_id(session_id)
+
+    # ── Writing ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def create(self, session_id: str, events: Sequence[Event]) -> PostgresWriter:
+        return self._writers.create(session_id, events)
+
+    def open(self, session_id: str, *, timeout_seconds: float = WAIT_SECONDS) -> PostgresWriter:
+        return self._writers.open(session_id, timeout_seconds)
+
+    # ── Reading ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def load(self, session_id: str) -> Session:
+        examination = self.examine(session_id)
+        if examination.damages or examination.session is None:
+            raise DamagedError(session_id, examination.damages)
+        return examination.session
+
+    def overview(self, session_id: str) -> Overview:
+        overview, holder, _ = self._end(session_id)
+        return overview if overview.status != "active" or holder.is_alive else replace(overview, status="interrupted")
+
+    def _end(self, session_id: str) -> tuple[Overview, Holder, int]:
+        place = self.tables.place_of(session_id)
+        rows = self.tables.ask(f"read session {session_id}", self._statements.end, space=place.space, id=session_id)
+        if not rows:
+            raise SessionNotFoundError(session_id, self.url)
+        _, seq, *holder = rows[0][:8]
+        overview, damages, size = read_end(session_id, seq, [row[8:] for row in rows if row[8] is not None])
+        if overview is None:
+            raise DamagedError(session_id, damages or self.examine(session_id).damages or [_BAD_CHECKPOINT])
+        return overview, Holder(*holder), size
+
+    def tail(self, session_id: str, count: int, *, branch: str | None = None) -> tuple[Turn, ...]:
+        overview, _, _ = self._end(session_id)
+        row, place = self.tables.find(session_id), self.tables.place_of(session_id)
+        found: list[Turn] = []
+        damages: list[Damage] = []
+        for name, (low, high) in own_turn_ranges(overview, branch or overview.branch, count).items():
+            values: dict[str, object] = {
+                "skip": overview.branches[name].own - high,
+                "count": high - low,
+                "branch": name,
+            }
+            # What was appended since the overview was read is not counted.
+            values |= {"space": place.space, "key": row.key, "upto": overview.seq}
+            rows = self.tables.ask(f"read session {session_id}", self._statements.tail, **values)
+            if len(rows) != high - low or not all(is_whole for *_, is_whole in rows):
+                damages.append(Damage(f"branch {name}", "some of its turns are missing"))
+            found = turns_of([row[:3] for row in rows], damages) + found
+        if damages:
+            raise DamagedError(session_id, self.examine(session_id).damages or damages)
+        return tuple(found)
+
+    def read(self, session_id: str, *, after: int = 0) -> Iterator[Event]:
+        return self._read(session_id, self.tables.find(session_id), max(after, 0))
+
+    def _read(self, session_id: str, row: Row, after: int) -> Iterator[Event]:
+        records = Records(session_id, after=min(after, row.seq))
+        for rows in self.tables.pages(session_id, row, after):
+            events = records.feed(rows)
+            if records.damages:
+                raise DamagedError(session_id, records.damages)
+            yield from events
+        records.finish(max(row.seq, after))
+        if records.damages:
+            self.tables.find(session_id)  # raises NotFoundError if it was deleted meanwhile
+            raise DamagedError(session_id, records.damages)
+
+    def examine(self, session_id: str) -> Examination:
+        row = self.tables.find(session_id)
+        session, damages, _ = self._whole(session_id, row)
+        if session is not None and session.status == "active" and not row.holder.is_alive:
+            session = replace(session, status="interrupted")
+        return Examination(session=session, damages=tuple(damages))
+
+    def _whole(self, session_id: str, row: Row) -> tuple[Session | None, list[Damage], list[Event]]:
+        records = Records(session_id)
+        events = [event for rows in self.tables.pages(session_id, row) for event in records.feed(rows)]
+        records.finish(row.seq)
+        if not events:
+            return None, records.damages or [_EMPTY], []
+        head = self.head(session_id)
+        named = with_metadata(
+            events, records.damages, session_id, agent=head.agent, created_at=head.created_at, version=row.version
+        )
+        return fold(named), records.damages, named
+
+    def revision(self, session_id: str) -> str:
+        return self.tables.find(session_id).revision
+
+    def changed_at(self, session_id: str) -> None:
+        self.tables.find(session_id)
+
+    def mark_changed(self, session_id: str, moment: datetime) -> None:  # noqa: ARG002 - there is nothing to mark
+        self.tables.find(session_id)
+
+    def ids(self) -> Iterator[str]:
+        return iter([id for (id,) in self.tables.rows(self._statements.ids)])
+
+    def revisions(self) -> Iterator[tuple[str, str]]:
+        return iter([(id, f"{key}-{seq}") for id, key, seq in self.tables.rows(self._statements.revisions)])
+
+    def heads(self) -> Iterator[Head]:
+        return iter([head_of_row(row) for row in self.tables.rows(self._statements.heads)])
+
+    def head(self, session_id: str) -> Head:
+        place = self.tables.place_of(session_id)
+        for row in self.tables.ask(
+            f"read session {session_id}", self._statements.head, space=place.space, id=session_id
+        ):
+            return head_of_row(row)
+        raise SessionNotFoundError(session_id, self.url)
+
+    def owner(self, session_id: str) -> Owner | None:
+        check_id(session_id)
+        row = self.tables.find(session_id, must_exist=False)
+        return row.holder.owner if row is not None and row.holder.is_alive else None
+
+    def get_blob(self, session_id: str, name: str) -> bytes:
+        digest = check_id(name.removeprefix("sha256:"), what="blob name")
+        row, place = self.tables.find(session_id), self.tables.place_of(session_id)
+        rows = self.tables.ask(
+            f"read a blob of session {session_id}",
+            self._statements.blob,
+            space=place.space,
+            key=row.key,
+            name=name,
+        )
+        if not rows:
+            raise NotFoundError(f"session {session_id} has no blob {name}")
+        data = bytes(rows[0][0])
+        if hashlib.sha256(data).hexdigest() != digest:
+            reason = "it does not match its name: some of its bytes changed"
+            raise DamagedError(session_id, [Damage(f"blob {name}", reason)])
+        return data
+
+    # ── Deleting, repairing ──────────────────────────────────────────────────────────────────────────────────────────
+
+    def delete(self, session_id: str, *, revision: str | None = None) -> None:
+        row = self.tables.find_free(session_id, revision=revision)
+        if not self.tables.delete(f"delete session {session_id}", row.key, row.seq, row.holder):
+            self.tables.find_free(session_id, revision=row.revision)
+            raise changed_meanwhile(session_id)
+
+    def has_remains(self, session_id: str) -> bool:
+        return self.tables.find(check_id(session_id), must_exist=False) is not None
+
+    def scope_file(self, session_id: str) -> None:
+        """There are no files."""
+
+    def sweep(self) -> None:
+        """Nothing is ever left over: what is not committed is not there."""
+
+    def recover(self, session_id: str) -> Recovery:
+        row = self.tables.find_free(session_id)
+        if row.version > FORMAT_VERSION:
+            raise ReadOnlyError(f"session {session_id} was written by a newer version", hint="it can be read")
+        session, damages, events = self._whole(session_id, row)
+        if not damages:
+            raise UsageError(f"session {session_id} is not damaged", hint="there is nothing to recover")
+        if session is None:
+            raise DamagedError(session_id, damages)
+        numbered = [replace(event, seq=seq) for seq, event in enumerate(events, start=1)]
+        original = self.trash.replace(session_id, row, numbered)
+        kept = sum(event.id != "event-1" or event.seq > 1 for event in numbered)
+        return Recovery(session=self.load(session_id), kept=kept, damages=tuple(damages), original=original)
+
+    def close(self) -> None:
+        self.tables.connections.close()
+
+
+_EMPTY = Damage("event 1", "it is empty", line=1)
+_BAD_CHECKPOINT = Damage("checkpoint", "its checkpoint does not match its events")

@@ -1,0 +1,296 @@
+"""The writer of a session in Postgres. An append is one statement: compare, insert, update the head, commit."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from segue.closing import Closing
+from segue.errors import (
+    DiskFullError,
+    SessionNotFoundError,
+    StorageError,
+    TakenOverError,
+    WriterStoppedError,
+)
+from segue.formats.journal import encode_checkpoint, encode_event, fingerprint
+from segue.model import Turn, accept, apply_turns, check_event, total_usage
+from segue.model.acceptance import copy_all_but_turns
+from segue.store import Receipt
+from segue.stores.postgres.columns import event_columns, listed_columns, time_columns
+from segue.stores.postgres.durability import durability_of
+from segue.stores.postgres.failures import DuplicateError, LostAnswerError
+from segue.stores.postgres.lease import Holder
+from segue.stores.postgres.reading import read_event
+from segue.stores.postgres.text_columns import from_column, to_column
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from uuid import UUID
+
+    from segue.errors import SegueError
+    from segue.model import Event, Overview, Usage
+    from segue.stores.postgres.connections import Connections
+    from segue.stores.postgres.statements import Statements
+
+CHECKPOINT_EVERY_BYTES = 32_768
+CHECKPOINT_EVERY_EVENTS = 100
+CHECKPOINT_SHARE = 4
+"""A large checkpoint is due only after this many times its size was appended since the last one."""
+_ATTEMPTS = 3
+"""How often an append whose answer was lost, and which was not recorded, is made again."""
+
+
+class PostgresWriter(Closing):
+    """See store.Writer."""
+
+    def __init__(
+        self,
+        *,
+        connections: Connections,
+        statements: Statements,
+        place: str,
+        space: int,
+        key: int,
+        fence: int,
+        token: UUID,
+        lease_seconds: float,
+        overview: Overview,
+        usage: Usage,
+        since_checkpoint: int,
+        on_close: Callable[[PostgresWriter], None],
+    ) -> None:
+        self.key = key
+        self.token = token
+        self._connections = connections
+        self._statements = statements
+        self._place = place
+        self._fence = fence
+        self.values = {"space": space, "key": key, "token": token, "lease": lease_seconds}
+        self._overview = overview
+        self._uncounted: list[Turn] = []  # recorded, and not in the overview yet: counted on demand
+        self._turn_count = overview.turn_count
+        self._updated_at = overview.updated_at
+        self._usage = usage
+        self._since_checkpoint = since_checkpoint
+        self._checkpoint_due = CHECKPOINT_EVERY_BYTES
+        self._events_since = 0
+        self._on_close = on_close
+        self._pid = os.getpid()
+        self._mutex = threading.RLock()
+        self._stopped: SegueError | None = None
+        self._is_open = True
+
+    @property
+    def overview(self) -> Overview:
+        with self._mutex:
+            return self._counted()
+
+    @property
+    def branch(self) -> str:
+        return self._overview.branch
+
+    def append(self, *events: Event, ids_are_new: bool = False) -> Receipt:
+        with self._mutex:
+            self._check()
+            try:
+                if ids_are_new and len(events) == 1 and isinstance(turn := events[0], Turn) and not turn.extra:
+                    return self._append_turn(turn)
+                return self._append_all(events, ids_are_new=ids_are_new)
+            except DuplicateError:  # a retry with ids that were believed to be new
+                return self._append_all(events, ids_are_new=False)
+            except (DiskFullError, WriterStoppedError):
+                raise
+            except (StorageError, TakenOverError, SessionNotFoundError) as error:
+                self._stopped = error
+                raise
+            except BaseException as error:
+                if not isinstance(error, Exception):  # a Ctrl-C may have come between the commit and our record of it
+                    self._stopped = WriterStoppedError("the last append was interrupted", hint="open the session again")
+                raise
+
+    def _append_turn(self, turn: Turn) -> Receipt:
+        """The fast path for one new turn, which is nearly every append of a conversation."""
+        check_event(turn, self._overview)
+        turn = replace(turn, seq=self._seq + 1)
+        body = encode_event(turn)
+        count = self._turn_count + (turn.branch == self._overview.branch)
+        updated_at = max(self._updated_at, turn.timestamp)
+        values = {
+            "expected": turn.seq - 1,
+            "seq": turn.seq,
+            "turn_count": count,
+            **time_columns(updated_at),
+            "event_id": to_column(turn.id),
+            "turn_branch": to_column(turn.branch),
+            "body": body,
+        }
+        if self._is_checkpoint_due(len(body), 1):
+            overview = apply_turns(self._counted(), [turn])
+            receipt = self._send(values, (turn,), overview, changes_listing=False, size=len(body))
+            self._overview = overview
+        else:
+            receipt = self._send(values, (turn,), None, changes_listing=False, size=len(body))
+            self._uncounted.append(turn)
+        self._turn_count, self._updated_at = count, updated_at
+        return receipt
+
+    def _append_all(self, events: tuple[Event, ...], *, ids_are_new: bool) -> Receipt:
+        recorded = {} if ids_are_new else self._recall(events)
+        new, seqs, overview = accept(events, self._counted(), recorded, fingerprint, copy=copy_all_but_turns)
+        if not new:
+            return Receipt(seqs=seqs, durability=durability_of(*self._ask(self._statements.settings, {})[0]))
+        usage = self._usage + total_usage(event for event in new if isinstance(event, Turn))
+        last = len(new) - 1
+        bodies = [encode_event(event, continues=at < last) for at, event in enumerate(new)]
+        size = sum(map(len, bodies))
+        values = {
+            "expected": self._overview.seq,
+            "seq": overview.seq,
+            **listed_columns(overview, usage),
+            **event_columns(new, bodies),
+        }
+        is_due = self._is_checkpoint_due(size, len(new))
+        receipt = self._send(values, new, overview if is_due else None, changes_listing=True, size=size)
+        self._overview, self._usage = overview, usage
+        self._turn_count, self._updated_at = overview.turn_count, overview.updated_at
+        return Receipt(seqs=seqs, durability=receipt.durability)
+
+    def _send(
+        self,
+        values: dict[str, object],
+        events: Sequence[Event],
+        checkpoint: Overview | None,
+        *,
+        changes_listing: bool,
+        size: int,
+    ) -> Receipt:
+        """Make the append. If its answer is lost, ask whether it was recorded, and make it again if it was not."""
+        values |= self.values
+        if checkpoint is not None:
+            values["checkpoint"] = encode_checkpoint(checkpoint)
+        statement = self._statements.append(changes_listing=changes_listing, checkpoint=checkpoint is not None)
+        settings = None
+        for attempt in range(_ATTEMPTS):
+            try:
+                rows = self._connections.execute(self._doing, statement, values | {"fence": self._fence}, retry=False)
+            except LostAnswerError:
+                settings = self._resolve(events)
+                if settings is None and attempt == _ATTEMPTS - 1:
+                    raise
+            else:
+                settings = rows[0] if rows else self._explain(events)
+            if settings is not None:
+                break
+        assert settings is not None  # noqa: S101 - the last attempt raised
+        if checkpoint is not None:
+            self._since_checkpoint = self._events_since = 0
+            self._checkpoint_due = max(CHECKPOINT_EVERY_BYTES, CHECKPOINT_SHARE * len(values["checkpoint"]))  # type: ignore[arg-type]
+        else:
+            self._since_checkpoint += size
+            self._events_since += len(events)
+        return Receipt(seqs=tuple(event.seq for event in events), durability=durability_of(*settings))
+
+    def _resolve(self, events: Sequence[Event]) -> tuple[str, str, str] | None:
+        """Whether an append with a lost answer was recorded; None if it was not, and now cannot be any more.
+
+        The statement may still be running on the server. Advancing the fence waits for it, and lets it fail unless it
+        was committed before.
+        """
+        rows = self._ask(self._statements.advance_fence, self.values)
+        if not rows:
+            self._explain(events)
+            return None
+        self._fence = rows[0][0]
+        return self._settings_if_recorded(events)
+
+    def _settings_if_recorded(self, events: Sequence[Event]) -> tuple[str, str, str] | None:
+        ids = {to_column(event.id): event for event in events}
+        found = self._ask(self._statements.recorded, self.values | {"ids": list(ids)})
+        if len(found) < len(ids) or any(ids[id].seq != seq for seq, id, _ in found):
+            return None
+        return self._ask(self._statements.settings, {})[0]
+
+    def _explain(self, events: Sequence[Event]) -> tuple[str, str, str]:
+        """Why an append found no row to change: unless it was recorded before, an error."""
+        rows = self._ask(self._statements.find_by_key, self.values)
+        if not rows:
+            raise SessionNotFoundError(self._overview.id, self._place)
+        holder = Holder(*rows[0][4:])
+        if holder.token != self.token:
+            raise TakenOverError(self._overview.id, pid=holder.pid, host=holder.host, since=holder.since)
+        if (settings := self._settings_if_recorded(events)) is not None:
+            return settings
+        raise WriterStoppedError(
+            f"another program changed session {self._overview.id} in {self._place}", hint="open the session again"
+        )
+
+    def _recall(self, events: Sequence[Event]) -> dict[str, tuple[int, int]]:
+        """The seq and the content of those events that are recorded already."""
+        ids = [to_column(event.id) for event in events if isinstance(event.id, str)]
+        if not ids:
+            return {}
+        known: dict[str, tuple[int, int]] = {}
+        for row in self._ask(self._statements.recorded, self.values | {"ids": ids}):
+            event = read_event(row)
+            # A damaged event has no content that anything could be equal to.
+            known[from_column(row[1])] = (row[0], -1 if isinstance(event, tuple) else fingerprint(event))
+        return known
+
+    def _ask(self, statement: str, values: dict[str, object]) -> list[tuple]:  # type: ignore[type-arg]
+        return self._connections.execute(self._doing, statement, values, retry=True)
+
+    @property
+    def _doing(self) -> str:
+        return f"append to session {self._overview.id}"
+
+    @property
+    def _seq(self) -> int:
+        return self._overview.seq + len(self._uncounted)
+
+    def _is_checkpoint_due(self, size: int, count: int) -> bool:
+        bytes_since = self._since_checkpoint + size
+        return bytes_since >= self._checkpoint_due or (
+            self._events_since + count >= CHECKPOINT_EVERY_EVENTS and self._checkpoint_due == CHECKPOINT_EVERY_BYTES
+        )
+
+    def _counted(self) -> Overview:
+        if self._uncounted:
+            self._overview = apply_turns(self._overview, self._uncounted)
+            self._uncounted = []
+        return self._overview
+
+    def put_blob(self, data: bytes) -> str:
+        name = f"sha256:{hashlib.sha256(data).hexdigest()}"
+        with self._mutex:
+            self._check()
+            values = self.values | {"fence": self._fence, "name": name, "data": bytes(data)}
+            if not self._ask(self._statements.put_blob, values):
+                self._explain(())
+        return name
+
+    def lose(self, error: SegueError) -> None:
+        """Accept nothing more: another process is the writer now."""
+        self._stopped = self._stopped or error
+
+    def close(self) -> None:
+        with self._mutex:
+            if self._is_open and self._pid == os.getpid():
+                self._is_open = False
+                self._on_close(self)
+            self._is_open = False
+
+    def _check(self) -> None:
+        if self._stopped is not None:
+            if isinstance(self._stopped, TakenOverError):
+                raise self._stopped
+            raise WriterStoppedError(
+                f"cannot write to the session any more: {self._stopped}", hint="open the session again"
+            )
+        if not self._is_open or self._pid != os.getpid():
+            reason = "the writer is closed" if not self._is_open else "it belongs to the process that opened it"
+            raise WriterStoppedError(f"cannot write to the session any more: {reason}", hint="open the session again")
