@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from segue.errors import StorageError
+from segue.formats.store_url import SERVERS
 
 if TYPE_CHECKING:
     from segue.durable.folder import Folder
@@ -74,8 +75,12 @@ class Links:
 
 
 def place_of(url: str) -> str:
-    """One name for one store, whichever links lead to its folder."""
+    """One name for one store, whichever links lead to its folder, or roles to its database."""
     scheme, colon, path = url.partition(":")
+    if scheme in SERVERS:
+        from segue.stores.postgres.address import place_in
+
+        return place_in(url)
     return f"{scheme}{colon}{os.path.realpath(path)}" if path.startswith("/") else url
 
 

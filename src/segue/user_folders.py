@@ -59,9 +59,11 @@ def configured_store() -> str:
         raise UsageError(f"{path} line {error.line}: {error}", hint="correct it, or remove the line") from None
     where = url.partition(":")[2] if isinstance(url, str) else ""
     if url != "" and not where.startswith(("/", "~")):
-        line = line_of(data.decode(), "store")
+        from segue.formats.store_url import hide_password
+
+        line, shown = line_of(data.decode(), "store"), hide_password(url) if isinstance(url, str) else url
         raise UsageError(
-            f"{path} line {line}: store must be a store with an absolute path, not {url!r:.60}",
+            f"{path} line {line}: store must be a store with an absolute path, not {shown!r:.60}",
             hint='as in store = "journal:~/notes"',
         )
     return str(url)

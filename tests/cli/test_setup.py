@@ -211,4 +211,4 @@ def test_without_pip_uv_installs_into_the_same_environment(tmp_path: Path) -> No
 
 
 def test_an_unknown_part_is_answered_with_those_there_are(cli: Segue) -> None:
-    assert "there are anthropic, openai, google, mcp, tokenizer, codex" in cli.refuses(3, "setup", "gpt")
+    assert "there are anthropic, openai, google, mcp, tokenizer, postgres, codex, zed" in cli.refuses(3, "setup", "gpt")

@@ -301,6 +301,7 @@ def _recorded(text: str) -> RecentSession:
 
 def _open(library: Library, wanted: RecentSession) -> FoundSession:
     """The session in its source. SessionNotFoundError if it is gone."""
+    from segue.console.settings import find_store
     from segue.registry import SCHEMES
 
     if wanted.source == library.store.url:
@@ -308,7 +309,7 @@ def _open(library: Library, wanted: RecentSession) -> FoundSession:
     elif options.is_store_option_given():
         raise UsageError(f"session {wanted.id} is in {wanted.source}, not in {library.store.url}", hint="omit --store")
     elif (scheme := wanted.source.partition(":")[0]) in SCHEMES:
-        own = options.open_library(wanted.source)
+        own = options.open_library(find_store(wanted.source))
         click.get_current_context().call_on_close(own.close)
     else:
         from segue.cli._external import get_external

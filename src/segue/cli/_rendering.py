@@ -81,7 +81,10 @@ def format_source(entry: IndexEntry) -> str:
 
 
 def _short_source(source: str) -> str:
-    return source.replace(str(Path.home()), "~")
+    scheme, colon, rest = source.partition(":")
+    home = str(Path.home())
+    is_below = rest.startswith(home) and rest[len(home) : len(home) + 1] in {"", "/"}
+    return f"{scheme}{colon}~{rest[len(home) :]}" if is_below and home != "/" else source
 
 
 def format_usage(usage: Usage) -> str:

@@ -32,16 +32,20 @@ def command(*, library: Library, id: str | None, url: str, everything: bool, as_
     The source does not change. Repeating it adds what is new, and completes an interrupted copy. Losses are listed.
     With --json one line per session.
     """
+    from segue.formats.store_url import hide_password
+    from segue.links import place_of
     from segue.transfer.convert import Unconverted, copy_all
 
     if (id is not None) == everything:
-        raise UsageError("specify a session or --all", hint=f"for example: segue convert --all --to {url}")
+        raise UsageError(
+            "specify a session or --all", hint=f"for example: segue convert --all --to {hide_password(url)}"
+        )
     target = options.open_library(url)
     try:
         if not target.store.capabilities.shared:
             raise UsageError("a memory: store is gone when this command exits", hint="use a store with a folder")
-        if target.store.url == library.store.url:
-            raise UsageError(f"{url} is the store of the sessions itself", hint="use another one")
+        if place_of(target.store.url) == place_of(library.store.url):
+            raise UsageError(f"{target.store.url} is the store of the sessions itself", hint="use another one")
         if everything:
             ids = sorted(library.store.ids())
         else:

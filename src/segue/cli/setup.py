@@ -25,11 +25,12 @@ def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
 @options.yes
 @options.as_json
 def command(*, name: str | None, yes: bool, as_json: bool) -> int:
-    """Install optional packages: models, MCP, tokenizer, codex.
+    """Install optional packages: models, MCP, Postgres, tokenizer.
 
     NAME is anthropic, openai or google for the SDK of a provider, mcp for the tools of MCP servers, tokenizer for exact
-    token counts, or codex to read compressed sessions of Codex. It is installed into the environment that Segue runs
-    in. Without NAME, all of them are listed, with the API keys that are set, and those with a key are offered.
+    token counts, postgres for sessions in a Postgres database, or codex to read compressed sessions of Codex. It is
+    installed into the environment that Segue runs in. Without NAME, all of them are listed, with the API keys that are
+    set, and those with a key are offered.
     """
     from segue.console.extras import find_extras
 

@@ -33,6 +33,7 @@ PURPOSES = {
     "google": "chat with Gemini",
     "mcp": "tools of MCP servers",
     "tokenizer": "exact token counts",
+    "postgres": "sessions in a Postgres database",
     "codex": "read compressed sessions of Codex",
     "zed": "read compressed threads of Zed",
 }

@@ -75,7 +75,9 @@ def text(value: str) -> str:
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise UsageError(f"{value!r:.60} is not UTF-8", hint="convert it first") from None
+        from segue.formats.store_url import hide_password
+
+        raise UsageError(f"{hide_password(value)!r:.60} is not UTF-8", hint="convert it first") from None
     return value
 
 

@@ -74,14 +74,31 @@ def read_settings(path: Path) -> ChatSettings:
 
 def read_stores(path: Path) -> list[str]:
     """The stores to list and search in addition to the default one."""
+    from segue.formats.store_url import hide_password
     from segue.registry import SCHEMES
 
     stores = read_config(path, SegueConfig).stores
     for url in stores:
         if not isinstance(url, str) or url.partition(":")[0] not in SCHEMES:
             known = ", ".join(f"{scheme}:" for scheme in SCHEMES)
-            raise UsageError(f"{path}: {url!r:.60} in stores does not name a store", hint=f"begin with one of {known}")
+            shown = hide_password(url) if isinstance(url, str) else url
+            raise UsageError(
+                f"{path}: {shown!r:.60} in stores does not name a store", hint=f"begin with one of {known}"
+            )
     return stores
+
+
+def find_store(shown: str) -> str:
+    """The URL of a store by how it is shown: a configured one may have a password, which is never shown."""
+    from segue.formats.store_url import SERVERS
+    from segue.user_folders import config_path, default_store_url
+
+    if shown.partition(":")[0] not in SERVERS:
+        return shown
+    from segue.stores.postgres.address import parse_address
+
+    known = (url for url in (default_store_url(), *read_stores(config_path())) if url.partition(":")[0] in SERVERS)
+    return next((url for url in known if parse_address(url).url == shown), shown)
 
 
 def read_servers(path: Path) -> dict[str, McpServer]:

@@ -39,7 +39,10 @@ def _root(ctx: click.Context, param: click.Parameter, value: str | None) -> str:
     usual = os.environ.get("SEGUE_STORE") or configured_store()
     url = value or (usual if usual.startswith(_SCHEME) else _SCHEME + _ROOT)
     if not url.startswith(_SCHEME):
-        raise UsageError(f"{url} is not a store of gptel sessions", hint=f"name a folder, as in {_SCHEME}{_ROOT}")
+        from segue.formats.store_url import hide_password
+
+        shown = hide_password(url)
+        raise UsageError(f"{shown} is not a store of gptel sessions", hint=f"name a folder, as in {_SCHEME}{_ROOT}")
     return os.path.abspath(Path(url.removeprefix(_SCHEME)).expanduser())  # noqa: PTH100 - links stay as they are
 
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
+from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote_to_bytes
 
 from msgspec import Struct
 
 from segue.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 SCHEMES = ("postgresql", "postgres")
 DEFAULT_SCHEMA = "segue"
@@ -17,6 +22,8 @@ TIMEOUT_SECONDS = 20.0
 
 _EXAMPLE = "as in postgresql://alice@db.example:5432/sessions?schema=segue"
 _ENCODE = "write @ : / ? & # and % in a user name, a password or a value as %40 %3A %2F %3F %26 %23 and %25"
+_ENVIRONMENT = {"host": "PGHOST", "port": "PGPORT", "dbname": "PGDATABASE", "user": "PGUSER"}
+_OWN = ("schema", "space", "lease", "timeout")
 _SECRETS = frozenset({"password", "sslpassword", "oauth_client_secret"})
 _IDENTIFIER = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 _SPACE = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62})")
@@ -31,7 +38,11 @@ class Address(Struct, frozen=True, kw_only=True):
     """Where the sessions are, and how to get there. Its `repr` and its `url` never contain a password."""
 
     url: str
-    """The same text for the same parameters in whatever order, without secrets: it can be opened again and shown."""
+    """For messages, listings and indexes: the same text for the same parameters, without secrets. It can be opened
+    again: what libpq takes from PGHOST and its kind is part of it.
+    """
+    place: str
+    """The same text for the same sessions, whichever role and options lead to them."""
     conninfo: str
     """All parameters for libpq, with the password."""
     schema: str = DEFAULT_SCHEMA
@@ -51,8 +62,11 @@ class Address(Struct, frozen=True, kw_only=True):
         return f"Address({self.url!r})"
 
 
-def parse_address(text: str) -> Address:
-    """The address in a URL, with or without its scheme. UsageError explains what is wrong and how to write it."""
+def parse_address(text: str, environ: Mapping[str, str] | None = None) -> Address:
+    """The address in a URL, with or without its scheme. UsageError explains what is wrong and how to write it.
+
+    `environ` is the environment that libpq reads, by default that of this process.
+    """
     scheme, colon, rest = text.partition(":")
     if not colon or scheme not in SCHEMES:
         rest = text
@@ -68,7 +82,16 @@ def parse_address(text: str) -> Address:
     name, _, password = user.partition(":")
     given = {"user": _decoded(name), "password": _decoded(password), "dbname": _decoded(database)}
     given["host"], given["port"] = _parse_hosts(hosts)
-    return _address({key: value for key, value in given.items() if value} | _parse_query(query))
+    given = {key: value for key, value in given.items() if value} | _parse_query(query)
+    return _address(given | _parse_environ(given, os.environ if environ is None else environ))
+
+
+def place_in(url: str) -> str:
+    """The place that a URL names; the URL itself if it cannot be parsed."""
+    try:
+        return parse_address(url).place
+    except UsageError:
+        return url
 
 
 def _parse_hosts(text: str) -> tuple[str, str]:
@@ -97,6 +120,15 @@ def _parse_query(text: str) -> dict[str, str]:
     return given
 
 
+def _parse_environ(given: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
+    """What libpq adds from the environment and what decides which database it is; a service comes before the rest."""
+    if "service" in given:
+        return {}
+    if service := environ.get("PGSERVICE"):
+        return {"service": service}
+    return {key: value for key, name in _ENVIRONMENT.items() if key not in given and (value := environ.get(name))}
+
+
 def _decoded(text: str) -> str:
     if _BAD_PERCENT.search(text):
         raise UsageError("the URL of the Postgres database has a % that is not followed by two digits", hint=_ENCODE)
@@ -110,7 +142,7 @@ def _decoded(text: str) -> str:
 
 
 def _address(given: dict[str, str]) -> Address:
-    own = {key: given.pop(key) for key in ("schema", "space", "lease", "timeout") if key in given}
+    own = {key: given.pop(key) for key in _OWN if key in given}
     schema, space = own.get("schema", DEFAULT_SCHEMA), own.get("space", "")
     if not _IDENTIFIER.fullmatch(schema) or schema.startswith("pg_"):
         raise UsageError(
@@ -131,6 +163,7 @@ def _address(given: dict[str, str]) -> Address:
     }
     return Address(
         url=_show(given, shown),
+        place=_show(_identity(given), {"schema": shown["schema"], "space": space}),
         conninfo=" ".join(f"{key}={_quoted(value)}" for key, value in ({"application_name": "segue"} | given).items()),
         schema=schema,
         space=space,
@@ -175,6 +208,13 @@ def _show(given: dict[str, str], own: dict[str, str]) -> str:
     )
     at = f"{quote(user, safe='')}@" if user else ""
     return f"postgresql://{at}{place}/{quote(database, safe='')}" + (f"?{query}" if query else "")
+
+
+def _identity(given: dict[str, str]) -> dict[str, str]:
+    """The parameters that decide which database it is. Without a name it is that of the role, as for libpq."""
+    database = given.get("dbname") or ("" if "service" in given else given.get("user", ""))
+    names = ("host", "hostaddr", "port", "service", "servicefile")
+    return {"dbname": database} | {key: given[key] for key in names if key in given}
 
 
 def _show_host(host: str, port: str) -> str:

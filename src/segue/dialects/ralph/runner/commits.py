@@ -14,6 +14,7 @@ import stat
 from typing import TYPE_CHECKING
 
 from segue.errors import UsageError
+from segue.formats.store_url import folder_of
 from segue.formats.terminal import one_line
 from segue.git import RefusedError
 
@@ -43,7 +44,8 @@ class StoryCommits:
         self._repository = repository
         self._project = project
         self._plan = plan
-        self._store = os.path.realpath(store.partition(":")[2]) if store else ""
+        folder = folder_of(store)
+        self._store = os.path.realpath(folder) if folder else ""
         self._resets = resets
         self._checkpoint: tuple[str, str] | None = None
         self._users_files: dict[str, str] = {}
