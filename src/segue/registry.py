@@ -18,10 +18,12 @@ STORES = {
     "gptel": "segue.dialects.gptel.store:GptelStore",
     "journal": "segue.stores.journal:JournalStore",
     "memory": "segue.stores.memory:MemoryStore",
+    "postgres": "segue.stores.postgres:PostgresStore",
+    "postgresql": "segue.stores.postgres:PostgresStore",
     "ralph": "segue.dialects.ralph.store:RalphStore",
     "soleur": "segue.dialects.soleur.store:SoleurStore",
 }
-"""Scheme → "module:Class"; the class takes `(path, *, clock, durability)`."""
+"""Scheme → "module:Class"; the class takes `(path, *, clock, durability)`, where the path is all after the colon."""
 SCHEMES = tuple(STORES)
 
 
@@ -34,9 +36,12 @@ def open_store(url: str, *, clock: Callable[[], datetime], durability: Durabilit
 
     scheme, colon, path = url.partition(":")
     if not colon or scheme not in STORES:
+        from segue.formats.store_url import hide_password
+
         known = ", ".join(f"{name}:" for name in STORES)
         raise UsageError(
-            f"{url!r} does not name a store", hint=f"begin with one of {known} as in journal:/path/to/sessions"
+            f"{hide_password(url)!r} does not name a store",
+            hint=f"begin with one of {known} as in journal:/path/to/sessions",
         )
     module, _, name = STORES[scheme].partition(":")
     store: Store = getattr(import_module(module), name)(path, clock=clock, durability=durability)
