@@ -163,5 +163,5 @@ def turns_of(rows: Sequence[Record], damages: list[Damage]) -> list[Turn]:
         elif isinstance(event, Turn):
             found.append(event)
         else:
-            damages.append(Damage(f"event {row[0]}", "its column says that it is a turn", line=row[0]))
+            damages.append(Damage(f"event {row[0]}", "only its column is that of a turn", line=row[0]))
     return found
