@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.support.postgres_fixtures import postgres_schema, postgres_server, postgres_url  # noqa: F401 - fixtures
+from tests.support.postgres_programs import find_versions
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -103,7 +106,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     left_out = []
     for item in items:
-        missing = {mark.args[0] for mark in item.iter_markers("needs") if _is_missing(*mark.args)}
+        missing = {program for program in _needs(item) if _is_missing(program)}
         config.stash[LEFT_OUT].update(missing)
         left_out += [item] if missing else []
     config.hook.pytest_deselected(items=left_out)
@@ -130,9 +133,19 @@ def _has_no_sandbox() -> str:
     return find_support().missing
 
 
+def _needs(item: pytest.Item) -> set[str]:
+    """What its marks name, and the server of the fixtures that it asks for."""
+    fixtures: list[str] = getattr(item, "fixturenames", [])
+    return {mark.args[0] for mark in item.iter_markers("needs")} | {
+        "postgres" for _ in {"postgres_server"} & {*fixtures}
+    }
+
+
 def _is_missing(program: str) -> bool:
     """Never in CI: there, the tests of a missing program fail."""
-    return not os.environ.get("CI") and shutil.which(program) is None
+    if os.environ.get("CI"):
+        return False
+    return not find_versions() if program == "postgres" else shutil.which(program) is None
 
 
 @pytest.fixture
