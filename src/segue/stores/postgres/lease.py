@@ -87,7 +87,7 @@ def _started(pid: int | None) -> str | None:
 
 
 class Heartbeat:
-    """Calls `beat` every so often from one thread of its own, while anything is registered."""
+    """Calls `beat` every so often from one thread of its own, while anybody needs it."""
 
     def __init__(self, beat: Callable[[], None], every_seconds: float) -> None:
         self._beat = beat
@@ -98,7 +98,8 @@ class Heartbeat:
         self._pid = os.getpid()
         self._count = 0
 
-    def __enter__(self) -> None:
+    def start(self) -> None:
+        """Begin, unless it has begun; every `start` needs its `stop`."""
         with self._mutex:
             if self._pid != os.getpid():  # the thread stayed in the parent
                 self._pid, self._thread, self._count = os.getpid(), None, 0
@@ -108,7 +109,7 @@ class Heartbeat:
                 self._thread = threading.Thread(target=self._run, args=(self._wake,), name="segue-lease", daemon=True)
                 self._thread.start()
 
-    def __exit__(self, *_: object) -> None:
+    def stop(self) -> None:
         with self._mutex:
             self._count -= 1
             if self._count == 0:

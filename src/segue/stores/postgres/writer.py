@@ -103,7 +103,7 @@ class PostgresWriter(Closing):
                 return self._append_all(events, ids_are_new=ids_are_new)
             except DuplicateError:  # a retry with ids that were believed to be new
                 return self._append_all(events, ids_are_new=False)
-            except (DiskFullError, WriterStoppedError):
+            except DiskFullError:
                 raise
             except (StorageError, TakenOverError, SessionNotFoundError) as error:
                 self._stopped = error
@@ -178,8 +178,8 @@ class PostgresWriter(Closing):
         for attempt in range(_ATTEMPTS):
             try:
                 rows = self._connections.execute(self._doing, statement, values | {"fence": self._fence}, retry=False)
-            except LostAnswerError:
-                settings = self._resolve(events)
+            except LostAnswerError as lost:
+                settings = self._resolve(events, lost)
                 if settings is None and attempt == _ATTEMPTS - 1:
                     raise
             else:
@@ -195,18 +195,20 @@ class PostgresWriter(Closing):
             self._events_since += len(events)
         return Receipt(seqs=tuple(event.seq for event in events), durability=durability_of(*settings))
 
-    def _resolve(self, events: Sequence[Event]) -> tuple[str, str, str] | None:
+    def _resolve(self, events: Sequence[Event], lost: LostAnswerError) -> tuple[str, str, str] | None:
         """Whether an append with a lost answer was recorded; None if it was not, and now cannot be any more.
 
         The statement may still be running on the server. Advancing the fence waits for it, and lets it fail unless it
-        was committed before.
+        was committed before. If the server cannot be asked either, the outcome stays unknown, and the error says so.
         """
-        rows = self._ask(self._statements.advance_fence, self.values)
-        if not rows:
-            self._explain(events)
-            return None
-        self._fence = rows[0][0]
-        return self._settings_if_recorded(events)
+        try:
+            rows = self._ask(self._statements.advance_fence, self.values)
+            if not rows:
+                return self._explain(events)
+            self._fence = rows[0][0]
+            return self._settings_if_recorded(events)
+        except StorageError:
+            raise lost from None
 
     def _settings_if_recorded(self, events: Sequence[Event]) -> tuple[str, str, str] | None:
         ids = {to_column(event.id): event for event in events}

@@ -135,12 +135,12 @@ class Writers:
             on_close=self._release,
         )
         self._open[writer.key] = writer
-        self._heartbeat.__enter__()
+        self._heartbeat.start()
         return writer
 
     def _release(self, writer: PostgresWriter) -> None:
         """End the lease. If the server cannot be reached, it ends by itself."""
-        self._heartbeat.__exit__()
+        self._heartbeat.stop()
         self._open.pop(writer.key, None)
         with suppress(StorageError):
             self._tables.ask("release a session", self._tables.statements.release, **writer.values)
