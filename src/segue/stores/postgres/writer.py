@@ -98,11 +98,7 @@ class PostgresWriter(Closing):
         with self._mutex:
             self._check()
             try:
-                if ids_are_new and len(events) == 1 and isinstance(turn := events[0], Turn) and not turn.extra:
-                    return self._append_turn(turn)
-                return self._append_all(events, ids_are_new=ids_are_new)
-            except DuplicateError:  # a retry with ids that were believed to be new
-                return self._append_all(events, ids_are_new=False)
+                return self._append(events, ids_are_new=ids_are_new)
             except DiskFullError:
                 raise
             except (StorageError, TakenOverError, SessionNotFoundError) as error:
@@ -112,6 +108,14 @@ class PostgresWriter(Closing):
                 if not isinstance(error, Exception):  # a Ctrl-C may have come between the commit and our record of it
                     self._stopped = WriterStoppedError("the last append was interrupted", hint="open the session again")
                 raise
+
+    def _append(self, events: tuple[Event, ...], *, ids_are_new: bool) -> Receipt:
+        try:
+            if ids_are_new and len(events) == 1 and isinstance(turn := events[0], Turn) and not turn.extra:
+                return self._append_turn(turn)
+            return self._append_all(events, ids_are_new=ids_are_new)
+        except DuplicateError:  # a retry with ids that were believed to be new
+            return self._append_all(events, ids_are_new=False)
 
     def _append_turn(self, turn: Turn) -> Receipt:
         """The fast path for one new turn, which is nearly every append of a conversation."""
