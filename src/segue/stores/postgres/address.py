@@ -22,7 +22,13 @@ TIMEOUT_SECONDS = 20.0
 
 _EXAMPLE = "as in postgresql://alice@db.example:5432/sessions?schema=segue"
 _ENCODE = "write @ : / ? & # and % in a user name, a password or a value as %40 %3A %2F %3F %26 %23 and %25"
-_ENVIRONMENT = {"host": "PGHOST", "port": "PGPORT", "dbname": "PGDATABASE", "user": "PGUSER"}
+_ENVIRONMENT = {
+    "host": "PGHOST",
+    "port": "PGPORT",
+    "dbname": "PGDATABASE",
+    "user": "PGUSER",
+    "target_session_attrs": "PGTARGETSESSIONATTRS",
+}
 _OWN = ("schema", "space", "lease", "timeout")
 _SECRETS = frozenset({"password", "sslpassword", "oauth_client_secret"})
 _IDENTIFIER = re.compile(r"[a-z_][a-z0-9_]{0,62}")
@@ -55,6 +61,10 @@ class Address(Struct, frozen=True, kw_only=True):
     """What must not be shown in a message of the driver or the server."""
     hosts: int = 1
     """The number of hosts that are tried in turn."""
+    user: str = ""
+    """The role, if the URL or the environment names it."""
+    wants_primary: bool = False
+    """Whether only a server that accepts writes will do."""
     connect_timeout: float | None = None
     """`connect_timeout` of libpq, if the URL sets it."""
 
@@ -171,6 +181,8 @@ def _address(given: dict[str, str]) -> Address:
         timeout_seconds=timeout,
         secrets=tuple(value for key, value in given.items() if key in _SECRETS and value),
         hosts=given.get("host", "").count(",") + 1,
+        user=given.get("user", ""),
+        wants_primary=given.get("target_session_attrs") in {"read-write", "primary"},
         connect_timeout=_connect_timeout(given.get("connect_timeout")),
     )
 

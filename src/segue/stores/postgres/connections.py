@@ -1,4 +1,4 @@
-"""The connections of one store: opened when needed, shared by threads, never by processes."""
+"""The connections of one store: opened when they are needed, shared by threads, never by processes."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from segue.stores.postgres.failures import (
     check_server,
     connect_error,
     is_lost,
+    is_on_standby,
     lost_answer,
     lost_connection,
     statement_error,
@@ -33,10 +34,14 @@ if TYPE_CHECKING:
     from segue.stores.postgres.address import Address
     from segue.stores.postgres.driver import TimedConnection
 
-_MOST_CONNECTIONS = 16
+_MOST_CONNECTIONS = 32
 """How many threads use a connection at the same time; others wait."""
-_IDLE_CONNECTIONS = 4
-"""How many unused connections stay open."""
+_IDLE_SECONDS = 300.0
+"""How long an unused connection stays open."""
+_SILENT_SECONDS = 60.0
+"""After this time without use a connection is tried first: a firewall or a load balancer may have forgotten it."""
+_SILENT_SHARE = 4
+"""The trial may take this part of the whole time."""
 _FIRST_PAUSE_SECONDS = 0.02
 _LONGEST_PAUSE_SECONDS = 1.0
 _SHORTEST_CONNECT_SECONDS = 2
@@ -47,7 +52,7 @@ _PAGE_BYTES = 1 << 20
 """The size that pages of a stream approach."""
 
 _inherited: list[TimedConnection] = []
-"""Connections of the parent process: its socket must be neither used nor closed here."""
+"""Connections of the parent process: its sockets must be neither used nor closed here."""
 
 
 class Connections:
@@ -62,7 +67,7 @@ class Connections:
         self._idle: list[TimedConnection] = []
         self._lock = threading.Lock()
         self._free = threading.BoundedSemaphore(_MOST_CONNECTIONS)
-        self._pid = os.getpid()
+        self._generation = 0
         self._was_connected = False
         _all.add(self)
 
@@ -84,29 +89,29 @@ class Connections:
     def execute(
         self, doing: str, statement: str, params: Sequence[Any] | Mapping[str, Any] = (), *, retry: bool
     ) -> list[tuple[Any, ...]]:
-        """Run one statement and return its rows.
+        """Run one statement and return its rows, all within `timeout_seconds`.
 
         It is repeated when it was certainly not carried out: no connection, a serialization failure, a deadlock.
-        With `retry` also when its outcome is not known; without, that raises LostAnswerError.
+        With `retry` also when its outcome is not known; without, that raises LostAnswerError, and the statement may
+        still be running on the server.
         """
         psycopg = import_driver().psycopg
         deadline = time.monotonic() + self.address.timeout_seconds
-        pause = _FIRST_PAUSE_SECONDS
+        pauses = _pauses()
         while True:
             connection = self._take(deadline)
-            connection.deadline = deadline
+            connection.deadline, connection.cancels = deadline, retry
             try:
                 cursor = connection.execute(statement, params or None, binary=True)
                 return cursor.fetchall() if cursor.description else []
             except (psycopg.Error, OSError) as error:
-                is_repeated = getattr(error, "sqlstate", None) in RETRIED or (retry and is_lost(error))
-                if not is_repeated or time.monotonic() + pause > deadline:
-                    raise self._failure(error, doing, connection, is_harmless=retry) from None
+                is_repeated = self._is_rolled_back(error, connection) or (retry and is_lost(error))
+                if not is_repeated or time.monotonic() + (pause := next(pauses)) > deadline:
+                    raise self._failure(error, doing, connection, statement, is_harmless=retry) from None
             finally:
-                connection.deadline = None
+                connection.deadline, connection.cancels = None, True
                 self._put(connection)
             time.sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
     def stream(
         self, doing: str, statement: str, params: Mapping[str, Any], *, after: object
@@ -126,66 +131,80 @@ class Connections:
             rows = _next_rows(page)
 
     def close(self) -> None:
-        """Close the connections that are not in use. Using them again opens new ones."""
+        """Close all connections, those in use when they are returned. Using them again opens new ones."""
         with self._lock:
             idle, self._idle = self._idle, []
+            self._generation += 1
         for connection in idle:
-            connection.close()
+            connection.abandon()
+
+    # ── Taking and returning ─────────────────────────────────────────────────────────────────────────────────────────
 
     def _take(self, deadline: float) -> TimedConnection:
         """A connection that is fit for use, new if none is."""
         if not self._free.acquire(timeout=max(0.0, deadline - time.monotonic())):
             raise too_busy(self.address, _MOST_CONNECTIONS)
         try:
-            return self._take_fit(deadline)
+            while (connection := self._pop()) is not None:
+                if self._is_fit(connection):
+                    return connection
+                connection.abandon()
+            return self._connect(deadline)
         except BaseException:
             self._free.release()
             raise
 
-    def _take_fit(self, deadline: float) -> TimedConnection:
-        while True:
-            with self._lock:
-                connection = self._idle.pop() if self._idle else None
-            if connection is None:
-                return self._connect(deadline)
-            if connection.is_fit():
-                return connection
-            connection.abandon()
+    def _pop(self) -> TimedConnection | None:
+        with self._lock:
+            return self._idle.pop() if self._idle else None
+
+    def _is_fit(self, connection: TimedConnection) -> bool:
+        is_silent = time.monotonic() - connection.used_at > _SILENT_SECONDS
+        return connection.is_fit() and (
+            not is_silent or connection.answers(self.address.timeout_seconds / _SILENT_SHARE)
+        )
 
     def _put(self, connection: TimedConnection) -> None:
-        if self._pid != connection.pid:
+        """Return a connection. The one used last is taken first, so that those too many grow old and are closed."""
+        if connection.pid != os.getpid():
             _inherited.append(connection)
             return
+        connection.used_at = now = time.monotonic()
+        old = []
         try:
-            if connection.is_fit():
-                with self._lock:
-                    if len(self._idle) < _IDLE_CONNECTIONS:
-                        self._idle.append(connection)
-                        return
-            connection.abandon()
+            with self._lock:
+                if connection.is_idle() and connection.generation == self._generation:
+                    self._idle.append(connection)
+                else:
+                    old.append(connection)
+                while self._idle and now - self._idle[0].used_at > _IDLE_SECONDS:
+                    old.append(self._idle.pop(0))
+            for one in old:
+                one.abandon()
         finally:
             self._free.release()
 
+    # ── Connecting ───────────────────────────────────────────────────────────────────────────────────────────────────
+
     def _connect(self, deadline: float) -> TimedConnection:
-        """A new connection. One that was there before is tried again until the deadline, as in a failover."""
-        pause = _FIRST_PAUSE_SECONDS
+        """A new connection. A server that was there before is tried until the deadline, as in a failover."""
+        pauses = _pauses()
         while True:
             try:
                 connection = self._connect_once(deadline)
             except ConnectError as error:
                 is_final = error.is_permanent or not (self._was_connected or error.is_starting)
-                if is_final or time.monotonic() + pause > deadline:
+                if is_final or time.monotonic() + (pause := next(pauses)) > deadline:
                     raise
             else:
                 self._was_connected = True
                 return connection
             time.sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
     def _connect_once(self, deadline: float) -> TimedConnection:
         driver = import_driver()
         address = self.address
-        seconds = address.connect_timeout or max(0.0, deadline - time.monotonic()) / address.hosts
+        seconds = address.connect_timeout or (deadline - time.monotonic()) / address.hosts
         try:
             connection: TimedConnection = driver.TimedConnection.connect(
                 address.conninfo,
@@ -195,12 +214,11 @@ class Connections:
             )
         except (driver.psycopg.Error, OSError) as error:
             raise connect_error(error, address) from None
-        connection.pid, connection.role = os.getpid(), connection.info.user
-        connection.seconds = address.timeout_seconds
-        connection.deadline = deadline
+        connection.pid, connection.role, connection.generation = os.getpid(), connection.info.user, self._generation
+        connection.seconds, connection.deadline = address.timeout_seconds, deadline
         try:
             check_server(connection.info.server_version, address)
-            if _is_pooled(connection):
+            if connection.is_pooled():
                 connection.prepare_threshold = None
         except (driver.psycopg.Error, OSError) as error:
             connection.abandon()
@@ -211,11 +229,26 @@ class Connections:
         connection.deadline = None
         return connection
 
+    # ── Failing ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _is_rolled_back(self, error: psycopg.Error | OSError, connection: TimedConnection) -> bool:
+        """True if the statement did nothing, and may succeed if it is repeated."""
+        if self.address.wants_primary and is_on_standby(error):  # the primary has become a standby, and left us there
+            connection.abandon()
+            return True
+        return getattr(error, "sqlstate", None) in RETRIED
+
     def _failure(
-        self, error: psycopg.Error | OSError, doing: str, connection: TimedConnection, *, is_harmless: bool = False
+        self,
+        error: psycopg.Error | OSError,
+        doing: str,
+        connection: TimedConnection,
+        statement: str = "",
+        *,
+        is_harmless: bool = False,
     ) -> SegueError:
         if not is_lost(error):
-            return statement_error(error, self.address, doing, connection.role)
+            return statement_error(error, self.address, doing, role=connection.role, statement=statement)
         return lost_connection(error, self.address, doing) if is_harmless else lost_answer(error, self.address, doing)
 
     def _forget(self) -> None:
@@ -224,7 +257,6 @@ class Connections:
         self._idle = []
         self._lock = threading.Lock()
         self._free = threading.BoundedSemaphore(_MOST_CONNECTIONS)
-        self._pid = os.getpid()
 
 
 def import_driver() -> ModuleType:
@@ -236,10 +268,12 @@ def import_driver() -> ModuleType:
     return driver
 
 
-def _is_pooled(connection: TimedConnection) -> bool:
-    """True if a pooler may run each statement in another server process, so that none may be prepared."""
-    row = connection.execute("SELECT pg_backend_pid()", prepare=False).fetchone()
-    return row is None or row[0] != connection.info.backend_pid
+def _pauses() -> Iterator[float]:
+    """The pauses between attempts, each twice as long as the one before."""
+    pause = _FIRST_PAUSE_SECONDS
+    while True:
+        yield pause
+        pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
 
 def _next_rows(page: list[tuple[Any, ...]]) -> int:

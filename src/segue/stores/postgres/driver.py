@@ -1,4 +1,4 @@
-"""The connection of psycopg with a deadline. The only module that imports the driver; it is imported when used."""
+"""The connection of psycopg with a deadline; this module imports the driver, so it is imported when it is used."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import psycopg
-from psycopg import errors, waiting
+from psycopg import capabilities, errors, waiting
 from psycopg.pq import TransactionStatus
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class DeadlineError(psycopg.OperationalError):
 
 
 class TimedConnection(psycopg.Connection[tuple[Any, ...]]):
-    """A connection on which no wait outlasts its deadline, also when the network swallows everything.
+    """A connection on which no wait outlasts its limit, also when the network swallows everything.
 
     TCP notices a peer that vanished, but not a proxy that accepts and forwards nothing: only a clock does.
     """
@@ -35,19 +35,28 @@ class TimedConnection(psycopg.Connection[tuple[Any, ...]]):
     seconds: float = 20.0
     """The limit of each statement."""
     deadline: float | None = None
-    """The end of all waits, in the time of `time.monotonic`; it may only shorten the limit."""
+    """The end of all waits, in the time of `time.monotonic`; it only shortens the limit."""
+    cancels: bool = True
+    """Whether the server is asked to stop a statement when the wait for it ends early.
+
+    An append that waits for its standby must not be cancelled: it would be visible, and only on the primary.
+    """
     pid: int = 0
     """The process that opened it."""
     role: str = ""
     """The user of the server."""
+    generation: int = 0
+    """How often the connections were closed before this one was opened."""
+    used_at: float = 0.0
+    """When it was last used, in the time of `time.monotonic`."""
 
     def wait(self, gen: PQGen[T], interval: float = _INTERVAL_SECONDS, timeout: float | None = None) -> T:
         """Run the generator of the driver until it is done, or raise DeadlineError."""
-        limit = self.seconds
+        limit = self.seconds if timeout is None else min(self.seconds, timeout)
         if self.deadline is not None:
             limit = min(limit, max(0.0, self.deadline - time.monotonic()))
         try:
-            return waiting.wait(gen, self.pgconn.socket, interval=interval, timeout=min(limit, timeout or limit))
+            return waiting.wait(gen, self.pgconn.socket, interval=interval, timeout=limit)
         except errors._WaitTimeout:  # noqa: SLF001 - what the driver raises; it has no public name
             self.abandon()
             raise DeadlineError("the server did not answer in time") from None
@@ -56,22 +65,44 @@ class TimedConnection(psycopg.Connection[tuple[Any, ...]]):
             raise
 
     def abandon(self) -> None:
-        """Close the connection at once; a statement that is under way is cancelled if the server can be reached."""
+        """Close the connection at once. A statement that is under way is cancelled if that is wanted and possible."""
         if self.closed:
             return
-        if self.pgconn.transaction_status == TransactionStatus.ACTIVE:
+        # Older versions of libpq can only cancel with calls that never end if the network swallows everything.
+        is_running = self.pgconn.transaction_status == TransactionStatus.ACTIVE
+        if is_running and self.cancels and capabilities.has_cancel_safe():
             with suppress(Exception):
                 self.cancel_safe(timeout=_CANCEL_SECONDS)
         self._closed = True
         self.pgconn.finish()
 
+    def is_idle(self) -> bool:
+        """True if it is open, and neither a statement nor a transaction is under way."""
+        return not self.closed and self.pgconn.transaction_status == TransactionStatus.IDLE
+
     def is_fit(self) -> bool:
         """False if the server has closed the connection, or has sent what was not asked for."""
-        if self.closed or self.pgconn.transaction_status != TransactionStatus.IDLE:
+        if not self.is_idle():
             return False
         poll = select.poll()
         poll.register(self.pgconn.socket, select.POLLIN)
         return not poll.poll(0)
+
+    def answers(self, seconds: float) -> bool:
+        """Ask the server for a sign of life: a connection that nothing used for long may have been cut silently."""
+        before, self.seconds = self.seconds, min(seconds, self.seconds)
+        try:
+            self.execute("SELECT 1", prepare=False)
+        except (psycopg.Error, OSError):
+            return False
+        finally:
+            self.seconds = before
+        return True
+
+    def is_pooled(self) -> bool:
+        """True if a pooler may run each statement in another server process, so that none may be prepared."""
+        row = self.execute("SELECT pg_backend_pid()", prepare=False).fetchone()
+        return row is None or row[0] != self.info.backend_pid
 
     def __del__(self, _warn: object = None, /) -> None:
         """A connection that ends with the process is not worth a warning."""

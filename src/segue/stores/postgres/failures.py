@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from segue.errors import DiskFullError, ReadOnlyError, StorageError, TooLargeError
 
@@ -18,8 +18,10 @@ OLDEST_SERVER = 14
 
 RETRIED = frozenset({"40001", "40P01"})
 """The server rolled the statement back and asks to repeat it: serialization failure, deadlock."""
+_READ_ONLY = "25006"
+_WRITES = re.compile(r"\b(?:INSERT|UPDATE|DELETE)\b")
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
-_OBJECT = re.compile(r"permission denied for (?P<kind>\w+(?: \w+)?) (?P<name>\S+)$")
+_OBJECT = re.compile(r"permission denied for (?P<kind>\w+(?: \w+)?) (?P<name>\S+)")
 _MISSING_TABLES = frozenset({"3F000", "42P01"})
 _HINTS = {
     "3F000": "check the name of the schema in the URL",
@@ -71,72 +73,85 @@ class ConnectError(StorageError):
         """True if another attempt would fail in the same way."""
 
 
-# The texts of libpq and the server, for which no code is reported: what it means, what to do, is it permanent.
-_CONNECTING: tuple[tuple[str, str, str, bool], ...] = (
-    (
-        r"password authentication failed|no password supplied|SASL authentication failed",
-        "the server did not accept the password",
-        "check the user and the password; ~/.pgpass or PGPASSWORD can supply it",
-        True,
+class _Cause(NamedTuple):
+    """Why there is no connection, found by the text: libpq reports no code."""
+
+    pattern: str
+    hint: str
+    meaning: str = ""
+    """Shown instead of the text."""
+    is_permanent: bool = False
+
+
+_CAUSES = (
+    _Cause(
+        r"no password supplied",
+        "add it to ~/.pgpass, PGPASSWORD or the URL",
+        meaning="the server asks for a password, and there is none",
+        is_permanent=True,
     ),
-    (r'role "[^"]*" does not exist', "", "check the user in the URL, or create the role", True),
-    (
+    _Cause(
+        r"authentication failed|password authentication",
+        "check the user and the password, also in ~/.pgpass and PGPASSWORD",
+        meaning="the server did not accept the user or the password",
+        is_permanent=True,
+    ),
+    _Cause(r'role "[^"]*" does not exist', "check the user in the URL, or create the role", is_permanent=True),
+    _Cause(
         r'database "[^"]*" does not exist',
-        "",
-        "create it with CREATE DATABASE, or correct the name in the URL",
-        True,
+        "create it, or correct its name after the host in the URL",
+        is_permanent=True,
     ),
-    (
-        r"no pg_hba\.conf entry",
-        "",
-        "allow this host, user and database in pg_hba.conf of the server, or use sslmode=require",
-        True,
+    _Cause(r"permission denied for database|is not permitted to log in|no such database", "{grant}", is_permanent=True),
+    _Cause(
+        r"no pg_hba\.conf entry|pg_hba\.conf rejects",
+        "allow this host, user and database in pg_hba.conf of the server, or try sslmode=require",
+        is_permanent=True,
     ),
-    (
-        r"could not translate host name|Name or service not known|nodename nor servname",
-        "",
+    _Cause(
+        r"resolve host|translate host name|Name or service not known|nodename nor servname",
         "check the host in the URL and the network",
-        False,
     ),
-    (r"Connection refused", "", "check host and port, and that the server is running and accepts connections", False),
-    (r"No such file or directory", "", "check the folder of the socket, and that the server is running", False),
-    (r"starting up|shutting down|in recovery|not yet accepting", "", "try again when the server is up", False),
-    (
-        r"too many clients|too many connections|remaining connection slots|no more connections allowed",
-        "",
-        "close other clients, raise max_connections, or put a pooler such as PgBouncer in front of the server",
-        False,
+    _Cause(r"refused", "check the host and the port, and that the server runs and listens there"),
+    _Cause(r"No such file or directory", "check the folder of the socket, and that the server runs"),
+    _Cause(r"starting up|shutting down|in recovery|not yet accepting|not accepting", "try again when the server is up"),
+    _Cause(
+        r"too many clients|too many connections|connection slots|no more connections|max_client_conn",
+        "close other clients, raise max_connections, or use a pooler such as PgBouncer",
     ),
-    (
-        r"session is read-only|server is in hot standby mode",
-        "",
-        "wait for the failover to end, or name the primary",
-        False,
+    _Cause(
+        r"session is read-only|hot standby|session is not read-only|not in hot standby",
+        "check target_session_attrs and the hosts; after a failover, try again",
     ),
-    (
-        r"certificate|SSL|TLS",
-        "",
-        "check sslmode, sslrootcert and the certificate of the server",
-        True,
+    _Cause(
+        r"invalid response|unsupported frontend protocol",
+        "check the host and the port: what answers there is not a Postgres server",
+        is_permanent=True,
     ),
-    (r"invalid connection option|invalid \w+ value|service file|definition of service", "", "correct the URL", True),
-    (r"timeout expired", "", "check the host, the port and the firewall between", False),
+    _Cause(
+        r"certificate|SSL|TLS|sslmode",
+        "check sslmode and sslrootcert in the URL, and the certificate of the server",
+        is_permanent=True,
+    ),
+    _Cause(
+        r"invalid connection option|invalid \w+ value|invalid port|service|bad value|could not match",
+        "correct the URL or the service file",
+        is_permanent=True,
+    ),
+    _Cause(r"timeout expired|in time", "check the host, the port and the firewalls between"),
 )
 
 
 def connect_error(error: psycopg.Error | OSError, address: Address) -> ConnectError:
     """The error for a connection that could not be made."""
     text = _message(error, address)
-    what, hint, is_permanent = text, "check the URL, the network and the server", False
-    for pattern, meaning, advice, permanent in _CONNECTING:
-        if re.search(pattern, text):
-            what, hint, is_permanent = meaning or text, advice, permanent
-            break
+    unknown = _Cause("", "check the URL, the network and the server")
+    cause = next((one for one in _CAUSES if re.search(one.pattern, text)), unknown)
     return ConnectError(
-        f"cannot connect to {address.url}: {what}",
-        hint=hint,
+        f"cannot connect to {address.url}: {cause.meaning or text}",
+        hint=_login_hint(text, address) if cause.hint == "{grant}" else cause.hint,
         path=address.url,
-        is_permanent=is_permanent,
+        is_permanent=cause.is_permanent,
         is_starting="starting up" in text,
     )
 
@@ -151,13 +166,15 @@ def check_server(version: int, address: Address) -> None:
         )
 
 
-def statement_error(error: psycopg.Error | OSError, address: Address, doing: str, role: str) -> SegueError:
+def statement_error(
+    error: psycopg.Error | OSError, address: Address, doing: str, *, role: str = "", statement: str = ""
+) -> SegueError:
     """The error for a statement that the server refused or could not carry out."""
     code = getattr(error, "sqlstate", None) or ""
     text = _message(error, address)
     where = address.url
     match code:
-        case "25006":
+        case "25006":  # _READ_ONLY
             return ReadOnlyError(
                 f"cannot {doing}: {where} is read-only (a standby, or a role that may only read)",
                 hint="name the primary, or add target_session_attrs=read-write to the URL",
@@ -170,7 +187,9 @@ def statement_error(error: psycopg.Error | OSError, address: Address, doing: str
                 f"cannot {doing}: it is too large for the database ({text})", hint="make it smaller", path=where
             )
     kind = MissingTablesError if code in _MISSING_TABLES else DuplicateError if code == "23505" else StatementError
-    hint = _grant_hint(text, address, role) if code == "42501" else _HINTS.get(code, "check the server and its log")
+    hint = _HINTS.get(code, "check the server and its log")
+    if code == "42501":
+        hint = _grant_hint(text, address, role, statement)
     constraint = getattr(getattr(error, "diag", None), "constraint_name", None) or ""
     return kind(f"cannot {doing}: {text}", hint=hint, path=where, sqlstate=code, constraint=constraint)
 
@@ -200,30 +219,55 @@ def too_busy(address: Address, most: int) -> StorageError:
     )
 
 
-def is_lost(error: BaseException) -> bool:
+def is_lost(error: psycopg.Error | OSError) -> bool:
     """True if the connection broke, so that the server may or may not have done what was asked."""
     import psycopg
 
     if isinstance(error, OSError):
         return True
-    if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
-        return False
     code = error.sqlstate or ""
-    return not code or code.startswith(("08", "57P"))
+    if code.startswith(("08", "57P")) or error.diag.severity_nonlocalized in {"FATAL", "PANIC"}:
+        return True
+    return not code and isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
 
 
-def _grant_hint(text: str, address: Address, role: str) -> str:
-    """The statement that gives the missing right."""
-    user = role if _PLAIN.fullmatch(role) else '"' + role.replace('"', '""') + '"'
+def is_on_standby(error: psycopg.Error | OSError) -> bool:
+    """True if a statement that writes was sent to a server, or as a role, that only reads."""
+    return getattr(error, "sqlstate", None) == _READ_ONLY
+
+
+def _grant_hint(text: str, address: Address, role: str, statement: str) -> str:
+    """The statement that gives the missing right; `statement` is the one that was refused, if it is known."""
+    user, schema = _identifier(role), _identifier(address.schema)
+    if "row-level security" in text:
+        return f"make the role a member of the space: GRANT the role of the space TO {user}"
+    if text.startswith("must be owner"):
+        return f"connect as the owner of the schema {schema}"
     match = _OBJECT.search(text)
-    kind = match["kind"] if match else ""
-    schema = address.schema
+    kind, name = (match["kind"], match["name"].strip('"')) if match else ("", "")
     if kind == "database":
-        return f"an administrator can run: GRANT CREATE ON DATABASE {match['name'] if match else ''} TO {user}"
+        return f"an administrator can run: GRANT CREATE ON DATABASE {_identifier(name)} TO {user}"
+    if not statement and kind == "schema":
+        return f"an administrator can run: GRANT USAGE, CREATE ON SCHEMA {schema} TO {user}"
+    rights = "SELECT, INSERT, UPDATE, DELETE" if _WRITES.search(statement) else "SELECT"
     return (
         f"an administrator can run: GRANT USAGE ON SCHEMA {schema} TO {user}; "
-        f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {user} (SELECT alone to read)"
+        f"GRANT {rights} ON ALL TABLES IN SCHEMA {schema} TO {user}"
     )
+
+
+def _login_hint(text: str, address: Address) -> str:
+    user = _identifier(address.user) if address.user else "the role"
+    if "log in" in text:
+        return f"an administrator can run: ALTER ROLE {user} LOGIN"
+    match = _OBJECT.search(text)
+    database = _identifier(match["name"].strip('"')) if match else "the database"
+    return f"an administrator can run: GRANT CONNECT ON DATABASE {database} TO {user}"
+
+
+def _identifier(name: str) -> str:
+    """A name as SQL takes it."""
+    return name if _PLAIN.fullmatch(name) else '"' + name.replace('"', '""') + '"'
 
 
 def _message(error: psycopg.Error | OSError, address: Address) -> str:
@@ -234,6 +278,8 @@ def _message(error: psycopg.Error | OSError, address: Address) -> str:
         text = text.replace(secret, "***")
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     text = re.sub(
-        r"^(?:connection failed: )?(?:connection to server .*? failed: )?(?:FATAL:\s+)?", "", lines[0] if lines else ""
+        r"^(?:connection (?:failed|is bad): )?(?:connection to server .*? failed: )?(?:FATAL:\s+)?",
+        "",
+        lines[0] if lines else "",
     )
     return text or type(error).__name__
