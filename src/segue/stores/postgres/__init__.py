@@ -2,6 +2,21 @@
 
 from __future__ import annotations
 
-from segue.stores.postgres.store import PostgresStore
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from segue.stores.postgres.store import PostgresStore
 
 __all__ = ["PostgresStore"]
+
+
+def __getattr__(name: str) -> object:
+    """The store is imported with the driver when it is asked for: an address alone needs neither."""
+    if name != "PostgresStore":
+        raise AttributeError(name)
+    from segue.stores.postgres.connections import import_driver
+
+    import_driver()
+    from segue.stores.postgres.store import PostgresStore
+
+    return PostgresStore

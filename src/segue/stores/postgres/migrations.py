@@ -5,9 +5,10 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
 
-from psycopg import errors, sql
+from psycopg import sql
 
 from segue.errors import NotFoundError, ReadOnlyError, StorageError
+from segue.stores.postgres.failures import MissingTablesError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,11 +57,11 @@ def find_place(connections: Connections, address: Address) -> Place | None:
         "SELECT max(number), max(needed_to_read), max(needed_to_write),"
         " (SELECT number FROM {schema}.spaces WHERE name = %s) FROM {schema}.migrations"
     ).format(schema=sql.Identifier(address.schema))
-    with connections.use("look for the tables of Segue") as connection:
-        try:
-            newest, to_read, to_write, space = connection.execute(statement, (address.space,)).fetchone() or (None,) * 4
-        except (errors.UndefinedTable, errors.InvalidSchemaName):
-            return None
+    try:
+        rows = connections.execute("look for the tables of Segue", statement.as_string(), (address.space,), retry=True)
+    except MissingTablesError:
+        return None
+    newest, to_read, to_write, space = rows[0]
     if newest is None:
         return None
     return _check(address, newest, to_read, to_write, space)
