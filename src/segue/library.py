@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import time
 from contextlib import suppress
@@ -20,11 +19,11 @@ from segue.errors import (
     SegueError,
     SessionExistsError,
     SessionLockedError,
-    SessionNotFoundError,
     UsageError,
 )
-from segue.ids import check_id, match_ids, match_named
+from segue.ids import check_id, match_named
 from segue.library_results import Cleaned, Follower, SearchResult, StreamedSession, names_of, stream_session
+from segue.lookup import MOST, exists, find_named, list_heads, resolve_id, with_ids
 from segue.model import Event, Head, Metadata, Overview, Turn, last_activity
 from segue.registry import open_store
 from segue.session import LiveSession
@@ -167,17 +166,7 @@ class Library(Closing):
 
         A session that cannot be read matches unless a filter needs its content.
         """
-        chosen: Iterable[Head] = self.store.heads()
-        if agent is not None:
-            chosen = (head for head in chosen if head.agent == agent)
-        if status is not None:
-            chosen = (head for head in chosen if head.status == status and not head.damage)
-        if tag is not None:
-            chosen = (head for head in chosen if tag in head.tags)
-        if since is not None:
-            chosen = (head for head in chosen if head.updated_at >= since)
-        ordered = sorted(chosen, key=lambda head: head.updated_at.timestamp(), reverse=True)
-        return ordered if limit is None else ordered[:limit]
+        return list_heads(self.store, agent=agent, status=status, tag=tag, since=since, limit=limit)
 
     def search(
         self,
@@ -192,12 +181,15 @@ class Library(Closing):
     ) -> tuple[SearchResult, ...]:
         """The sessions in which all words occur in the same turn, title, summary, decision or learning; best first.
 
-        Quote a phrase to match it exactly; `word*` matches a prefix. Where the `segue` command has made its index,
-        the search uses and updates it; otherwise it reads all sessions into memory and creates no file.
+        Quote a phrase to match it exactly; `word*` matches a prefix. A store that can searches by itself. Of
+        others, the search uses and updates the index of the `segue` command where there is one; otherwise it reads all
+        sessions into memory and creates no file.
         """
-        from segue.index import Filters, Index, StoreSource, has_index
+        from segue.index import Index, StoreSource, has_index
+        from segue.queries import Filters
 
-        folder = self._index_folder() if self.store.capabilities.shared else None
+        has_copy = self.store.capabilities.shared and self.store.queries is None
+        folder = self._index_folder() if has_copy else None
         source = StoreSource(self.store)
         filters = Filters(sources=(source.name,), agent=agent, status=status, tag=tag, since=since, branch=branch)
         with Index(folder if folder is not None and has_index(folder) else None) as index:
@@ -210,26 +202,16 @@ class Library(Closing):
 
         They are found as `resolve` does, or else by words of their id, title or tags, or else as `search` does.
         """
-        heads = self.list()
-        if not (found := match_named(text, heads, names_of)):
+        found = find_named(self.store, text)
+        if not found:
             with suppress(UsageError):  # there is no word in it
-                ids = {result.session_id for result in self.search(text, limit=None)}
-                found = [head for head in heads if head.id in ids]
+                limit = None if self.store.queries is None else MOST
+                found = with_ids(self.store, {result.session_id for result in self.search(text, limit=limit)})
         return tuple(found)
 
     def resolve(self, id: str) -> str:
         """The id of the one session that this id, or else this beginning or this end of an id, names."""
-        check_id(id)
-        if self._exists(id):
-            return id
-        ids = list(self.store.ids())
-        matches = match_ids(id, ids)
-        if len(matches) == 1:
-            return matches[0]
-        if matches:
-            raise AmbiguousIdError(id, matches)
-        near = difflib.get_close_matches(id, ids, n=3, cutoff=0.6)
-        raise SessionNotFoundError(id, self.store.url, near=near)
+        return resolve_id(self.store, id)
 
     def follow(self, id: str, *, after: int | None = None, poll_seconds: float = 0.1) -> Iterator[Event]:
         """Yield the events after `after` (by default: the new ones) as other processes record them.
@@ -290,7 +272,7 @@ class Library(Closing):
 
     def erase(self, entry: Trashed) -> None:
         """Delete a session in the trash for good."""
-        if not self._exists(entry.head.id):
+        if not exists(self.store, entry.head.id):
             self._forget(self, entry.head.id)
         self._trash.erase(entry.key)
 
@@ -311,8 +293,8 @@ class Library(Closing):
         limit = self._clock() - older_than
         removed: list[Head] = []
         kept: list[tuple[Head, str]] = []
-        for head in sorted(self.store.heads(), key=lambda head: (head.updated_at, head.id)):
-            if head.updated_at >= limit or (only is not None and head.id not in only):
+        for head in sorted(list_heads(self.store, until=limit), key=lambda head: (head.updated_at, head.id)):
+            if only is not None and head.id not in only:
                 continue
             try:
                 reason, revision = self._why_kept(head, limit)
@@ -368,13 +350,6 @@ class Library(Closing):
         if self.store.trash is None:
             raise UsageError(f"{self.store.url} has no trash", hint="what is deleted there is deleted for good")
         return self.store.trash
-
-    def _exists(self, id: str) -> bool:
-        try:
-            self.store.revision(id)
-        except NotFoundError:
-            return False
-        return True
 
     def _why_kept(self, head: Head, limit: datetime) -> tuple[str, str]:
         """The reason why an old session must stay, or an empty text; and the revision for which that is true."""

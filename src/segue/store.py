@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from segue.model import Event, Overview, Turn
+    from segue.queries import Queries
 
 FORMAT_VERSION = 1
 """The major version this code writes; sessions of a newer one can be read but not written."""
@@ -284,6 +285,13 @@ class Store(Protocol):
     @property
     def trash(self) -> Trash | None:
         """Where deleted sessions are stored; None if this store has no trash."""
+
+    @property
+    def queries(self) -> Queries | None:
+        """What lists, filters and searches inside the store; None where the store cannot.
+
+        Then its heads are filtered, and its text is copied into the local index.
+        """
 
     def sweep(self) -> None:
         """Remove what killed writers left unfinished, but nothing of a living writer and nothing recorded."""

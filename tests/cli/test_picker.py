@@ -17,7 +17,8 @@ from segue.cli.picker.app import PickedSession, Picker
 from segue.cli.picker.dialogs import ConfirmDialog, TextDialog
 from segue.cli.picker.model import PickerModel
 from segue.durable.folder import Folder
-from segue.index import Filters, StoreSource
+from segue.index import StoreSource
+from segue.queries import Filters
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -10,7 +10,7 @@ import pytest
 
 import segue
 from segue.durable.folder import Folder
-from segue.index import Copy, Filters, Index, StoreSource
+from segue.index import Copy, Index, StoreSource
 from segue.integrations import INTEGRATIONS
 from segue.integrations.claude import writer as claude
 from segue.integrations.format.outgoing import outgoing_messages
@@ -18,6 +18,7 @@ from segue.integrations.gemini import writer as gemini
 from segue.integrations.shared.index_source import IntegrationSource
 from segue.links import NAME, Links
 from segue.model import Turn
+from segue.queries import Filters
 from segue.trust import Trust
 
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ import pytest
 import segue
 from segue.durable.folder import Folder
 from segue.errors import UsageError
-from segue.index import Filters, Index, StoreSource
+from segue.index import Index, StoreSource
 from segue.model import Turn
+from segue.queries import Filters
 
 if TYPE_CHECKING:
     from pathlib import Path

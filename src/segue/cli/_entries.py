@@ -10,7 +10,8 @@ from segue.ids import short_ids
 
 if TYPE_CHECKING:
     from segue.cli._sources import Sources
-    from segue.index import Filters, IndexEntry
+    from segue.index import IndexEntry
+    from segue.queries import Filters
 
 
 class Listing(NamedTuple):

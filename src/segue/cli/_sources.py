@@ -15,8 +15,9 @@ from segue.console.durations import parse_since
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from segue.index import Filters, Index, IndexEntry, Source
+    from segue.index import Index, IndexEntry, Source
     from segue.library import Library
+    from segue.queries import Filters
 
 F = TypeVar("F", bound="Callable[..., object]")
 
@@ -74,7 +75,7 @@ def find_ids(library: Library, given: dict[str, str | None]) -> frozenset[str]:
 
 def parse_filters(sources: Sources, given: dict[str, str | None]) -> Filters:
     """The filters that these options set, limited to these sources."""
-    from segue.index import Filters
+    from segue.queries import Filters
 
     now = datetime.now(UTC)
     found: dict[str, object] = {name: value for name, value in given.items() if value is not None}

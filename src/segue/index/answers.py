@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from segue.formats.fts_query import BEGIN, END, split_snippet
 from segue.index.conversations import Conversations, LinkedRow, find_conversations, linked_ids
-from segue.index.entry import Copy, Filters, SearchHit, as_json, conditions, entry_of, is_within
-from segue.index.source import IndexedText
+from segue.index.entry import Copy, SearchHit, as_json, conditions, entry_of, is_within
 from segue.index.statements import query
+from segue.queries import Filters, IndexedText
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from segue.links import Links
 
 LARGEST = 1 << 62
-BEGIN, END = "\x02", "\x03"
-"""The marks of a match in a snippet."""
 _IS_ALONE = "s.number NOT IN (SELECT value FROM json_each(:grouped))"
 _IS_SHOWN = "s.number IN (SELECT value FROM json_each(:shown))"
 _SHOWN_FOR = """CASE WHEN p.session IN (SELECT value FROM json_each(:grouped))
@@ -114,7 +113,7 @@ class Answers:
             turn=row["turn"],
             branch=row["found_on"],
             role=row["role"],
-            snippet=_spans(row["snippet"]),
+            snippet=split_snippet(row["snippet"]),
             matches=found["matches"],
             copy=Copy(source=row["source"], id=row["id"], tool=row["tool"]) if is_copied else None,
         )
@@ -133,12 +132,3 @@ class Answers:
 def _at_any_time(filters: Filters) -> Filters:
     """The filters without a time: a conversation was active when any of its sessions was."""
     return replace(filters, since=None, until=None)
-
-
-def _spans(snippet: str) -> tuple[tuple[str, bool], ...]:
-    first, *marked = snippet.split(BEGIN)
-    spans = [(first, False)]
-    for part in marked:
-        found, _, rest = part.partition(END)
-        spans += [(found, True), (rest, False)]
-    return tuple((text, is_found) for text, is_found in spans if text)

@@ -1,4 +1,4 @@
-"""What the index returns: entries of a listing, hits of a search; and the filters for both."""
+"""What the index returns: entries of a listing, hits of a search; and the filters for both as SQL."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from segue.index.source import Kind
-from segue.model import Status, Usage, parse_usage
+from segue.model import Usage, parse_usage
+from segue.queries import Kind
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Sequence
 
     from segue.index.conversations import Conversation
+    from segue.queries import Filters
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -83,25 +84,6 @@ class SearchHit(Struct, frozen=True, kw_only=True):
         return self.role if self.kind == "call" else ""
 
 
-class Filters(Struct, frozen=True, kw_only=True):
-    """Which sessions to show; None and empty mean all."""
-
-    sources: tuple[str, ...] = ()
-    tool: str | None = None
-    agent: str | None = None
-    project: str | None = None
-    folder: str | None = None
-    """The folder where a session began, or one above it. With a project as well, either is enough."""
-    status: Status | None = None
-    tag: str | None = None
-    branch: str | None = None
-    """The branch of the match; for searches only."""
-    named: str = ""
-    """Words that must all occur in the id, title, agent, tool, tags or project."""
-    since: datetime | None = None
-    until: datetime | None = None
-
-
 def conditions(
     filters: Filters, *, in_tool: Sequence[int] = (), for_search: bool = False
 ) -> tuple[str, dict[str, object]]:
@@ -114,6 +96,8 @@ def conditions(
         names = {f"source{number}": name for number, name in enumerate(filters.sources)}
         # The plus keeps SQLite from sorting all sessions of a source where the newest are wanted.
         found.append((f"+s.source IN ({', '.join(f':{name}' for name in names)})", dict(names)))
+    if filters.ids is not None:
+        found.append(("s.id IN (SELECT value FROM json_each(:ids))", {"ids": as_json(filters.ids)}))
     if filters.tool is not None:
         or_copied = "s.number IN (SELECT value FROM json_each(:in_tool))"
         found.append((f"(s.tool = :tool OR {or_copied})", {"tool": filters.tool, "in_tool": as_json(in_tool)}))

@@ -16,14 +16,15 @@ from msgspec import Struct
 from segue.clock import booted_at, utc_now
 from segue.closing import Closing
 from segue.errors import DamagedError, NotFoundError, SegueError, StorageError, unforeseen
-from segue.index.answers import BEGIN, END, LARGEST, Answers
+from segue.formats.fts_query import clean_text, fts_query
+from segue.index.answers import LARGEST, Answers
 from segue.index.database import BROKEN, TIMEOUT_SECONDS, Database, is_busy, is_unwritable
-from segue.index.entry import Filters, to_microseconds
-from segue.index.fts_query import fts_query
+from segue.index.entry import to_microseconds
 from segue.index.health import checksum, find_damage, is_check_due, record_check
-from segue.index.source import IndexedSession, IndexedText, ReadPosition
+from segue.index.source import IndexedSession, ReadPosition
 from segue.index.statements import query
 from segue.model import EPOCH, Head, Usage, parse_usage
+from segue.queries import Filters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from segue.index.entry import Copy, IndexEntry, SearchHit
     from segue.index.source import SessionRef, Source
     from segue.links import Links
+    from segue.queries import IndexedText
 
 T = TypeVar("T")
 
@@ -40,7 +42,6 @@ BATCH = 200
 """Sessions per transaction: this bounds what a crash costs, and how long other processes wait."""
 BATCH_CHARACTERS = 16 << 20
 """Characters of text in memory at a time."""
-_CLEAN = {0: " ", ord(BEGIN): " ", ord(END): " "}
 
 
 class RefreshResult(Struct, frozen=True, kw_only=True):
@@ -360,9 +361,7 @@ def _is_changed(source: Source, ref: SessionRef, known: tuple[str, bool, bool] |
 
 
 def _clean(value: object) -> object:
-    """Remove what SQLite cannot store (surrogates, large numbers) and the marks that we use in snippets."""
+    """Remove what SQLite cannot store: surrogates, large numbers, and the marks that we use in snippets."""
     if isinstance(value, int):
         return max(-LARGEST, min(value, LARGEST))
-    if not isinstance(value, str):
-        return value
-    return value.encode("utf-8", "replace").decode().translate(_CLEAN)
+    return clean_text(value) if isinstance(value, str) else value

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from msgspec import Struct
 
 from segue.model import Head, Usage
+from segue.queries import IndexedText
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-Kind = Literal["title", "summary", "turn", "call", "decision", "learning"]
+    from segue.queries import Queries
 
 
 class SessionRef(Struct, frozen=True, gc=False):
@@ -27,19 +28,6 @@ class ReadPosition(Struct, frozen=True, gc=False):
 
     seq: int = 0
     id: str = ""
-
-
-class IndexedText(Struct, frozen=True, kw_only=True, gc=False):
-    """A text that can be found."""
-
-    kind: Kind
-    text: str
-    seq: int = 0
-    turn: int = 0
-    """The number of a turn on its branch, from 1; 0 if it is not known."""
-    branch: str = ""
-    role: str = ""
-    """The role of a turn; the name of a call."""
 
 
 class IndexedSession(Struct, frozen=True, kw_only=True):
@@ -70,6 +58,10 @@ class Source(Protocol):
     @property
     def name(self) -> str:
         """A stable name: the URL of a store, or an AI tool and the folder of its sessions."""
+
+    @property
+    def queries(self) -> Queries | None:
+        """What answers for its sessions, so that none of them is copied into the index; None if there is nothing."""
 
     def scan(self) -> Iterator[SessionRef]:
         """Every session, with one cheap check per session."""

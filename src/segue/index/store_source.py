@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, ClassVar
 from msgspec.structs import replace
 
 from segue.errors import DamagedError, NotFoundError, SegueError
-from segue.index.source import IndexedSession, IndexedText, ReadPosition, SessionRef
-from segue.index.turn_texts import turn_texts
-from segue.model import Decision, Learning, Pattern, Turn, head_of, last_activity, overview_of, total_usage
+from segue.formats.search_texts import event_texts, overview_texts
+from segue.index.source import IndexedSession, ReadPosition, SessionRef
+from segue.model import Turn, head_of, last_activity, overview_of, total_usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from segue.model import Event, Head, Overview
+    from segue.queries import IndexedText, Queries
     from segue.store import Store
 
 
@@ -30,6 +31,10 @@ class StoreSource:
     @property
     def name(self) -> str:
         return self._store.url
+
+    @property
+    def queries(self) -> Queries | None:
+        return self._store.queries
 
     def scan(self) -> Iterator[SessionRef]:
         return starmap(SessionRef, self._store.revisions())
@@ -55,7 +60,7 @@ class StoreSource:
             return IndexedSession(head=self._unreadable(id, str(error)))
         if events:
             known = ReadPosition(events[-1].seq, events[-1].id)
-        texts = (*_overview_texts(overview), *_event_texts(events, overview))
+        texts = (*overview_texts(overview.title, overview.summary), *_event_texts(events, overview))
         indexed = _indexed(self._head_of(overview), overview, texts)
         usage = total_usage(event for event in events if isinstance(event, Turn))
         return replace(indexed, position=known or ReadPosition(), is_update=new is not None, usage=usage)
@@ -91,7 +96,7 @@ class StoreSource:
             return IndexedSession(head=self._unreadable(id, reason))
         turns = [turn for own in session.own_turns.values() for turn in own]
         events: tuple[Event, ...] = (*turns, *session.decisions, *session.learnings, *session.patterns)
-        texts = (*_overview_texts(session), *_event_texts(events, session))
+        texts = (*overview_texts(session.title, session.summary), *_event_texts(events, session))
         return _indexed(replace(self._head_of(overview_of(session)), damage=reason), session, texts)
 
     def _head_of(self, overview: Overview) -> Head:
@@ -132,22 +137,7 @@ def _turn_numbers(events: Sequence[Event], overview: Overview) -> dict[int, int]
     return numbers
 
 
-def _overview_texts(overview: Overview) -> Iterator[IndexedText]:
-    if overview.title:
-        yield IndexedText(kind="title", text=overview.title)
-    if overview.summary:
-        yield IndexedText(kind="summary", text=overview.summary)
-
-
 def _event_texts(events: Sequence[Event], overview: Overview) -> Iterator[IndexedText]:
     numbers = _turn_numbers(events, overview)
     for event in events:
-        match event:
-            case Turn():
-                yield from turn_texts(event, seq=event.seq, number=numbers.get(event.seq, 0), branch=event.branch)
-            case Decision():
-                yield IndexedText(kind="decision", text=event.content, seq=event.seq)
-            case Learning():
-                yield IndexedText(kind="learning", text=event.description, seq=event.seq)
-            case Pattern():
-                yield IndexedText(kind="learning", text=f"{event.name}: {event.description}", seq=event.seq)
+        yield from event_texts(event, numbers.get(event.seq, 0))

@@ -15,7 +15,7 @@ from segue.errors import UsageError
 
 if TYPE_CHECKING:
     from segue.cli._sources import Sources
-    from segue.index import Filters
+    from segue.queries import Filters
 
 
 def can_pick() -> bool:

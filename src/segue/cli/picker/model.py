@@ -9,7 +9,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from segue.errors import SegueError, UsageError
-from segue.index import Filters, Index, IndexedText, IndexEntry, SearchHit
+from segue.index import Index, IndexEntry, SearchHit
+from segue.queries import Filters, IndexedText
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

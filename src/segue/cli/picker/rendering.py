@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from segue.cli.picker.model import PickerMatch
-    from segue.index import IndexedText, IndexEntry
+    from segue.index import IndexEntry
+    from segue.queries import IndexedText
 
 _STATUS = {"active": "$text-success", "interrupted": "$text-warning", "completed": "dim", "damaged": "$text-error"}
 _ROLES = {"user": "$text-success", "assistant": "$text-primary", "system": "$text-warning", "tool": "$text-secondary"}

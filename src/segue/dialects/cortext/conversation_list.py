@@ -11,7 +11,8 @@ from msgspec import Struct
 from segue.clock import local
 from segue.dialects.cortext.format.names import parse_folder_type, split_id
 from segue.errors import UsageError
-from segue.index import Filters, Index, StoreSource
+from segue.index import Index, StoreSource
+from segue.queries import Filters
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

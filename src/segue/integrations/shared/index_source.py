@@ -9,11 +9,13 @@ from msgspec.structs import replace
 
 from segue.clock import datetime_at
 from segue.errors import NotFoundError, SegueError, unforeseen
-from segue.index import IndexedSession, IndexedText, SessionRef, turn_texts
+from segue.formats.search_texts import turn_texts
+from segue.index import IndexedSession, SessionRef
 from segue.integrations.format.branches import BranchTracker
 from segue.integrations.format.transcript import title_from
 from segue.integrations.shared.history import escape_undecodable
 from segue.model import MAIN, Head, Usage, usage_of_turn
+from segue.queries import IndexedText
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -32,6 +34,7 @@ class IntegrationSource:
     """See index.Source. The sessions of most integrations are read whole, once, as soon as they are listed."""
 
     can_preview: ClassVar[bool] = False
+    queries: ClassVar[None] = None
 
     def __init__(self, integration: Integration, home: Path, environ: Mapping[str, str]) -> None:
         self._integration = integration

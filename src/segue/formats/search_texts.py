@@ -1,19 +1,41 @@
-"""What can be found of a turn: its text, the arguments of its calls, and results that its text does not contain."""
+"""What can be found of a session: its title and summary, and of its events the turns, decisions and learnings."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from segue.index.source import IndexedText
+from segue.model import Decision, Learning, Pattern, Turn
+from segue.queries import IndexedText
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from segue.index.source import Kind
-    from segue.model import Turn
+    from segue.model import Event
+    from segue.queries import Kind
+
+
+def overview_texts(title: str, summary: str) -> Iterator[IndexedText]:
+    if title:
+        yield IndexedText(kind="title", text=title)
+    if summary:
+        yield IndexedText(kind="summary", text=summary)
+
+
+def event_texts(event: Event, number: int = 0) -> Iterator[IndexedText]:
+    """The texts of an event; of a turn with its number on its branch."""
+    match event:
+        case Turn():
+            yield from turn_texts(event, seq=event.seq, number=number, branch=event.branch)
+        case Decision():
+            yield IndexedText(kind="decision", text=event.content, seq=event.seq)
+        case Learning():
+            yield IndexedText(kind="learning", text=event.description, seq=event.seq)
+        case Pattern():
+            yield IndexedText(kind="learning", text=f"{event.name}: {event.description}", seq=event.seq)
 
 
 def turn_texts(turn: Turn, *, seq: int, number: int, branch: str) -> Iterator[IndexedText]:
+    """The text of a turn, the arguments of its calls, and results that its text does not contain."""
     if turn.content:
         yield IndexedText(kind="turn", text=turn.content, seq=seq, turn=number, branch=branch, role=turn.role)
     for part in turn.parts:
