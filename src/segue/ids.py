@@ -146,6 +146,11 @@ def short_ids(ids: Collection[str], *, only: Collection[str] | None = None) -> d
     return {id: shorten(id) if len(id) > _LONG else id for id in (forward if only is None else only)}
 
 
+def short_ends(id: str) -> list[str]:
+    """The ends of an id by which it may be called."""
+    return [end for size in range(_SHORT_END, _SHORT + 1) if (end := id[-size:])[0].isalnum()]
+
+
 def _count(part: str, ordered: Sequence[str]) -> int:
     """How many begin with the part; two stand for many."""
     at = bisect_left(ordered, part)
@@ -157,7 +162,7 @@ def _parts(id: str) -> Iterator[str]:
     is_generated = _GENERATED.fullmatch(id)
     if not is_generated:
         yield id[:_SHORT].rstrip("-._")
-    yield from (end for size in range(_SHORT_END, _SHORT + 1) if (end := id[-size:])[0].isalnum())
+    yield from short_ends(id)
     yield from (id[:size] for size in range(_SHORT + 1, len(id)) if id[size - 1].isalnum())
 
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from segue.cli._sources import open_index
 from segue.console import output
-from segue.ids import short_ids
 
 if TYPE_CHECKING:
     from segue.cli._sources import Sources
@@ -23,7 +22,8 @@ class Listing(NamedTuple):
 def list_with_short_ids(sources: Sources, filters: Filters, *, limit: int | None = None) -> Listing:
     with open_index(sources, with_text=False) as index:
         entries = index.entries(filters, limit=limit)
-        return Listing(entries, short_ids(index.ids(filters.sources)) if output.stdout_is_tty() else {})
+        ids = {entry.id for entry in entries}
+        return Listing(entries, index.short_ids(ids, filters.sources) if output.stdout_is_tty() else {})
 
 
 def list_entries(sources: Sources, filters: Filters, *, quiet: bool = False) -> list[IndexEntry]:

@@ -9,7 +9,6 @@ from segue.cli._sources import entry_json, filter_options, find_sources, open_in
 from segue.console import options, output
 from segue.console.recent import RecentSession, record_list
 from segue.errors import SegueError
-from segue.ids import short_ids
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -58,7 +57,8 @@ def command(
     with open_index(sources, with_text=True) as index:
         hits = index.search(text, filters, limit=limit, unfinished=True, turns_first=True)
         total = index.count(text, filters, unfinished=True) if len(hits) == limit else len(hits)
-        found = short_ids(index.ids(sources.names)) if output.stdout_is_tty() and not as_json else {}
+        ids = {hit.entry.id for hit in hits}
+        found = index.short_ids(ids, sources.names) if output.stdout_is_tty() and not as_json else {}
     recorded = record_list(RecentSession(hit.entry.source, hit.entry.id) for hit in hits) if hits else 0
     if as_json:
         output.data([_plain(hit) for hit in hits])

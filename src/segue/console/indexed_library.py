@@ -42,7 +42,7 @@ class IndexedLibrary(Library):
 
     def _update_index(self) -> None:
         written, self._written = dict.fromkeys(self._written), ()
-        if not written or not self.store.capabilities.shared:
+        if not written or not self.store.capabilities.shared or self.store.queries is not None:
             return
         if not Path((folder := cache_folder()).path_of(INDEX_NAME)).exists():
             return  # the first listing makes an index

@@ -31,7 +31,8 @@ def forget(library: Library, id: str) -> None:
     forget_session(library.store.url, id)
     for folder in folders:
         Drafts(folder / "drafts").forget(id)
-    if library.store.capabilities.shared and Path((cache := cache_folder()).path_of(INDEX_NAME)).exists():
+    has_copy = library.store.capabilities.shared and library.store.queries is None
+    if has_copy and Path((cache := cache_folder()).path_of(INDEX_NAME)).exists():
         from segue.index import Index
 
         with Index(cache) as index:

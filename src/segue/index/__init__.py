@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from segue.index.database import has_index
 from segue.index.entry import Copy, IndexEntry, SearchHit
-from segue.index.index import Index, RefreshResult
+from segue.index.index import Index
+from segue.index.refresh import RefreshResult
 from segue.index.source import IndexedSession, ReadPosition, SessionRef, Source
 from segue.index.store_source import StoreSource
 

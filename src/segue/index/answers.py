@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from segue.formats.fts_query import BEGIN, END, split_snippet
 from segue.index.conversations import Conversations, LinkedRow, find_conversations, linked_ids
-from segue.index.entry import Copy, SearchHit, as_json, conditions, entry_of, is_within
+from segue.index.entry import LARGEST, Copy, SearchHit, as_json, conditions, entry_of, is_within
 from segue.index.statements import query
 from segue.queries import Filters, IndexedText
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from segue.index.entry import IndexEntry
     from segue.links import Links
 
-LARGEST = 1 << 62
 _IS_ALONE = "s.number NOT IN (SELECT value FROM json_each(:grouped))"
 _IS_SHOWN = "s.number IN (SELECT value FROM json_each(:shown))"
 _SHOWN_FOR = """CASE WHEN p.session IN (SELECT value FROM json_each(:grouped))
@@ -38,16 +37,16 @@ class Answers:
         self._connection = connection
         self._links = links
 
-    def _conversations(self, filters: Filters) -> Conversations:
+    def conversations(self, filters: Filters, elsewhere: Sequence[LinkedRow] = ()) -> Conversations:
+        """The conversations among the sessions of the index, and among those that it does not have."""
         links = self._links.read() if self._links is not None else ()
         if not links:
             return Conversations()
         rows = self._connection.execute(query("linked"), {"ids": as_json(linked_ids(links))})
-        return find_conversations(links, [LinkedRow(*row) for row in rows], filters.sources)
+        return find_conversations(links, [*(LinkedRow(*row) for row in rows), *elsewhere], filters.sources)
 
-    def entries(self, filters: Filters, limit: int) -> list[IndexEntry]:
+    def entries(self, filters: Filters, limit: int, conversations: Conversations) -> list[IndexEntry]:
         """Sessions in the order of their last activity, and among them the conversations, which are few."""
-        conversations = self._conversations(filters)
         in_tool = conversations.in_tool(filters.tool) if filters.tool is not None else ()
         condition, values = conditions(filters)
         values["limit"] = limit
@@ -68,8 +67,9 @@ class Answers:
         statement = query("ids_of")
         return {row[0] for source in sources for row in self._connection.execute(statement, (source,))}
 
-    def hits(self, words: str, filters: Filters, limit: int, *, turns_first: bool) -> list[SearchHit]:
-        conversations = self._conversations(filters)
+    def hits(
+        self, words: str, filters: Filters, limit: int, conversations: Conversations, *, turns_first: bool
+    ) -> list[SearchHit]:
         statement, values = self._search_statement("matches", words, filters, conversations)
         shown = conversations.shown
         return [
@@ -77,8 +77,8 @@ class Answers:
             for row in self._ask(statement, values | {"limit": limit})
         ]
 
-    def count(self, words: str, filters: Filters) -> int:
-        statement, values = self._search_statement("count_matches", words, filters, self._conversations(filters))
+    def count(self, words: str, filters: Filters, conversations: Conversations) -> int:
+        statement, values = self._search_statement("count_matches", words, filters, conversations)
         return int(self._ask(statement, values)[0][0])
 
     def _search_statement(

@@ -19,7 +19,7 @@ _Node = tuple[str, str, int | None]
 
 
 class LinkedRow(Struct, frozen=True, gc=False):
-    """A row of the index whose id occurs in a link."""
+    """A session whose id occurs in a link: a row of the index, or with a negative number one that it does not have."""
 
     number: int
     source: str
@@ -33,11 +33,16 @@ class LinkedRow(Struct, frozen=True, gc=False):
 class Conversation(Struct, frozen=True, kw_only=True):
     """The rows of one conversation."""
 
-    shown: int
+    first: LinkedRow
     """The row that is listed."""
     updated_at: int
     """When any of them was last active."""
     others: tuple[LinkedRow, ...]
+
+    @property
+    def shown(self) -> int:
+        """The number of the row that is listed."""
+        return self.first.number
 
     @property
     def copies(self) -> tuple[Copy, ...]:
@@ -110,7 +115,7 @@ def _conversation(members: list[tuple[LinkedRow, _Node]], handed_over: Collectio
 
     (first, _), *rest = sorted(members, key=rank)
     latest = max(row.updated_at for row, _ in members)
-    return Conversation(shown=first.number, updated_at=latest, others=tuple(row for row, _ in rest))
+    return Conversation(first=first, updated_at=latest, others=tuple(row for row, _ in rest))
 
 
 def _nodes(row: LinkedRow, place: str) -> list[_Node]:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from segue.index.conversations import Conversation
     from segue.queries import Filters
 
+LARGEST = 1 << 62
+"""The largest number in the index; as a limit, all."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _NAMES = "lower(s.id || ' ' || s.title || ' ' || s.agent || ' ' || s.tool || ' ' || s.tags || ' ' || s.project)"

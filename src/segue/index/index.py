@@ -11,16 +11,16 @@ import sqlite3
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
-from msgspec import Struct
-
 from segue.clock import booted_at, utc_now
 from segue.closing import Closing
 from segue.errors import DamagedError, NotFoundError, SegueError, StorageError, unforeseen
 from segue.formats.fts_query import clean_text, fts_query
-from segue.index.answers import LARGEST, Answers
+from segue.ids import short_ends, short_ids
+from segue.index.answers import Answers
 from segue.index.database import BROKEN, TIMEOUT_SECONDS, Database, is_busy, is_unwritable
-from segue.index.entry import to_microseconds
+from segue.index.entry import LARGEST, to_microseconds
 from segue.index.health import checksum, find_damage, is_check_due, record_check
+from segue.index.refresh import RefreshResult, is_changed, scan
 from segue.index.source import IndexedSession, ReadPosition
 from segue.index.statements import query
 from segue.model import EPOCH, Head, Usage, parse_usage
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from segue.durable.folder import Folder
     from segue.index.entry import Copy, IndexEntry, SearchHit
+    from segue.index.merging import MergedAnswers
     from segue.index.source import SessionRef, Source
     from segue.links import Links
     from segue.queries import IndexedText
@@ -42,18 +43,8 @@ BATCH = 200
 """Sessions per transaction: this bounds what a crash costs, and how long other processes wait."""
 BATCH_CHARACTERS = 16 << 20
 """Characters of text in memory at a time."""
-
-
-class RefreshResult(Struct, frozen=True, kw_only=True):
-    """What a refresh did."""
-
-    seen: int = 0
-    read: int = 0
-    gone: int = 0
-    failed: tuple[tuple[str, SegueError], ...] = ()
-    """Sources that could not be read, and why; what was known of them stays in the index."""
-    is_stale: bool = False
-    """Whether another process was writing the index, so that answers may be slightly out of date."""
+_MANY = 2000
+"""Ids from which reading all costs less than asking about each."""
 
 
 class Index(Closing):
@@ -70,12 +61,17 @@ class Index(Closing):
         timeout_seconds: float = TIMEOUT_SECONDS,
         clock: Callable[[], datetime] = utc_now,
         notify: Callable[[str], None] = lambda _: None,
+        sources: Sequence[Source] = (),
     ) -> None:
-        """`notify` gets the reason when a damaged index is rebuilt."""
+        """`notify` gets the reason when a damaged index is rebuilt.
+
+        `sources` that answer by themselves are asked even before the first refresh.
+        """
         self._database = Database(folder, timeout_seconds=timeout_seconds, notify=notify)
         self._clock = clock
         self._links = links
         self._sources: tuple[Sequence[Source], bool] = ((), False)
+        self._answering = {source.name: source for source in sources if source.queries is not None}
 
     @property
     def is_shared(self) -> bool:
@@ -91,6 +87,7 @@ class Index(Closing):
         where the source supports it; a later search reads the text.
         """
         self._sources = (sources, with_text)
+        self._answering = {source.name: source for source in sources if source.queries is not None}
         try:
             self._check_regularly()
             return self._refresh(sources, with_text, notify)
@@ -103,6 +100,8 @@ class Index(Closing):
 
         A failure is not an error: the next refresh repairs it.
         """
+        if source.queries is not None:
+            return
         with suppress(sqlite3.DatabaseError, SegueError):
             ref = source.find(id)
             if ref is None:
@@ -132,12 +131,21 @@ class Index(Closing):
 
     def entries(self, filters: Filters | None = None, *, limit: int | None = None) -> list[IndexEntry]:
         """The conversations that match the filters, the last active first."""
-        wanted, most = filters or Filters(), LARGEST if limit is None else min(limit, LARGEST)
-        return self._answer(lambda answers: answers.entries(wanted, most))
+        wanted, most = filters or Filters(), _limit(limit)
+        if (merged := self._merged(wanted)) is not None:
+            return merged.entries(wanted, most)
+        return self._answer(lambda answers: answers.entries(wanted, most, answers.conversations(wanted)))
 
-    def ids(self, sources: Sequence[str]) -> set[str]:
-        """The ids of all sessions of these sources, also those that are not entries of their own."""
-        return self._answer(lambda answers: answers.ids(sources))
+    def short_ids(self, ids: Collection[str], sources: Sequence[str]) -> dict[str, str]:
+        """Each id, as short as it is still found among all sessions of these sources."""
+        known = self._answer(lambda answers: answers.ids(sources)).union(ids)
+        if self._answering:
+            texts = {part for id in ids for part in (id, *short_ends(id))}
+            for name, source in self._answering.items():
+                if name in sources and source.queries is not None:
+                    is_many = len(ids) > _MANY
+                    known |= {ref.id for ref in source.scan()} if is_many else source.queries.near_ids(texts, 2)
+        return short_ids(known, only=ids)
 
     def search(
         self,
@@ -153,21 +161,38 @@ class Index(Closing):
         The last word of an `unfinished` text matches as a prefix. With `turns_first`, a turn is returned instead of a
         title if both match. UsageError if the text has no word.
         """
-        words, most = fts_query(text, unfinished=unfinished), LARGEST if limit is None else min(limit, LARGEST)
-        wanted = filters or Filters()
-        return self._answer(lambda answers: answers.hits(words, wanted, most, turns_first=turns_first))
+        words, most, wanted = fts_query(text, unfinished=unfinished), _limit(limit), filters or Filters()
+        if (merged := self._merged(wanted)) is not None:
+            return merged.hits(text, words, wanted, most, unfinished=unfinished, turns_first=turns_first)
+        return self._answer(
+            lambda answers: answers.hits(words, wanted, most, answers.conversations(wanted), turns_first=turns_first)
+        )
 
     def count(self, text: str, filters: Filters | None = None, *, unfinished: bool = False) -> int:
         """How many conversations a search without a limit finds."""
-        words = fts_query(text, unfinished=unfinished)
-        return self._answer(lambda answers: answers.count(words, filters or Filters()))
+        words, wanted = fts_query(text, unfinished=unfinished), filters or Filters()
+        if (merged := self._merged(wanted)) is not None:
+            return merged.count(text, words, wanted, unfinished=unfinished)
+        return self._answer(lambda answers: answers.count(words, wanted, answers.conversations(wanted)))
 
     def turns(self, entry: IndexEntry | Copy, *, first: int = 0, branch: str = "", limit: int = 6) -> list[IndexedText]:
         """The last turns of a session, or those from `first` on, as they were indexed; in order."""
+        if (source := self._answering.get(entry.source)) is not None and source.queries is not None:
+            return list(source.queries.turns(entry.id, first=first, branch=branch, limit=limit))
         return self._answer(lambda answers: answers.turns(entry, first, branch, limit))
 
     def close(self) -> None:
         self._database.close()
+
+    def _merged(self, filters: Filters) -> MergedAnswers | None:
+        """The answers of the index and of other sources; None if the index alone has all."""
+        if not self._answering:
+            return None
+        from segue.index.merging import MergedAnswers
+
+        chosen = filters.sources or self._answering
+        found = {name: one.queries for name, one in self._answering.items() if name in chosen and one.queries}
+        return MergedAnswers(self._answer, found, self._links) if found else None
 
     @property
     def _connection(self) -> sqlite3.Connection:
@@ -195,16 +220,17 @@ class Index(Closing):
                 rows = self._connection.execute(query("known"), (source.name,))
                 known = {id: (revision, is_read, is_active) for id, revision, is_read, is_active in rows}
                 try:
-                    found = list(source.scan())
+                    found = scan(source)
                 except SegueError as error:
                     failed.append((source.name, error))
+                    self._answering.pop(source.name, None)
                     continue
                 except Exception as error:  # noqa: BLE001 - one broken source affects only itself
                     failed.append((source.name, DamagedError(source.name, [unforeseen(error, source.name)])))
                     continue
                 seen += len(found)
                 reads_text = with_text or not source.can_preview
-                changed = [ref for ref in found if _is_changed(source, ref, known.get(ref.id), with_text=reads_text)]
+                changed = [ref for ref in found if is_changed(source, ref, known.get(ref.id), with_text=reads_text)]
                 for at in range(0, len(changed), BATCH):
                     read += self._read_sessions(source, changed[at : at + BATCH], with_text=reads_text)
                     notify(read)
@@ -350,14 +376,8 @@ class Index(Closing):
             self._connection.rollback()
 
 
-def _is_changed(source: Source, ref: SessionRef, known: tuple[str, bool, bool] | None, *, with_text: bool) -> bool:
-    """Whether a session must be read again; also where its writer has died, which changes no file."""
-    if known is None:
-        return True
-    revision, is_read, is_active = known
-    if revision != ref.revision or (with_text and not is_read):
-        return True
-    return is_active and not source.is_alive(ref.id)
+def _limit(limit: int | None) -> int:
+    return LARGEST if limit is None else min(limit, LARGEST)
 
 
 def _clean(value: object) -> object:

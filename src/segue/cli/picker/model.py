@@ -56,7 +56,7 @@ class PickerModel:
         self._libraries = libraries
         self._filters = filters or Filters()
         self._links = links
-        self._index = Index(folder, links=links)
+        self._index = Index(folder, links=links, sources=sources)
 
     @property
     def can_share(self) -> bool:
@@ -80,7 +80,7 @@ class PickerModel:
             return []
         if not self.can_share:
             return self._search(self._index, text)
-        with Index(self._folder, links=self._links) as index:
+        with Index(self._folder, links=self._links, sources=self._sources) as index:
             return self._search(index, text)
 
     def turns(self, match: PickerMatch) -> list[IndexedText]:
