@@ -210,6 +210,7 @@ class Connections:
                 address.conninfo,
                 autocommit=True,
                 prepare_threshold=0,
+                context=driver.Adapters(),
                 connect_timeout=max(_SHORTEST_CONNECT_SECONDS, math.ceil(seconds)),
             )
         except (driver.psycopg.Error, OSError) as error:

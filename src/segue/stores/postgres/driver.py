@@ -5,14 +5,16 @@ from __future__ import annotations
 import select
 import time
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import psycopg
 from psycopg import capabilities, errors, waiting
-from psycopg.pq import TransactionStatus
+from psycopg.adapt import AdaptersMap, Loader
+from psycopg.pq import Format, TransactionStatus
 
 if TYPE_CHECKING:
-    from psycopg.abc import PQGen
+    from psycopg.abc import Buffer, PQGen
 
 T = TypeVar("T")
 
@@ -20,6 +22,27 @@ _INTERVAL_SECONDS = 0.1
 """How often a wait looks for signals."""
 _CANCEL_SECONDS = 0.5
 """How long the server is asked to stop a statement that this process no longer waits for."""
+
+
+class _UtcLoader(Loader):
+    """Times in UTC. The loader of the driver uses the zone that the server is set to, which may reach beyond year 1."""
+
+    format = Format.BINARY
+
+    def load(self, data: Buffer) -> datetime:
+        return _POSTGRES_EPOCH + timedelta(microseconds=int.from_bytes(data, "big", signed=True))
+
+
+_POSTGRES_EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
+ADAPTERS = AdaptersMap(psycopg.adapters)
+ADAPTERS.register_loader("timestamptz", _UtcLoader)
+
+
+class Adapters:
+    """What `connect` takes as its context: how values are read from rows."""
+
+    adapters = ADAPTERS
+    connection = None
 
 
 class DeadlineError(psycopg.OperationalError):
