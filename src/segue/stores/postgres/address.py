@@ -109,7 +109,11 @@ def _parse_hosts(text: str) -> tuple[str, str]:
     hosts, ports = [], []
     for one in text.split(","):
         match = _HOST.fullmatch(one)
-        if match is None or not _PORT.fullmatch(match["port"] or ""):
+        if match is None:
+            raise UsageError(
+                "a host in the URL of the Postgres database is malformed", hint=f"{_EXAMPLE}, or [::1]:5432"
+            )
+        if not _PORT.fullmatch(match["port"] or ""):
             raise UsageError("a port in the URL of the Postgres database is not a number", hint=_ENCODE)
         hosts.append(_decoded(match["host"].strip("[]")))
         ports.append(match["port"] or "")
