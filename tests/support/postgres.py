@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-DATABASE = "segue"
+DATABASE = "postgres"
+"""The one that every server has from the beginning: to create another takes as long as a test."""
 PASSWORD_USERS = "password_users"  # noqa: S105 - a role
 """The members of this role need their password on TCP; all others are trusted, and all are on the socket."""
 
@@ -44,6 +45,7 @@ SETTINGS = {
     "lc_messages": "C",
     "log_min_messages": "warning",
     "log_line_prefix": "%m [%p] %a ",
+    "wal_retrieve_retry_interval": "100ms",
 }
 
 PREFIX = "segue-postgres-"
@@ -79,8 +81,7 @@ class PostgresServer:
         server.prepare()
         server.init(**settings)
         server.start()
-        server.execute(f"CREATE ROLE {PASSWORD_USERS}", database="postgres")
-        server.execute(f"CREATE DATABASE {DATABASE}", database="postgres")
+        server.execute(f"CREATE ROLE {PASSWORD_USERS}")
         return server
 
     # ── Life ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -122,21 +123,8 @@ class PostgresServer:
 
     def start(self) -> None:
         """Start the server and wait until it answers."""
-        account = find_account()
-        command = [
-            *(sys.executable, "-I", postgres_keeper.__file__),
-            *(self.folder / LOCK, self.folder),
-            *(("-", "-") if account.user is None else (account.user, account.group)),
-            *(self.programs / "postgres", "-D", self.data, "-k", self.folder, "-p", self.port, "-h", "127.0.0.1"),
-        ]
-        with self.log.open("ab") as log:
-            self._keeper = subprocess.Popen(
-                [str(part) for part in command],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
+        place = ["-D", self.data, "-k", self.folder, "-p", self.port, "-h", "127.0.0.1"]
+        self._keeper = start_kept(self, [self.programs / "postgres", *place], log=self.log, removes=True)
         self._wait_until_ready()
 
     def stop(self) -> None:
@@ -246,6 +234,27 @@ class PostgresServer:
         if self._keeper is not None:
             self._keeper.wait(PATIENCE_SECONDS)
             self._keeper = None
+
+
+def start_kept(
+    server: PostgresServer, command: Sequence[object], *, log: Path, removes: bool = False
+) -> subprocess.Popen[bytes]:
+    """Run a program as the user of the server, as long as the server is used; then perhaps remove its folder."""
+    account = find_account()
+    arguments = [
+        *(sys.executable, "-I", postgres_keeper.__file__),
+        *(server.folder / LOCK, server.folder if removes else ""),
+        *(("-", "-") if account.user is None else (account.user, account.group)),
+        *command,
+    ]
+    with log.open("ab") as output:
+        return subprocess.Popen(
+            [str(argument) for argument in arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
 
 
 def free_port() -> int:

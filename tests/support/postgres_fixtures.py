@@ -20,6 +20,8 @@ from tests.support.postgres import LOCK, PREFIX, PostgresServer
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from segue.testing.harness_postgres import PostgresHarness
+
 SECONDS_OF_AN_HOUR = 60 * 60
 
 
@@ -46,6 +48,39 @@ def postgres_schema(postgres_server: PostgresServer) -> Iterator[str]:
 def postgres_url(postgres_server: PostgresServer, postgres_schema: str) -> str:
     """The URL of an empty store: a schema that the first session creates, and that is dropped after the test."""
     return postgres_server.url(postgres_schema)
+
+
+@pytest.fixture(scope="session")
+def _postgres_tables() -> str:
+    """The schema that a worker empties after each test of the conformance suite: new tables take longer than a test."""
+    return f"worker_{uuid4().hex[:12]}"
+
+
+@pytest.fixture
+def postgres_harness(postgres_server: PostgresServer, _postgres_tables: str) -> Iterator[PostgresHarness]:
+    """An empty store, with a harness that damages it."""
+    from segue.testing.harness_postgres import PostgresHarness  # after the rewriting of its assertions is set up
+
+    harness = PostgresHarness(postgres_server.url(_postgres_tables))
+    try:
+        yield harness
+        harness.close()
+        harness.clear()
+    except BaseException:
+        drop_schema(postgres_server, _postgres_tables)
+        raise
+    finally:
+        harness.close()
+
+
+@pytest.fixture
+def new_postgres_harness(postgres_url: str) -> Iterator[PostgresHarness]:
+    """The same on a schema that does not exist yet."""
+    from segue.testing.harness_postgres import PostgresHarness
+
+    harness = PostgresHarness(postgres_url)
+    yield harness
+    harness.close()
 
 
 def drop_schema(server: PostgresServer, name: str) -> None:

@@ -1,10 +1,10 @@
-"""A process of its own that runs one Postgres server for as long as any process has a lock on a file.
+"""A process of its own that runs one server for as long as any process has a lock on a file.
 
 The kernel releases a lock however its process ends, so no server outlives the tests that use it, also after kill -9.
-If this process is killed as well, the kernel stops the server (on Linux).
+If this process is killed as well, the kernel stops the server (on Linux); a SIGTERM is passed on.
 
-Called as: LOCK FOLDER UID GID PROGRAM ARGUMENT… The FOLDER is removed when the last lock is released; a UID of - is
-that of the caller.
+Called as: LOCK FOLDER UID GID PROGRAM ARGUMENT… The FOLDER, if there is one, is removed when the last lock is
+released; a UID of - is that of the caller.
 """
 
 from __future__ import annotations
@@ -34,10 +34,11 @@ def main() -> None:
         # It is called after the change of the user, which would reset it.
         preexec_fn=die_with_parent,  # noqa: PLW1509 - there is one thread yet
     )
+    signal.signal(signal.SIGTERM, lambda number, _: server.send_signal(number))
     unused = threading.Event()
     threading.Thread(target=stop_when_unused, args=(lock, server, unused), daemon=True).start()
     code = server.wait()
-    if unused.is_set():
+    if folder and unused.is_set():
         shutil.rmtree(folder, ignore_errors=True)
     os._exit(code if code >= 0 else 128 - code)
 
