@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.support.postgres_fixtures import postgres_schema, postgres_server, postgres_url  # noqa: F401 - fixtures
+from tests.support.postgres_fixtures import (  # noqa: F401 - fixtures
+    _postgres_tables,
+    new_postgres_harness,
+    postgres_harness,
+    postgres_schema,
+    postgres_server,
+    postgres_url,
+)
 from tests.support.postgres_programs import find_versions
 
 if TYPE_CHECKING:

@@ -10,11 +10,13 @@ import pytest
 from msgspec.structs import fields
 
 from segue.model import EVENT_TYPES, Metadata, Unknown
-from segue.registry import SCHEMES
+from segue.registry import STORES
 from segue.testing.conformance import CHAPTERS, Conformance
 from segue.testing.events import every_kind
 
 HERE = Path(__file__).parent
+SCHEMES = list({store: scheme for scheme, store in reversed(STORES.items())}.values())
+"""One of each store: one may have two names."""
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
