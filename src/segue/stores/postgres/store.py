@@ -137,7 +137,7 @@ class PostgresStore:
             if records.damages:
                 raise DamagedError(session_id, records.damages)
             yield from events
-        records.finish(max(row.seq, after))
+        records.finish(row.seq)
         if records.damages:
             self.tables.find(session_id)  # raises NotFoundError if it was deleted meanwhile
             raise DamagedError(session_id, records.damages)

@@ -141,7 +141,8 @@ class Writers:
     def _release(self, writer: PostgresWriter) -> None:
         """End the lease. If the server cannot be reached, it ends by itself."""
         self._heartbeat.stop()
-        self._open.pop(writer.key, None)
+        if self._open.get(writer.key) is writer:  # not the next one, if this one had lost the session to it
+            del self._open[writer.key]
         with suppress(StorageError):
             self._tables.ask("release a session", self._tables.statements.release, **writer.values)
 
