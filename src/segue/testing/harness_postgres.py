@@ -182,7 +182,10 @@ class PostgresHarness(Harness):
     # ── Inside ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _connect(self) -> psycopg.Connection:
-        return psycopg.connect(self.address.conninfo, autocommit=True, application_name="segue-harness")
+        waits_not = "-c lock_timeout=10s"
+        return psycopg.connect(
+            self.address.conninfo, autocommit=True, application_name="segue-harness", options=waits_not
+        )
 
     @cached_property
     def _connection(self) -> psycopg.Connection:
