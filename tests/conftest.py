@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.support.postgres_fixtures import (  # noqa: F401 - fixtures
-    _postgres_tables,
     new_postgres_harness,
     postgres_harness,
+    postgres_places,
     postgres_schema,
     postgres_server,
     postgres_url,

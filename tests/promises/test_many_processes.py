@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from segue.store import Owner
+    from segue.store import Owner, Store
     from tests.support.contention import Outcome
 
 PROCESSES = 8
@@ -54,7 +54,7 @@ def work_of(answer: dict[str, object]) -> Work:
     return work
 
 
-def nothing_is_lost_mixed_or_doubled(store: JournalStore, session_id: str, appends: list[list[str]]) -> None:
+def nothing_is_lost_mixed_or_doubled(store: Store, session_id: str, appends: list[list[str]]) -> None:
     """Every append is there once, its events side by side, and each process finds its own in its own order."""
     found = [event.id for event in store.read(session_id)][1:]
     assert sorted(found) == sorted(id for ids in appends for id in ids)

@@ -8,18 +8,26 @@ from typing import TYPE_CHECKING
 
 from segue.errors import SessionExistsError, SessionLockedError
 from segue.stores.journal import JournalStore
+from segue.stores.postgres import PostgresStore
 from tests.support.journals import metadata, turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from segue.store import Store
+
 Outcome = dict[str, object]
+
+
+def _open(root: str) -> Store:
+    """The folder of journals, or the store in Postgres that a URL names."""
+    return PostgresStore(root) if root.startswith("postgresql:") else JournalStore(root)
 
 
 def write_in_turns(root: str, worker: int, *, sessions: list[str], rounds: int, timeout: float, seed: int) -> Outcome:
     """Open, append, close, again and again; a refusal is noted and the round is over."""
     chance = random.Random(f"{seed} {worker}")
-    store = JournalStore(root)
+    store = _open(root)
     acknowledged: list[tuple[str, list[str]]] = []
     refusals: list[tuple[int | None, str | None, str]] = []
     for number in range(rounds):
@@ -36,7 +44,7 @@ def write_in_turns(root: str, worker: int, *, sessions: list[str], rounds: int, 
 
 
 def create_the_same(root: str, worker: int, *, sessions: list[str]) -> Outcome:
-    store = JournalStore(root)
+    store = _open(root)
     won: list[str] = []
     for session_id in sessions:
         try:

@@ -50,27 +50,47 @@ def postgres_url(postgres_server: PostgresServer, postgres_schema: str) -> str:
     return postgres_server.url(postgres_schema)
 
 
+class PostgresPlaces:
+    """Empty stores with their harnesses: tables that a test has used are emptied, since new ones take longer."""
+
+    def __init__(self, server: PostgresServer) -> None:
+        self._server = server
+        self._free: list[str] = []
+        self._taken: list[tuple[str, PostgresHarness]] = []
+
+    def take(self) -> PostgresHarness:
+        # Later than this module, which is imported before the rewriting of its assertions is set up.
+        from segue.testing.harness_postgres import PostgresHarness
+
+        schema = self._free.pop() if self._free else f"worker_{uuid4().hex[:12]}"
+        harness = PostgresHarness(self._server.url(schema))
+        self._taken.append((schema, harness))
+        return harness
+
+    def give_back(self) -> None:
+        """All that were taken. What cannot be emptied, because a test left a lock on it, is dropped."""
+        while self._taken:
+            schema, harness = self._taken.pop()
+            try:
+                harness.close()
+                harness.clear()
+                self._free.append(schema)
+            except psycopg.Error:
+                drop_schema(self._server, schema)
+            finally:
+                harness.close()
+
+
 @pytest.fixture(scope="session")
-def _postgres_tables() -> str:
-    """The schema that a worker empties after each test of the conformance suite: new tables take longer than a test."""
-    return f"worker_{uuid4().hex[:12]}"
+def postgres_places(postgres_server: PostgresServer) -> PostgresPlaces:
+    return PostgresPlaces(postgres_server)
 
 
 @pytest.fixture
-def postgres_harness(postgres_server: PostgresServer, _postgres_tables: str) -> Iterator[PostgresHarness]:
+def postgres_harness(postgres_places: PostgresPlaces) -> Iterator[PostgresHarness]:
     """An empty store, with a harness that damages it."""
-    from segue.testing.harness_postgres import PostgresHarness  # after the rewriting of its assertions is set up
-
-    harness = PostgresHarness(postgres_server.url(_postgres_tables))
-    try:
-        yield harness
-        harness.close()
-        harness.clear()
-    except BaseException:
-        drop_schema(postgres_server, _postgres_tables)
-        raise
-    finally:
-        harness.close()
+    yield postgres_places.take()
+    postgres_places.give_back()
 
 
 @pytest.fixture

@@ -156,7 +156,8 @@ def opened(scheme: str, folder: Path | str) -> Store:
     return open_store(url, clock=utc_now, durability=Durability.WRITTEN)
 
 
-PAIRS = list(permutations(SCHEMES, 2))
+PAIRS = list(permutations([scheme for scheme in SCHEMES if "postgres" not in scheme], 2))
+"""Those that need no server; the others are in `tests/stores/postgres`."""
 
 
 @pytest.mark.parametrize(("one", "other"), PAIRS)
