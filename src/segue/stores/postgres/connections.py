@@ -10,7 +10,9 @@ import weakref
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from segue.errors import MissingExtraError
+from segue.errors import MissingExtraError, StorageError
+from segue.store import Durability
+from segue.stores.postgres.durability import ACHIEVED
 from segue.stores.postgres.failures import (
     RETRIED,
     ConnectError,
@@ -42,6 +44,9 @@ _SILENT_SECONDS = 60.0
 """After this time without use a connection is tried first: a firewall or a load balancer may have forgotten it."""
 _SILENT_SHARE = 4
 """The trial may take this part of the whole time."""
+_LONG_SECONDS = 0.05
+_LONG_SHARE = 3
+"""A commit took long if it took this many times as long as the fastest one, and `_LONG_SECONDS` at least."""
 _FIRST_PAUSE_SECONDS = 0.02
 _LONGEST_PAUSE_SECONDS = 1.0
 _SHORTEST_CONNECT_SECONDS = 2
@@ -69,6 +74,9 @@ class Connections:
         self._free = threading.BoundedSemaphore(_MOST_CONNECTIONS)
         self._generation = 0
         self._was_connected = False
+        self._fastest_seconds = 0.0
+        self.achieved: Durability | None = None
+        """What the last commit survives; None if there was none."""
         _all.add(self)
 
     @contextmanager
@@ -95,15 +103,47 @@ class Connections:
         With `retry` also when its outcome is not known; without, that raises LostAnswerError, and the statement may
         still be running on the server.
         """
+        return self._execute(doing, statement, params, retry=retry)[0]
+
+    def commit(
+        self, doing: str, statement: str, params: Mapping[str, Any], *, retry: bool
+    ) -> tuple[list[tuple[Any, ...]], Durability]:
+        """As `execute`, for a statement whose last column is `durability.ACHIEVED`; also what its commit survives."""
+        began = time.monotonic()
+        rows, is_local = self._execute(doing, statement, params, retry=retry)
+        if not rows:
+            return rows, Durability.VOLATILE
+        achieved = Durability(rows[0][-1])
+        if achieved == Durability.REPLICATED:
+            seconds = time.monotonic() - began
+            is_long = seconds > max(_LONG_SECONDS, _LONG_SHARE * self._fastest_seconds)
+            if is_local or (is_long and not self._is_still_replicated(doing)):
+                achieved = Durability.SYNCED
+            else:
+                self._fastest_seconds = min(self._fastest_seconds or seconds, seconds)
+        self.achieved = achieved
+        return rows, achieved
+
+    def _is_still_replicated(self, doing: str) -> bool:
+        """Ask for the settings after a long wait: one that an administrator ended looks like one that succeeded."""
+        try:
+            return self.execute(doing, f"SELECT {ACHIEVED}", retry=True) == [(Durability.REPLICATED,)]
+        except StorageError:
+            return False
+
+    def _execute(
+        self, doing: str, statement: str, params: Sequence[Any] | Mapping[str, Any], *, retry: bool
+    ) -> tuple[list[tuple[Any, ...]], bool]:
+        """The rows, and whether the server has warned that the commit is not on its standby."""
         psycopg = import_driver().psycopg
         deadline = time.monotonic() + self.address.timeout_seconds
         pauses = _pauses()
         while True:
             connection = self._take(deadline)
-            connection.deadline, connection.cancels = deadline, retry
+            connection.deadline, connection.cancels, connection.is_local = deadline, retry, False
             try:
                 cursor = connection.execute(statement, params or None, binary=True)
-                return cursor.fetchall() if cursor.description else []
+                return cursor.fetchall() if cursor.description else [], connection.is_local
             except (psycopg.Error, OSError) as error:
                 is_repeated = self._is_rolled_back(error, connection) or (retry and is_lost(error))
                 if not is_repeated or time.monotonic() + (pause := next(pauses)) > deadline:
@@ -221,6 +261,7 @@ class Connections:
             check_server(connection.info.server_version, address)
             if connection.is_pooled():
                 connection.prepare_threshold = None
+            connection.listen()
         except (driver.psycopg.Error, OSError) as error:
             connection.abandon()
             raise connect_error(error, address) from None

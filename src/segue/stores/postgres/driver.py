@@ -13,6 +13,8 @@ from psycopg import capabilities, errors, waiting
 from psycopg.adapt import AdaptersMap, Loader
 from psycopg.pq import Format, TransactionStatus
 
+from segue.stores.postgres.durability import WAITING_FUNCTION
+
 if TYPE_CHECKING:
     from psycopg.abc import Buffer, PQGen
 
@@ -70,6 +72,8 @@ class TimedConnection(psycopg.Connection[tuple[Any, ...]]):
     """The user of the server."""
     generation: int = 0
     """How often the connections were closed before this one was opened."""
+    is_local: bool = False
+    """Whether the server has warned that a commit is not on the standby: the wait for it was cancelled."""
     used_at: float = 0.0
     """When it was last used, in the time of `time.monotonic`."""
 
@@ -98,6 +102,13 @@ class TimedConnection(psycopg.Connection[tuple[Any, ...]]):
                 self.cancel_safe(timeout=_CANCEL_SECONDS)
         self._closed = True
         self.pgconn.finish()
+
+    def listen(self) -> None:
+        """Set `is_local` from now on."""
+        self.add_notice_handler(self._notice)
+
+    def _notice(self, notice: errors.Diagnostic) -> None:
+        self.is_local = self.is_local or notice.source_function == WAITING_FUNCTION
 
     def is_idle(self) -> bool:
         """True if it is open, and neither a statement nor a transaction is under way."""

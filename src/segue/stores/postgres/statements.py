@@ -6,10 +6,8 @@ from functools import cached_property
 
 from psycopg import sql
 
-_SETTINGS = (
-    "current_setting('synchronous_commit'), current_setting('synchronous_standby_names'), current_setting('fsync')"
-)
-"""What a commit of this connection survives: see `durability`."""
+from segue.stores.postgres.durability import ACHIEVED
+
 _HOLDER = (
     "owner_token, coalesce(lease_until > clock_timestamp(), false), owner_pid, owner_host, owner_process, owned_since"
 )
@@ -29,8 +27,9 @@ class Statements:
         return text.replace("{s}", self._schema)
 
     @cached_property
-    def settings(self) -> str:
-        return f"SELECT {_SETTINGS}"
+    def achieved(self) -> str:
+        """What a commit of this connection survives."""
+        return f"SELECT {ACHIEVED}"
 
     # ── Writing ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -47,7 +46,7 @@ class Statements:
                 ON CONFLICT (space, id) WHERE trash_key IS NULL DO NOTHING
                 RETURNING key, fence
             ), recorded AS ({_insert("made")})
-            SELECT key, fence, {_SETTINGS} FROM made""")
+            SELECT key, fence FROM made""")
 
     def append(self, *, changes_listing: bool, checkpoint: bool) -> str:
         """The append of a turn, which changes few columns, or of any events; with a checkpoint when it is due."""
@@ -75,7 +74,7 @@ class Statements:
                     AND trash_key IS NULL
                 RETURNING key
             ), recorded AS ({_insert("head") if changes_listing else _INSERT_ONE}){kept}
-            SELECT {_SETTINGS} FROM head""")
+            SELECT {ACHIEVED} FROM head""")
 
     @cached_property
     def take(self) -> str:
@@ -92,7 +91,7 @@ class Statements:
         return self._text(f"""
             UPDATE {{s}}.sessions SET fence = fence + 1, lease_until = {_LEASE}
             WHERE key = %(key)s AND space = %(space)s AND owner_token = %(token)s AND trash_key IS NULL
-            RETURNING fence, seq""")
+            RETURNING fence, {ACHIEVED}""")
 
     @cached_property
     def renew(self) -> str:

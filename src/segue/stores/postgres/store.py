@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -14,7 +13,6 @@ from segue.errors import (
     DamagedError,
     NotFoundError,
     ReadOnlyError,
-    SegueError,
     SessionNotFoundError,
     UsageError,
 )
@@ -23,7 +21,6 @@ from segue.model import fold, own_turn_ranges
 from segue.store import FORMAT_VERSION, WAIT_SECONDS, Capabilities, Durability, Examination, Recovery
 from segue.stores.postgres.address import parse_address
 from segue.stores.postgres.columns import head_of_row
-from segue.stores.postgres.durability import durability_of
 from segue.stores.postgres.lease import Holder
 from segue.stores.postgres.reading import Records, read_end, turns_of, with_metadata
 from segue.stores.postgres.tables import Tables, changed_meanwhile
@@ -57,7 +54,6 @@ class PostgresStore:
         self.tables = Tables(parse_address(path))
         self.trash = PostgresTrash(self.tables)
         self._statements = self.tables.statements
-        self._durability: Durability | None = None
         self._writers = Writers(self.tables, self._end)
 
     @property
@@ -66,12 +62,12 @@ class PostgresStore:
 
     @property
     def capabilities(self) -> Capabilities:
-        if self._durability is None:
-            with suppress(SegueError):  # the next statement raises it
-                self._durability = durability_of(*self.tables.ask("look at its settings", self._statements.settings)[0])
-        promised = Durability.SYNCED if self._durability is None else self._durability
+        connections = self.tables.connections
+        if connections.achieved is None:
+            ((achieved,),) = self.tables.ask("look at its settings", self._statements.achieved)
+            connections.achieved = Durability(achieved)
         return Capabilities(
-            durability=promised, shared=True, can_be_damaged=True, append_only=True, lists_from_columns=True
+            durability=connections.achieved, shared=True, can_be_damaged=True, append_only=True, lists_from_columns=True
         )
 
     def path_of(self, session_id: str) -> str:

@@ -22,7 +22,6 @@ from segue.model import Turn, accept, apply_turns, check_event, total_usage
 from segue.model.acceptance import copy_all_but_turns
 from segue.store import Receipt
 from segue.stores.postgres.columns import event_columns, listed_columns, time_columns
-from segue.stores.postgres.durability import durability_of
 from segue.stores.postgres.failures import DuplicateError, LostAnswerError
 from segue.stores.postgres.lease import Holder
 from segue.stores.postgres.reading import read_event
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
 
     from segue.errors import SegueError
     from segue.model import Event, Overview, Usage
+    from segue.store import Durability
     from segue.stores.postgres.connections import Connections
     from segue.stores.postgres.statements import Statements
 
@@ -147,7 +147,7 @@ class PostgresWriter(Closing):
         recorded = {} if ids_are_new else self._recall(events)
         new, seqs, overview = accept(events, self._counted(), recorded, fingerprint, copy=copy_all_but_turns)
         if not new:
-            return Receipt(seqs=seqs, durability=durability_of(*self._ask(self._statements.settings, {})[0]))
+            return Receipt(seqs=seqs, durability=self._advance_fence() or self._explain(events))
         usage = self._usage + total_usage(event for event in new if isinstance(event, Turn))
         last = len(new) - 1
         bodies = [encode_event(event, continues=at < last) for at, event in enumerate(new)]
@@ -178,50 +178,61 @@ class PostgresWriter(Closing):
         if checkpoint is not None:
             values["checkpoint"] = encode_checkpoint(checkpoint)
         statement = self._statements.append(changes_listing=changes_listing, checkpoint=checkpoint is not None)
-        settings = None
+        achieved = None
         for attempt in range(_ATTEMPTS):
             try:
-                rows = self._connections.execute(self._doing, statement, values | {"fence": self._fence}, retry=False)
+                rows, achieved = self._connections.commit(
+                    self._doing, statement, values | {"fence": self._fence}, retry=False
+                )
             except LostAnswerError as lost:
-                settings = self._resolve(events, lost)
-                if settings is None and attempt == _ATTEMPTS - 1:
+                achieved = self._resolve(events, lost)
+                if achieved is None and attempt == _ATTEMPTS - 1:
                     raise
             else:
-                settings = rows[0] if rows else self._explain(events)
-            if settings is not None:
+                achieved = achieved if rows else self._explain(events)
+            if achieved is not None:
                 break
-        assert settings is not None  # noqa: S101 - the last attempt raised
+        assert achieved is not None  # noqa: S101 - the last attempt raised
         if checkpoint is not None:
             self._since_checkpoint = self._events_since = 0
             self._checkpoint_due = max(CHECKPOINT_EVERY_BYTES, CHECKPOINT_SHARE * len(values["checkpoint"]))  # type: ignore[arg-type]
         else:
             self._since_checkpoint += size
             self._events_since += len(events)
-        return Receipt(seqs=tuple(event.seq for event in events), durability=durability_of(*settings))
+        return Receipt(seqs=tuple(event.seq for event in events), durability=achieved)
 
-    def _resolve(self, events: Sequence[Event], lost: LostAnswerError) -> tuple[str, str, str] | None:
+    def _resolve(self, events: Sequence[Event], lost: LostAnswerError) -> Durability | None:
         """Whether an append with a lost answer was recorded; None if it was not, and now cannot be any more.
 
         The statement may still be running on the server. Advancing the fence waits for it, and lets it fail unless it
         was committed before. If the server cannot be asked either, the outcome stays unknown, and the error says so.
         """
         try:
-            rows = self._ask(self._statements.advance_fence, self.values)
-            if not rows:
+            achieved = self._advance_fence()
+            if achieved is None:
                 return self._explain(events)
-            self._fence = rows[0][0]
-            return self._settings_if_recorded(events)
+            return achieved if self._is_recorded(events) else None
         except StorageError:
             raise lost from None
 
-    def _settings_if_recorded(self, events: Sequence[Event]) -> tuple[str, str, str] | None:
+    def _advance_fence(self) -> Durability | None:
+        """What everything committed until now survives; None if another writer has the session.
+
+        To read that an event is there says nothing about its place on the disk or on the standby: it may be visible and
+        on neither. A commit after it is proof, since the server syncs and sends all commits in order.
+        """
+        rows, achieved = self._connections.commit(self._doing, self._statements.advance_fence, self.values, retry=True)
+        if not rows:
+            return None
+        self._fence = rows[0][0]
+        return achieved
+
+    def _is_recorded(self, events: Sequence[Event]) -> bool:
         ids = {to_column(event.id): event for event in events}
         found = self._ask(self._statements.recorded, self.values | {"ids": list(ids)})
-        if len(found) < len(ids) or any(ids[id].seq != seq for seq, id, _ in found):
-            return None
-        return self._ask(self._statements.settings, {})[0]
+        return len(found) == len(ids) and all(ids[id].seq == seq for seq, id, _ in found)
 
-    def _explain(self, events: Sequence[Event]) -> tuple[str, str, str]:
+    def _explain(self, events: Sequence[Event]) -> Durability:
         """Why an append found no row to change: unless it was recorded before, an error."""
         rows = self._ask(self._statements.find_by_key, self.values)
         if not rows:
@@ -229,8 +240,8 @@ class PostgresWriter(Closing):
         holder = Holder(*rows[0][4:])
         if holder.token != self.token:
             raise TakenOverError(self._overview.id, pid=holder.pid, host=holder.host, since=holder.since)
-        if (settings := self._settings_if_recorded(events)) is not None:
-            return settings
+        if self._is_recorded(events) and (achieved := self._advance_fence()) is not None:
+            return achieved
         raise WriterStoppedError(
             f"another program changed session {self._overview.id} in {self._place}", hint="open the session again"
         )
