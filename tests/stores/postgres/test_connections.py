@@ -17,7 +17,7 @@ from segue.stores.postgres import connections as module
 from segue.stores.postgres.address import parse_address
 from segue.stores.postgres.connections import Connections
 from segue.stores.postgres.failures import ConnectError, LostAnswerError, StatementError
-from tests.support.postgres import PostgresServer, free_port, wait_until
+from tests.support.postgres import DATABASE, PostgresServer, free_port, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -363,20 +363,20 @@ def test_service_files_password_files_and_the_environment_work_as_for_psql(
     postgres_server.execute(f"CREATE ROLE {role} LOGIN PASSWORD 'a:b\\c' IN ROLE password_users")
     try:
         services, passwords = tmp_path / "services", tmp_path / "passwords"
-        services.write_text(f"[team]\nhost=127.0.0.1\nport={postgres_server.port}\nuser={role}\ndbname=segue\n")
+        services.write_text(f"[team]\nhost=127.0.0.1\nport={postgres_server.port}\nuser={role}\ndbname={DATABASE}\n")
         passwords.write_text(f"127.0.0.1:{postgres_server.port}:*:{role}:a\\:b\\\\c\n")
         passwords.chmod(0o600)
         monkeypatch.setenv("PGSERVICEFILE", str(services))
         monkeypatch.setenv("PGPASSFILE", str(passwords))
         who = "SELECT current_user::text"
-        for url in ("postgresql://?service=team", f"postgresql://{role}@127.0.0.1:{postgres_server.port}/segue"):
+        for url in ("postgresql://?service=team", f"postgresql://{role}@127.0.0.1:{postgres_server.port}/{DATABASE}"):
             connections = Connections(parse_address(url))
             assert connections.execute("ask", who, retry=True) == [(role,)]
             connections.close()
         monkeypatch.setenv("PGHOST", str(postgres_server.folder))
         monkeypatch.setenv("PGPORT", str(postgres_server.port))
         monkeypatch.setenv("PGUSER", "postgres")
-        connections = Connections(parse_address("postgresql:///segue"))
+        connections = Connections(parse_address(f"postgresql:///{DATABASE}"))
         assert connections.execute("ask", who, retry=True) == [("postgres",)]
         connections.close()
     finally:
@@ -385,7 +385,9 @@ def test_service_files_password_files_and_the_environment_work_as_for_psql(
 
 def test_a_host_that_is_down_is_passed_over(postgres_server: PostgresServer) -> None:
     hosts = f"127.0.0.1:{free_port()},127.0.0.1:{postgres_server.port}"
-    connections = Connections(parse_address(f"postgresql://postgres@{hosts}/segue?target_session_attrs=read-write"))
+    connections = Connections(
+        parse_address(f"postgresql://postgres@{hosts}/{DATABASE}?target_session_attrs=read-write")
+    )
     assert connections.execute("ask", "SELECT 1", retry=True) == [(1,)]
     connections.close()
 
@@ -394,7 +396,9 @@ def test_writes_follow_the_primary_when_it_moves_to_another_host() -> None:
     with PostgresServer.create() as first, PostgresServer.create() as second:
         second.configure(default_transaction_read_only=True)
         hosts = f"127.0.0.1:{first.port},127.0.0.1:{second.port}"
-        connections = Connections(parse_address(f"postgresql://postgres@{hosts}/segue?target_session_attrs=read-write"))
+        connections = Connections(
+            parse_address(f"postgresql://postgres@{hosts}/{DATABASE}?target_session_attrs=read-write")
+        )
         where, write = "SELECT inet_server_port()", "CREATE TABLE written ()"
         assert connections.execute("ask", where, retry=True) == [(first.port,)]
         second.configure(default_transaction_read_only=False)

@@ -16,7 +16,7 @@ from segue.stores.postgres.failures import (
     MissingTablesError,
     StatementError,
 )
-from tests.support.postgres import PASSWORD_USERS, PostgresServer, free_port
+from tests.support.postgres import DATABASE, PASSWORD_USERS, PostgresServer, free_port
 from tests.support.postgres_pretender import PostgresPretender
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def test_a_wrong_or_missing_password_is_named_as_such(
     postgres_server: PostgresServer, role: Callable[..., str]
 ) -> None:
     user = role("alice", f"LOGIN PASSWORD 'right' IN ROLE {PASSWORD_USERS}")
-    place = f"127.0.0.1:{postgres_server.port}/segue"
+    place = f"127.0.0.1:{postgres_server.port}/{DATABASE}"
     error = failure(f"postgresql://{user}:{SECRET}@{place}")
     assert str(error) == (
         f"cannot connect to postgresql://{user}@{place}: the server did not accept the user or the password"
@@ -79,8 +79,8 @@ def test_a_wrong_or_missing_password_is_named_as_such(
 
 def test_an_unknown_role_or_database_is_named(postgres_server: PostgresServer) -> None:
     place = f"127.0.0.1:{postgres_server.port}"
-    error = failure(f"postgresql://nobody:{SECRET}@{place}/segue")
-    assert str(error) == f'cannot connect to postgresql://nobody@{place}/segue: role "nobody" does not exist'
+    error = failure(f"postgresql://nobody:{SECRET}@{place}/{DATABASE}")
+    assert str(error) == f'cannot connect to postgresql://nobody@{place}/{DATABASE}: role "nobody" does not exist'
     error = failure(f"postgresql://postgres:{SECRET}@{place}/mis%20sing")
     assert str(error).endswith(': database "mis sing" does not exist')
     assert error.hint == "create it, or correct its name after the host in the URL"
@@ -101,7 +101,7 @@ def test_hosts_ports_and_sockets_where_nothing_listens_are_named() -> None:
 
 
 def test_encryption_that_the_server_does_not_offer_is_explained(postgres_server: PostgresServer) -> None:
-    place = f"127.0.0.1:{postgres_server.port}/segue?sslmode=require"
+    place = f"127.0.0.1:{postgres_server.port}/{DATABASE}?sslmode=require"
     error = failure(f"postgresql://postgres:{SECRET}@{place}")
     assert str(error).endswith(": server does not support SSL, but SSL was required")
     assert "sslmode" in error.hint
@@ -134,7 +134,7 @@ def test_a_role_that_may_not_connect_is_told_the_grant(
     finally:
         postgres_server.execute("DROP DATABASE closed")
     user = role("group", "NOLOGIN")
-    error = failure(f"postgresql://{user}@127.0.0.1:{postgres_server.port}/segue")
+    error = failure(f"postgresql://{user}@127.0.0.1:{postgres_server.port}/{DATABASE}")
     assert error.hint == f"an administrator can run: ALTER ROLE {user} LOGIN"
 
 
@@ -218,7 +218,7 @@ def test_the_right_to_create_tables_is_named(
     connections = Connections(parse_address(postgres_server.url(postgres_schema, user=user)))
     with pytest.raises(StatementError) as refused, connections.use("create the tables") as connection:
         connection.execute(f"CREATE SCHEMA {postgres_schema}")
-    assert refused.value.hint == f"an administrator can run: GRANT CREATE ON DATABASE segue TO {user}"
+    assert refused.value.hint == f"an administrator can run: GRANT CREATE ON DATABASE {DATABASE} TO {user}"
     postgres_server.execute(f"CREATE SCHEMA {postgres_schema}")
     with pytest.raises(StatementError) as refused, connections.use("create the tables") as connection:
         connection.execute(f"CREATE TABLE {postgres_schema}.x ()")
