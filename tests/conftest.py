@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import random
 import shutil
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.support.mounts import can_mount
 from tests.support.postgres_fixtures import (  # noqa: F401 - fixtures
     new_postgres_harness,
     postgres_harness,
@@ -28,6 +30,9 @@ pytest.register_assert_rewrite("segue.testing")
 
 # How fast an example is says nothing of whether it is right, least of all on a busy machine.
 SLOW = (HealthCheck.too_slow,)
+
+MOUNTING = "mounting"
+"""The one need that is a right and not a program."""
 
 LEFT_OUT = pytest.StashKey[Counter[str]]()
 """How many tests were left out for each program that is not installed."""
@@ -65,7 +70,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "real_tools: drives AI tools that are installed, run with --real-tools DIR")
     config.addinivalue_line("markers", "upstream_gptel: runs gptel in Emacs, run with --gptel DIRS")
     config.addinivalue_line("markers", "viewers: compares with viewers of other people, run with --viewers DIR")
-    config.addinivalue_line("markers", "needs(program): left out, and reported, without this program; fails in CI")
+    config.addinivalue_line(
+        "markers", "needs(program): left out, and reported, without this program; fails in CI (but not for mounting)"
+    )
     config.addinivalue_line("markers", "needs_sandbox: left out, and reported, without Landlock; fails in CI")
     config.stash[LEFT_OUT] = Counter()
     is_long: bool = config.getoption("--long")
@@ -90,7 +97,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     if why := _has_no_sandbox():
         terminalreporter.write_line(f"tests that need a sandbox of the kernel: left out, since {why}")
     for program, count in sorted(config.stash[LEFT_OUT].items()):
-        terminalreporter.write_line(f"tests that need {program}: {count} left out, since it is not installed")
+        why = "permitted" if program == MOUNTING else "installed"
+        terminalreporter.write_line(f"tests that need {program}: {count} left out, since it is not {why}")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -148,8 +156,11 @@ def _needs(item: pytest.Item) -> set[str]:
     }
 
 
+@functools.cache
 def _is_missing(program: str) -> bool:
-    """Never in CI: there, the tests of a missing program fail."""
+    """Never in CI: there, the tests of a missing program fail. Rights can be missing anywhere."""
+    if program == MOUNTING:
+        return not can_mount()
     if os.environ.get("CI"):
         return False
     return not find_versions() if program == "postgres" else shutil.which(program) is None

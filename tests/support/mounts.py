@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import subprocess
 from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 
 @contextmanager
@@ -29,6 +30,12 @@ def small_disk(place: Path, size_bytes: int) -> Iterator[bool]:
         yield True
     finally:
         subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
+def can_mount() -> bool:
+    """Whether this process may mount a file system."""
+    with TemporaryDirectory() as folder, small_disk(Path(folder) / "disk", 4096) as is_mounted:
+        return is_mounted
 
 
 def make_read_only(place: Path) -> None:

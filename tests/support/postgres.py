@@ -61,6 +61,7 @@ class PostgresServer:
     """One server with its data in one folder, on a socket in that folder and on a port of the loopback interface.
 
     Everything is on as in production, `fsync` too, unless `settings` has it otherwise. The superuser is `postgres`.
+    A test that makes one is marked with `needs("postgres")`; one that uses the fixtures needs no mark.
     """
 
     def __init__(self, folder: Path, *, major: int | None = None, port: int | None = None) -> None:
@@ -107,12 +108,10 @@ class PostgresServer:
         if self._keeper is not None:
             _KEEPERS.append(self._keeper)
 
-    def init(self, **settings: object) -> None:
+    def init(self, *arguments: str, **settings: object) -> None:
         """Make a new cluster. Its first files are not synced, which only a power cut now could show."""
-        run(
-            self.programs / "initdb",
-            ["-D", self.data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"],
-        )
+        usual = ["-D", str(self.data), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
+        run(self.programs / "initdb", [*usual, *arguments])
         (self.data / "pg_hba.conf").write_text(HBA, encoding="utf-8")
         self.write_settings(**SETTINGS, **settings)
 

@@ -70,8 +70,12 @@ def reachable(folder: Path, place: Path) -> Path:
     """The programs of this folder, copied to the place if the user that runs the server cannot read them."""
     if _version(folder / "postgres"):
         return folder
-    shutil.copytree(folder.parent, place)
-    return place / folder.name
+    installed, package = folder.parent, folder.parent.parent
+    libraries = f"{package.name}.libs"  # which the programs of a wheel find by their own place
+    shutil.copytree(installed, place / package.name / installed.name)
+    if (package.parent / libraries).is_dir():
+        shutil.copytree(package.parent / libraries, place / libraries)
+    return place / package.name / installed.name / folder.name
 
 
 def _wheel() -> list[Path]:

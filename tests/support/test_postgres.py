@@ -12,6 +12,11 @@ import pytest
 
 from tests.support.postgres import PostgresServer, wait_until
 from tests.support.postgres_programs import find_versions
+from tests.support.postgres_small_disk import small_disk_server
+
+INSERT = "INSERT INTO kept VALUES (%s, repeat('x', 1000))"
+
+pytestmark = pytest.mark.needs("postgres")
 
 
 def test_a_test_has_a_schema_of_its_own_that_does_not_exist_yet(
@@ -68,7 +73,7 @@ def test_a_server_ends_with_the_process_that_started_it_even_by_kill_9() -> None
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(["src", "."])},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path)},
     )
     assert process.stdout is not None
     folder, pid, keeper = process.stdout.readline().split()
@@ -76,6 +81,20 @@ def test_a_server_ends_with_the_process_that_started_it_even_by_kill_9() -> None
     process.kill()
     process.communicate()
     wait_until(lambda: not Path(folder).exists() and not any(is_alive(int(number)) for number in (pid, keeper)))
+
+
+@pytest.mark.needs("mounting")
+def test_a_disk_that_is_full_refuses_rows_until_there_is_room() -> None:
+    with small_disk_server() as server:
+        server.execute("CREATE TABLE kept (number int, text text)")
+        server.fill()
+        acknowledged: list[object] = []
+        with pytest.raises(psycopg.errors.DiskFull):
+            acknowledged.extend(server.execute(INSERT, [number]) for number in range(1000))
+        assert server.execute("SELECT count(*) FROM kept") == [(len(acknowledged),)]
+        server.make_room()
+        acknowledged.append(server.execute(INSERT, [-1]))
+        assert server.execute("SELECT count(*) FROM kept") == [(len(acknowledged),)]
 
 
 def is_alive(pid: int) -> bool:
