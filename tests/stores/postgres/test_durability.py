@@ -1,0 +1,208 @@
+"""A receipt names what its commit survives, by the settings of the server that were in force for it."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from segue.errors import StorageError
+from segue.store import Durability
+from segue.stores.postgres.store import PostgresStore
+from segue.testing.events import metadata, turn
+from tests.support.postgres import PostgresServer, wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from segue.store import Receipt, Writer
+
+ABSENT = "nobody"
+"""The name of a standby that does not exist."""
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[PostgresServer]:
+    """One whose settings these tests change."""
+    with PostgresServer.create() as server:
+        server.execute("CREATE ROLE hasty LOGIN SUPERUSER")
+        server.execute("ALTER ROLE hasty SET synchronous_commit = off")
+        yield server
+
+
+@pytest.fixture
+def url(server: PostgresServer) -> Iterator[str]:
+    yield server.url("segue")
+    server.configure(synchronous_standby_names=None, synchronous_commit=None, fsync=None, max_wal_senders=None)
+    server.execute("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+    server.execute("DROP SCHEMA IF EXISTS segue CASCADE")
+
+
+def begin(url: str) -> Writer:
+    return PostgresStore(url).create("session", [metadata("session")])
+
+
+class Waiting:
+    """An append in a thread of its own, which waits for the standby."""
+
+    def __init__(self, server: PostgresServer, writer: Writer, number: int = 1) -> None:
+        self._server = server
+        self._receipts: list[Receipt] = []
+        self._errors: list[StorageError] = []
+        self._thread = threading.Thread(target=self._append, args=(writer, number))
+        self._thread.start()
+        wait_until(lambda: self.backends != [] or not self._thread.is_alive())
+
+    def _append(self, writer: Writer, number: int) -> None:
+        try:
+            self._receipts.append(writer.append(turn(number), ids_are_new=True))
+        except StorageError as error:
+            self._errors.append(error)
+
+    @property
+    def backends(self) -> list[tuple[object, ...]]:
+        return self._server.execute("SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+
+    @property
+    def receipt(self) -> Receipt:
+        self._thread.join()
+        assert not self._errors, self._errors
+        return self._receipts[0]
+
+    @property
+    def error(self) -> StorageError:
+        self._thread.join()
+        return self._errors[0]
+
+
+@pytest.mark.parametrize(
+    ("setting", "expected"),
+    [
+        ("on", Durability.SYNCED),
+        ("local", Durability.SYNCED),
+        ("remote_write", Durability.SYNCED),
+        ("remote_apply", Durability.SYNCED),
+        ("off", Durability.WRITTEN),
+    ],
+)
+def test_without_a_standby_an_append_is_synced_unless_commits_are_not(
+    server: PostgresServer, url: str, setting: str, expected: Durability
+) -> None:
+    server.configure(synchronous_commit=setting)
+    store = PostgresStore(url)
+    assert store.capabilities.durability == expected
+    with store.create("session", [metadata("session")]) as writer:
+        assert writer.append(turn(1), ids_are_new=True).durability == expected
+        assert writer.append(turn(1)).durability == expected
+
+
+def test_a_server_that_does_not_sync_promises_only_what_is_written(server: PostgresServer, url: str) -> None:
+    server.configure(fsync=False)
+    with begin(url) as writer:
+        assert writer.append(turn(1)).durability == Durability.WRITTEN
+
+
+def test_settings_of_a_role_and_of_a_database_count(server: PostgresServer, url: str) -> None:
+    begin(url).close()
+    with PostgresStore(server.url("segue", user="hasty")).open("session") as writer:
+        assert writer.append(turn(1)).durability == Durability.WRITTEN
+    server.execute("ALTER DATABASE segue SET synchronous_commit = off")
+    try:
+        with PostgresStore(url).open("session") as writer:
+            assert writer.append(turn(2)).durability == Durability.WRITTEN
+    finally:
+        server.execute("ALTER DATABASE segue RESET synchronous_commit")
+
+
+def test_a_setting_that_changes_while_a_writer_is_open_shows_in_its_next_receipt(
+    server: PostgresServer, url: str
+) -> None:
+    store = PostgresStore(url)
+    found = []
+    with store.create("session", [metadata("session")]) as writer:
+        for number, setting in enumerate(["on", "off", "local"]):
+            server.configure(synchronous_commit=setting)
+            found.append((writer.append(turn(number)).durability, store.capabilities.durability))
+    assert found == [
+        (Durability.SYNCED, Durability.SYNCED),
+        (Durability.WRITTEN, Durability.WRITTEN),
+        (Durability.SYNCED, Durability.SYNCED),
+    ]
+
+
+def test_a_standby_that_cannot_exist_replicates_nothing(server: PostgresServer, url: str) -> None:
+    """The server does not wait for a standby where none may connect."""
+    with begin(url) as writer:
+        server.configure(max_wal_senders=0, wal_level="minimal", synchronous_standby_names=ABSENT)
+        try:
+            assert writer.append(turn(1)).durability == Durability.SYNCED
+        finally:
+            server.configure(max_wal_senders=None, wal_level=None, synchronous_standby_names=None)
+
+
+def test_a_commit_that_need_not_wait_for_the_standby_is_not_replicated(server: PostgresServer, url: str) -> None:
+    with begin(url) as writer:
+        server.configure(synchronous_standby_names=ABSENT, synchronous_commit="local")
+        assert writer.append(turn(1)).durability == Durability.SYNCED
+
+
+def test_a_cancelled_wait_for_the_standby_is_not_replicated(server: PostgresServer, url: str) -> None:
+    with begin(url) as writer:
+        server.configure(synchronous_standby_names=ABSENT)
+        waiting = Waiting(server, writer)
+        server.execute("SELECT pg_cancel_backend(%s)", waiting.backends[0])
+        assert waiting.receipt.durability == Durability.SYNCED
+        server.configure(synchronous_standby_names=None)
+    assert [event.id for event in PostgresStore(url).read("session")][1:] == ["turn-1"]
+
+
+def test_a_client_that_gets_no_warnings_does_not_believe_in_the_standby(server: PostgresServer, url: str) -> None:
+    server.execute("CREATE ROLE deaf LOGIN SUPERUSER")
+    server.execute("ALTER ROLE deaf SET client_min_messages = error")
+    with begin(server.url("segue", user="deaf")) as writer:
+        server.configure(synchronous_standby_names=ABSENT)
+        waiting = Waiting(server, writer)
+        server.execute("SELECT pg_cancel_backend(%s)", waiting.backends[0])
+        assert waiting.receipt.durability == Durability.SYNCED
+        server.configure(synchronous_standby_names=None)
+
+
+def test_an_administrator_who_gives_up_the_standby_replicates_nothing(server: PostgresServer, url: str) -> None:
+    """The commits that wait for it are let go without a warning."""
+    with begin(url) as writer:
+        server.configure(synchronous_standby_names=ABSENT)
+        waiting = Waiting(server, writer)
+        server.configure(synchronous_standby_names=None)
+        assert waiting.receipt.durability == Durability.SYNCED
+
+
+def test_a_connection_that_is_ended_while_it_waits_is_resolved_by_a_later_commit(
+    server: PostgresServer, url: str
+) -> None:
+    """The event can be read, which does not mean that it is on a standby."""
+    with begin(url) as writer:
+        server.configure(synchronous_standby_names=ABSENT)
+        waiting = Waiting(server, writer)
+        (ended,) = waiting.backends[0]
+        server.execute("SELECT pg_terminate_backend(%s)", [ended])
+        wait_until(lambda: waiting.backends not in ([], [(ended,)]))
+        server.execute("SELECT pg_cancel_backend(%s)", waiting.backends[0])
+        assert waiting.receipt.durability == Durability.SYNCED
+        server.configure(synchronous_standby_names=None)
+    assert [event.id for event in PostgresStore(url).read("session")][1:] == ["turn-1"]
+
+
+def test_an_append_whose_standby_never_answers_fails_in_time_and_is_there_once(
+    server: PostgresServer, url: str
+) -> None:
+    with begin(f"{url}&timeout=1s") as writer:
+        server.configure(synchronous_standby_names=ABSENT)
+        waiting = Waiting(server, writer)
+        assert "it may or may not have been carried out" in (waiting.error.hint or "")
+        assert [event.id for event in PostgresStore(url).read("session")][1:] == []
+        server.configure(synchronous_standby_names=None)
+        wait_until(lambda: waiting.backends == [])
+    with PostgresStore(url).open("session") as writer:
+        assert writer.append(turn(1)).durability == Durability.SYNCED
+    assert [event.id for event in PostgresStore(url).read("session")][1:] == ["turn-1"]
