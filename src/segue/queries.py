@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
 Kind = Literal["title", "summary", "turn", "call", "decision", "learning"]
+MOST_COUNTED = 10_000
+"""Sessions from which counting the matches of a search may stop."""
 _LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 
 
@@ -122,7 +124,7 @@ class Queries(Protocol):
         """
 
     def count_matches(self, text: str, filters: Filters, *, unfinished: bool = False) -> int:
-        """How many sessions a search without a limit finds."""
+        """How many sessions a search without a limit finds; from `MOST_COUNTED` on, there may be more."""
 
     def turns(self, session_id: str, *, first: int = 0, branch: str = "", limit: int = 6) -> Sequence[IndexedText]:
         """The last turns of a session, or those from the seq `first` on, of all branches or one; in order."""

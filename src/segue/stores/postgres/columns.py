@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from psycopg.types.json import Jsonb
 
-from segue.model import EPOCH, Head, Turn, Unknown
+from segue.model import EPOCH, Head, Turn, Unknown, parse_usage
+from segue.queries import ListedSession
 from segue.stores.postgres.lease import Holder
 from segue.stores.postgres.text_columns import from_column, to_column
 
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from segue.model import Event, Overview, Usage
+
+_HEAD_COLUMNS = 15
+"""Those that make a head; the last six are of the writer."""
 
 
 def listed_columns(overview: Overview, usage: Usage) -> dict[str, object]:
@@ -75,6 +79,20 @@ def head_of_row(row: Sequence[object]) -> Head:
     except msgspec.ValidationError as error:
         reason = f"its row in the table of sessions is not valid ({error})"
         return Head(id=str(id), created_at=EPOCH, updated_at=EPOCH, damage=reason)
+
+
+def listed_of_row(row: Sequence[Any]) -> ListedSession:
+    """What a listing shows from the columns of `QueryStatements.page`."""
+    tool, project, folder, summary, git_branch, usage = row[_HEAD_COLUMNS : _HEAD_COLUMNS + 6]
+    return ListedSession(
+        head=head_of_row(row[:_HEAD_COLUMNS]),
+        tool=from_column(tool),
+        project=from_column(project),
+        folder=from_column(folder),
+        summary=from_column(summary),
+        git_branch=from_column(git_branch),
+        usage=parse_usage(usage),
+    )
 
 
 def _setting(overview: Overview, name: str) -> str:

@@ -59,17 +59,17 @@ class Claim(NamedTuple):
 
 def new_claim() -> Claim:
     pid = os.getpid()
-    return Claim(uuid.uuid4(), pid, socket.gethostname(), f"{_machine()} {_started(pid) or ''}")
+    return Claim(uuid.uuid4(), pid, socket.gethostname(), f"{this_machine()} {_started(pid) or ''}")
 
 
 def _is_gone(pid: int | None, process: str | None) -> bool:
     """Whether it was a process of this machine, since its last start, that runs no more."""
     machine, _, started = (process or "").rpartition(" ")
-    return bool(pid and machine and started) and machine == _machine() and _started(pid) != started
+    return bool(pid and machine and started) and machine == this_machine() and _started(pid) != started
 
 
 @lru_cache(maxsize=1)
-def _machine() -> str:
+def this_machine() -> str:
     """This start of this machine, and the processes that can be seen here (of one container, or all)."""
     with suppress(OSError):
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()

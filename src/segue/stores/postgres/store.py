@@ -22,6 +22,7 @@ from segue.store import FORMAT_VERSION, WAIT_SECONDS, Capabilities, Durability, 
 from segue.stores.postgres.address import parse_address
 from segue.stores.postgres.columns import head_of_row
 from segue.stores.postgres.lease import Holder
+from segue.stores.postgres.queries import PostgresQueries
 from segue.stores.postgres.reading import Records, read_end, turns_of, with_metadata
 from segue.stores.postgres.tables import Tables, changed_meanwhile
 from segue.stores.postgres.trash import PostgresTrash
@@ -55,6 +56,7 @@ class PostgresStore:
         self.trash = PostgresTrash(self.tables)
         self._statements = self.tables.statements
         self._writers = Writers(self.tables, self._end)
+        self.queries = PostgresQueries(self.tables, self.overview)
 
     @property
     def url(self) -> str:

@@ -15,6 +15,7 @@ from segue.testing.conformance.lifecycle import LifecycleChapter
 from segue.testing.conformance.listing import ListingChapter
 from segue.testing.conformance.locks import LocksChapter
 from segue.testing.conformance.order import OrderChapter
+from segue.testing.conformance.queries import QueriesChapter
 from segue.testing.conformance.reading import ReadingChapter
 from segue.testing.conformance.reopen import ReopeningChapter
 from segue.testing.conformance.text import TextChapter
@@ -40,6 +41,7 @@ CHAPTERS: tuple[type[Chapter], ...] = (
     DurabilityChapter,
     BlobsChapter,
     TrashChapter,
+    QueriesChapter,
 )
 
 
@@ -61,6 +63,7 @@ class Conformance(
     DurabilityChapter,
     BlobsChapter,
     TrashChapter,
+    QueriesChapter,
 ):
     """Everything that a store promises. A subclass provides the fixture `harness`."""
 
@@ -80,6 +83,7 @@ __all__ = [
     "ListingChapter",
     "LocksChapter",
     "OrderChapter",
+    "QueriesChapter",
     "ReadingChapter",
     "ReopeningChapter",
     "TextChapter",

@@ -28,7 +28,9 @@ INSERT INTO spaces (number, name) VALUES (0, '');
 CREATE TABLE sessions (
     key         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     space       integer NOT NULL REFERENCES spaces,
-    id          text NOT NULL,
+    id          text COLLATE "C" NOT NULL,
+    -- For those who know only the end of an id.
+    reversed_id text COLLATE "C" NOT NULL GENERATED ALWAYS AS (reverse(id)) STORED,
 
     -- What a listing shows, as of the last event.
     agent       text NOT NULL,
@@ -74,6 +76,7 @@ CREATE TABLE sessions (
 
 CREATE UNIQUE INDEX sessions_id ON sessions (space, id) WHERE trash_key IS NULL;
 CREATE UNIQUE INDEX sessions_trash ON sessions (space, trash_key) WHERE trash_key IS NOT NULL;
+CREATE INDEX sessions_reversed ON sessions (space, reversed_id) WHERE trash_key IS NULL;
 CREATE INDEX sessions_recent ON sessions (space, recent_at DESC) WHERE trash_key IS NULL;
 CREATE INDEX sessions_words_due ON sessions (space, key) WHERE words_due AND trash_key IS NULL;
 
@@ -110,13 +113,19 @@ CREATE TABLE blobs (
 
 ALTER TABLE blobs ALTER COLUMN data SET STORAGE EXTERNAL;
 
--- The words of events with text, for the search. They are written a moment after the event.
+-- The words of every text that can be found, for the search. They are written a moment after the event.
 CREATE TABLE words (
     space   integer NOT NULL,
     session bigint NOT NULL,
+    -- The event; 0 for the title and the summary of the session.
     seq     bigint NOT NULL,
-    -- An event with very many different words has several rows.
-    part    integer NOT NULL DEFAULT 0,
+    -- An event may have several texts: that of a turn, and those of its calls.
+    part    integer NOT NULL,
+    kind    text NOT NULL,
+    -- How many words the text has.
+    length  integer NOT NULL,
+    -- Whether it has so many different words that only their beginnings are here.
+    is_cut  boolean NOT NULL,
     words   tsvector NOT NULL,
     PRIMARY KEY (space, session, seq, part)
 ) PARTITION BY HASH (session);
