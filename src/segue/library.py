@@ -23,8 +23,9 @@ from segue.errors import (
 )
 from segue.ids import check_id, match_named
 from segue.library_results import Cleaned, Follower, SearchResult, StreamedSession, names_of, stream_session
-from segue.lookup import MOST, exists, find_named, list_heads, resolve_id, with_ids
+from segue.lookup import exists, find_named, list_heads, resolve_id, with_ids
 from segue.model import Event, Head, Metadata, Overview, Turn, last_activity
+from segue.queries import MOST, Filters
 from segue.registry import open_store
 from segue.session import LiveSession
 from segue.store import FORMAT_VERSION, WAIT_SECONDS, Durability
@@ -186,7 +187,6 @@ class Library(Closing):
         sessions into memory and creates no file.
         """
         from segue.index import Index, StoreSource, has_index
-        from segue.queries import Filters
 
         has_copy = self.store.capabilities.shared and self.store.queries is None
         folder = self._index_folder() if has_copy else None

@@ -8,18 +8,14 @@ from typing import TYPE_CHECKING
 from segue.errors import AmbiguousIdError, NotFoundError, SessionNotFoundError
 from segue.ids import check_id, match_ids, match_named
 from segue.library_results import names_of
+from segue.queries import NEAR, Filters, candidates
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
     from datetime import datetime
 
     from segue.model import Head, Status
-    from segue.queries import Queries
     from segue.store import Store
-
-MOST = 1000
-"""Sessions that are looked at where a store with very many has no better answer."""
-_NEAR = 50
 
 
 def exists(store: Store, id: str) -> bool:
@@ -42,8 +38,6 @@ def list_heads(
 ) -> list[Head]:
     """The sessions that match every filter, the last active first."""
     if store.queries is not None:
-        from segue.queries import Filters
-
         filters = Filters(agent=agent, status=status, tag=tag, since=since, until=until)
         return [one.head for one in store.queries.list(filters, limit)]
     chosen: Iterable[Head] = store.heads()
@@ -66,7 +60,7 @@ def resolve_id(store: Store, id: str) -> str:
     check_id(id)
     if exists(store, id):
         return id
-    ids = sorted(store.queries.near_ids([id], _NEAR)) if store.queries is not None else list(store.ids())
+    ids = sorted(store.queries.near_ids([id], NEAR)) if store.queries is not None else list(store.ids())
     matches = match_ids(id, ids)
     if len(matches) == 1:
         return matches[0]
@@ -75,30 +69,18 @@ def resolve_id(store: Store, id: str) -> str:
     raise SessionNotFoundError(id, store.url, near=difflib.get_close_matches(id, ids, n=3, cutoff=0.6))
 
 
+def list_candidates(store: Store, text: str) -> list[Head]:
+    """The sessions that a text may mean by an id or a name: of a store that may have very many, a bounded number."""
+    return list_heads(store) if store.queries is None else [one.head for one in candidates(store.queries, text)]
+
+
 def find_named(store: Store, text: str) -> list[Head]:
     """The sessions that `match_named` finds by their id, title or tags, the last active first."""
-    return match_named(text, list_heads(store) if store.queries is None else _candidates(store.queries, text), names_of)
+    return match_named(text, list_candidates(store, text), names_of)
 
 
 def with_ids(store: Store, ids: Collection[str]) -> list[Head]:
     """The sessions with these ids, as far as there are such, the last active first."""
     if store.queries is None:
         return [head for head in list_heads(store) if head.id in ids]
-    from segue.queries import Filters
-
     return [one.head for one in store.queries.list(Filters(ids=tuple(ids)))]
-
-
-def named_words(text: str) -> str:
-    """The words of a text that a filter for names finds in any case; a store may know the case of ASCII only."""
-    return " ".join(word for word in text.split() if word.isascii())
-
-
-def _candidates(queries: Queries, text: str) -> list[Head]:
-    from segue.queries import Filters
-
-    found = [one.head for one in queries.list(Filters(ids=tuple(queries.near_ids([text], _NEAR))))]
-    known = {head.id for head in found}
-    named = (one.head for one in queries.list(Filters(named=named_words(text)), MOST))
-    found += [head for head in named if head.id not in known]
-    return sorted(found, key=lambda head: head.updated_at.timestamp(), reverse=True)

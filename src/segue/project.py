@@ -21,9 +21,10 @@ from segue.errors import NotFoundError, SegueError
 from segue.git.command import Git
 from segue.git.location import RepositoryLocation, find_location, read_text
 from segue.model import OverridesChanged
+from segue.queries import Filters
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from datetime import datetime
 
     from segue.model import JsonObject, Overview
@@ -82,7 +83,7 @@ def relink(
 
     What the session recorded at its start stays: its place is an override from then on.
     """
-    for session_id in sorted(store.ids()):
+    for session_id in sorted(_ids_below(store, old)):
         try:
             about = store.overview(session_id)
             cwd = _moved(_place(about, "cwd"), old, new)
@@ -98,6 +99,13 @@ def relink(
             yield Relinked(session_id=session_id, cwd="", error=error)
         else:
             yield Relinked(session_id=session_id, cwd=cwd)
+
+
+def _ids_below(store: Store, folder: str) -> Iterable[str]:
+    """The sessions of a folder, or all where the store does not know it by itself."""
+    if store.queries is None:
+        return store.ids()
+    return (one.head.id for one in store.queries.list(Filters(folder=folder.rstrip("/"))))
 
 
 def folder_of(about: Overview) -> str:

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from segue.model import Head, Status, Usage
 
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
 Kind = Literal["title", "summary", "turn", "call", "decision", "learning"]
+MOST = 1000
+"""Sessions that are looked at where a store has very many, and the user has not said how many to show."""
+NEAR = 50
+"""Ids that are looked at on each side of what a user types."""
 MOST_COUNTED = 10_000
 """Sessions from which counting the matches of a search may stop."""
 _LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
@@ -42,6 +47,9 @@ class Filters(Struct, frozen=True, kw_only=True):
     until: datetime | None = None
     ids: tuple[str, ...] | None = None
     """Exactly these sessions, where there are such."""
+
+
+NO_FILTERS = Filters()
 
 
 class ListedSession(Struct, frozen=True, kw_only=True):
@@ -128,6 +136,19 @@ class Queries(Protocol):
 
     def turns(self, session_id: str, *, first: int = 0, branch: str = "", limit: int = 6) -> Sequence[IndexedText]:
         """The last turns of a session, or those from the seq `first` on, of all branches or one; in order."""
+
+
+def candidates(queries: Queries, text: str, filters: Filters = NO_FILTERS) -> list[ListedSession]:
+    """The sessions that a text of a user may mean by their ids and names, the last active first; at most `MOST` or so.
+
+    A store may know the case of ASCII letters only, so other words are left to the caller. For an empty text, it is the
+    last active sessions.
+    """
+    named = " ".join(word for word in text.split() if word.isascii())
+    found = {one.head.id: one for one in queries.list(replace(filters, named=named), MOST)}
+    if text and (near := queries.near_ids([text], NEAR)):
+        found |= {one.head.id: one for one in queries.list(replace(filters, ids=tuple(near)))}
+    return sorted(found.values(), key=lambda one: one.head.updated_at, reverse=True)
 
 
 def is_match(session: ListedSession, filters: Filters) -> bool:

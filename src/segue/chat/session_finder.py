@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from segue.lookup import list_candidates
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -25,10 +27,11 @@ class OpenedEntry(NamedTuple):
 class SessionFinder(Protocol):
     """The sessions that /list, /resume and their completion know."""
 
-    def entries(self, *, quiet: bool = False) -> Sequence[IndexEntry]:
+    def entries(self, text: str = "", *, quiet: bool = False) -> Sequence[IndexEntry]:
         """One entry per conversation, the last active first. With `quiet`, nothing is printed, and any thread may ask.
 
-        Sources that cannot be read are reported or, with `quiet`, left out.
+        Sources that cannot be read are reported or, with `quiet`, left out. Of a source with very many, it is those
+        that the text may mean, or without a text the last active ones.
         """
 
     def find(self, text: str) -> Sequence[IndexEntry]:
@@ -47,8 +50,8 @@ class LibrarySessions:
     def __init__(self, library: Library) -> None:
         self._library = library
 
-    def entries(self, *, quiet: bool = False) -> Sequence[IndexEntry]:  # noqa: ARG002 - a library prints nothing
-        return [entry_of(self._library, head) for head in self._library.list()]
+    def entries(self, text: str = "", *, quiet: bool = False) -> Sequence[IndexEntry]:  # noqa: ARG002 - a library prints nothing
+        return [entry_of(self._library, head) for head in list_candidates(self._library.store, text)]
 
     def find(self, text: str) -> Sequence[IndexEntry]:
         return [entry_of(self._library, head) for head in self._library.find(text)]

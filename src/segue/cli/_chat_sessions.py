@@ -35,11 +35,11 @@ class ListedSessions:
         with self._context.scope(cleanup=False):
             return find_sources(self._library)
 
-    def entries(self, *, quiet: bool = False) -> list[IndexEntry]:
-        from segue.cli._entries import list_entries
+    def entries(self, text: str = "", *, quiet: bool = False) -> list[IndexEntry]:
+        from segue.cli._entries import list_candidates
         from segue.cli._sources import parse_filters
 
-        return list_entries(self._sources, parse_filters(self._sources, {}), quiet=quiet)
+        return list_candidates(self._sources, parse_filters(self._sources, {}), text, quiet=quiet)
 
     def find(self, text: str) -> list[IndexEntry]:
         from segue.cli._lookup import find_entries

@@ -26,7 +26,10 @@ def list_with_short_ids(sources: Sources, filters: Filters, *, limit: int | None
         return Listing(entries, index.short_ids(ids, filters.sources) if output.stdout_is_tty() else {})
 
 
-def list_entries(sources: Sources, filters: Filters, *, quiet: bool = False) -> list[IndexEntry]:
-    """One entry per conversation, the last active first. The index is brought up to date before."""
+def list_candidates(sources: Sources, filters: Filters, text: str = "", *, quiet: bool = False) -> list[IndexEntry]:
+    """One entry per conversation, the last active first. The index is brought up to date before.
+
+    Of a source with very many, it is those that the text may mean, or without a text the last active ones.
+    """
     with open_index(sources, with_text=False, quiet=quiet) as index:
-        return index.entries(filters)
+        return index.candidates(text, filters)

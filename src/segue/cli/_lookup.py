@@ -93,13 +93,14 @@ def find_entries(library: Library, sources: Sources, text: str) -> list[IndexEnt
     from segue.chat.session_finder import entry_of
 
     if text == options.PREVIOUS or _LINE.fullmatch(text):
-        return _Candidates(library, sources).with_place(_recorded(text))
+        place = _recorded(text)
+        return _Candidates(library, place.id, sources).with_place(place)
     try:
         ids: Sequence[str] = [library.resolve(text)]
     except AmbiguousIdError as error:
         ids = error.candidates
     except (InvalidIdError, NotFoundError) as error:
-        candidates = _Candidates(library, sources)
+        candidates = _Candidates(library, text, sources)
         return candidates.with_id(text, hidden=True) or candidates.with_words(text, error)
     found = [entry_of(library, library.store.head(id)) for id in ids]
     return sorted(found, key=lambda entry: entry.updated_at, reverse=True)
@@ -111,14 +112,14 @@ def _find(library: Library, text: str, words: Words, *, skips_damaged: bool) -> 
     try:
         return FoundSession(library, library.resolve(text))
     except AmbiguousIdError as error:
-        candidates = _Candidates(library)
+        candidates = _Candidates(library, text)
         found = [entry for entry in candidates.entries if entry.id in error.candidates]
         if len(found) < len(error.candidates) or words == "never":
             raise
         return candidates.open(candidates.choose(text, found))
     except (InvalidIdError, NotFoundError) as error:
         missing = error
-    candidates = _Candidates(library)
+    candidates = _Candidates(library, text)
     if found := candidates.with_id(text):
         return candidates.open(candidates.choose(text, found))
     if hidden := _find_hidden(text):
@@ -144,16 +145,16 @@ def _is_words(text: str) -> bool:
 
 
 class _Candidates:
-    """The sessions of `segue list`."""
+    """The sessions of `segue list`; of a store with very many, those that the text may mean."""
 
-    def __init__(self, library: Library, sources: Sources | None = None) -> None:
-        from segue.cli._entries import list_entries
+    def __init__(self, library: Library, text: str = "", sources: Sources | None = None) -> None:
+        from segue.cli._entries import list_candidates
         from segue.cli._sources import find_sources, parse_filters
 
         self._library = library
         self._sources: Sources = sources or find_sources(library)
         self._filters = parse_filters(self._sources, {})
-        self.entries: list[IndexEntry] = list_entries(self._sources, self._filters)
+        self.entries: list[IndexEntry] = list_candidates(self._sources, self._filters, text)
 
     def with_id(self, text: str, *, hidden: bool = False) -> list[IndexEntry]:
         """Those with the id or the part of one; with `hidden` also those of which a copy has it."""
@@ -181,6 +182,7 @@ class _Candidates:
         """
         from segue.cli._sources import open_index
         from segue.ids import match_words
+        from segue.queries import MOST
 
         if isinstance(missing, InvalidIdError) and not _is_words(text):
             return []
@@ -189,11 +191,11 @@ class _Candidates:
                 return found
         with open_index(self._sources, with_text=True) as index:
             try:
-                hits = index.search(text, self._filters, limit=None, unfinished=True)
+                limit = None if all(source.queries is None for source in self._sources.sources) else MOST
+                hits = index.search(text, self._filters, limit=limit, unfinished=True)
             except UsageError:  # there is no word in it
                 return []
-        keys = {(hit.entry.source, hit.entry.id) for hit in hits}
-        return [entry for entry in self.entries if (entry.source, entry.id) in keys]
+        return sorted((hit.entry for hit in hits), key=lambda entry: entry.updated_at, reverse=True)
 
     def confirm(self, text: str, found: Sequence[IndexEntry], words: Words) -> IndexEntry:
         """The one that the words mean, as far as they may decide it."""
@@ -221,14 +223,6 @@ class _Candidates:
             raise click.exceptions.Exit(Exit.DECLINED)
         return found[chosen]
 
-    def last(self, *, skips_damaged: bool) -> IndexEntry | None:
-        """The first line of `segue list`, or of those that can be read."""
-        for entry in self.entries:
-            if not entry.damage or not skips_damaged:
-                return entry
-            output.warn(f"{entry.id} is damaged ({entry.damage}); for details: segue verify {entry.id}")
-        return None
-
     def open(self, entry: IndexEntry) -> FoundSession:
         return _open(self._library, RecentSession(entry.source, entry.id))
 
@@ -243,9 +237,13 @@ class _Candidates:
         return (*self._titles(entry), entry.agent, entry.tool, entry.project)
 
     def _short(self, entry: IndexEntry) -> str:
-        from segue.ids import short_ids
+        from segue.ids import short_ends, short_ids
 
-        return short_ids({one.id for one in self.entries}, only=[entry.id])[entry.id]
+        known = {one.id for one in self.entries}
+        for library in self._sources.libraries.values():
+            if (queries := library.store.queries) is not None:
+                known |= queries.near_ids([entry.id, *short_ends(entry.id)], 2)
+        return short_ids(known, only=[entry.id])[entry.id]
 
     def _label(self, entry: IndexEntry) -> str:
         title = entry.title if len(entry.title) <= _LONGEST_TITLE else f"{entry.title[: _LONGEST_TITLE - 1]}…"
@@ -267,7 +265,7 @@ class _Candidates:
 
 def _find_reference(library: Library, text: str, words: Words, *, skips_damaged: bool) -> FoundSession:
     if text == options.LAST:
-        entry = _Candidates(library).last(skips_damaged=skips_damaged)
+        entry = _last(library, skips_damaged=skips_damaged)
         if entry is None:
             raise _nothing(library)
         shown, wanted = "--last", RecentSession(entry.source, entry.id)
@@ -281,6 +279,24 @@ def _find_reference(library: Library, text: str, words: Words, *, skips_damaged:
         raise NotFoundError(
             f"{shown} means {wanted.id}, which does not exist any more", hint="segue list shows all"
         ) from None
+
+
+def _last(library: Library, *, skips_damaged: bool) -> IndexEntry | None:
+    """The first line of `segue list`, or of those that can be read."""
+    from segue.cli._sources import find_sources, open_index, parse_filters
+    from segue.queries import MOST
+
+    sources = find_sources(library)
+    filters = parse_filters(sources, {})
+    with open_index(sources, with_text=False) as index:
+        entries = index.entries(filters, limit=1)
+        if skips_damaged and entries and entries[0].damage:
+            entries = index.entries(filters, limit=MOST)
+    for entry in entries:
+        if not entry.damage or not skips_damaged:
+            return entry
+        output.warn(f"{entry.id} is damaged ({entry.damage}); for details: segue verify {entry.id}")
+    return None
 
 
 def _recorded(text: str) -> RecentSession:

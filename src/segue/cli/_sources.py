@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import click
+from msgspec.structs import replace
 
 from segue.console import options, output
 from segue.console.durations import parse_since
@@ -63,14 +64,15 @@ def store_filter_options(function: F) -> F:
     return function
 
 
-def find_ids(library: Library, given: dict[str, str | None]) -> frozenset[str]:
-    """The ids of the sessions of a store that match these options."""
+def find_ids(library: Library, given: dict[str, str | None], until: datetime) -> frozenset[str]:
+    """The ids of the sessions of a store that match these options, and were not active since then."""
     from segue.index import StoreSource
 
     store = library.store
     sources = Sources([StoreSource(store)], {store.url: library}, default=store.url)
     with open_index(sources, with_text=False, every_session=True) as index:
-        return frozenset(entry.id for entry in index.entries(parse_filters(sources, given)))
+        filters = replace(parse_filters(sources, given), until=until)
+        return frozenset(entry.id for entry in index.entries(filters))
 
 
 def parse_filters(sources: Sources, given: dict[str, str | None]) -> Filters:

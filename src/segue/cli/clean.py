@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import click
@@ -64,7 +65,8 @@ def _find(library: Library, older_than: str, given: dict[str, str | None]) -> Cl
             raise UsageError("filters need --older-than", hint="add an age, e.g. --older-than 30d")
         return Cleaned(removed=(), kept=())
     age = parse_age(older_than)
-    return library.clean(age, only=find_ids(library, given) if is_filtered else None, dry_run=True)
+    only = find_ids(library, given, datetime.now(UTC) - age) if is_filtered else None
+    return library.clean(age, only=only, dry_run=True)
 
 
 def _is_confirmed(found: Cleaned, old: Sequence[Trashed], library: Library, *, yes: bool) -> bool:

@@ -52,9 +52,9 @@ def _script(shell: str, name: str) -> str:
     return completion.script(shell, app, name)
 
 
-def find_sessions(ctx: click.Context) -> Iterator[CompletionItem]:
+def find_sessions(ctx: click.Context, incomplete: str) -> Iterator[CompletionItem]:
     """The sessions of `segue list`, then the lines of the last list in this terminal."""
-    from segue.cli._entries import list_entries
+    from segue.cli._entries import list_candidates
     from segue.cli._sources import find_sources, parse_filters
 
     library = ctx.params.get("library")
@@ -62,7 +62,7 @@ def find_sessions(ctx: click.Context) -> Iterator[CompletionItem]:
         return
     with ctx.scope(cleanup=False):
         sources = find_sources(library)
-        entries = list_entries(sources, parse_filters(sources, {}))
+        entries = list_candidates(sources, parse_filters(sources, {}), incomplete)
     for entry in entries:
         yield completion.session_item(entry.id, entry.title)
     titles = {(entry.source, entry.id): entry.title for entry in entries}

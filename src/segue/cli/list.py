@@ -9,6 +9,7 @@ from segue.cli._entries import list_with_short_ids
 from segue.cli._sources import entry_json, filter_options, find_sources, parse_filters
 from segue.console import options, output
 from segue.console.recent import RecentSession, record_list
+from segue.queries import MOST
 
 if TYPE_CHECKING:
     from segue.library import Library
@@ -41,7 +42,10 @@ def command(*, library: Library, limit: int | None, pick: bool, as_json: bool, *
         from segue.cli.picker import pick as open_picker
 
         return open_picker(sources, filters)
-    entries, short_ids = list_with_short_ids(sources, filters, limit=limit)
+    most = limit
+    if limit is None and not as_json and output.stdout_is_tty() and any(one.queries for one in sources.sources):
+        most = MOST
+    entries, short_ids = list_with_short_ids(sources, filters, limit=most)
     recorded = record_list(RecentSession(entry.source, entry.id) for entry in entries)
     if as_json:
         output.data([entry_json(entry) for entry in entries])
@@ -59,4 +63,6 @@ def command(*, library: Library, limit: int | None, pick: bool, as_json: bool, *
         if entry.damage:
             more = "; for details: segue verify {}".format(shlex.join(sources.arguments("verify", entry)[1:]))
             output.warn(f"{entry.id} is damaged ({entry.damage}){more if entry.source in sources.libraries else ''}")
+    if most != limit and len(entries) == most:
+        output.warn(f"only the {most:,} sessions that were active last are shown; to show more: --limit N")
     return None

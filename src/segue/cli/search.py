@@ -9,6 +9,7 @@ from segue.cli._sources import entry_json, filter_options, find_sources, open_in
 from segue.console import options, output
 from segue.console.recent import RecentSession, record_list
 from segue.errors import SegueError
+from segue.queries import MOST_COUNTED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -66,7 +67,9 @@ def command(
         output.page(_lines(hits, sources, found, numbered=recorded))
     else:
         output.warn(f"no match for {text!r}; try fewer words, or word* for a prefix")
-    if total > len(hits):
+    if total >= MOST_COUNTED and any(source.queries for source in sources.sources):
+        output.warn(f"more than {total - len(hits):,} more match; show more with --limit, or add words")
+    elif total > len(hits):
         output.warn(f"{total - len(hits):,} more match; show all with --limit {total}")
     return None
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import click
     from click.shell_completion import ShellComplete
 
-    Sessions = Callable[[click.Context], Iterable[CompletionItem]]
+    Sessions = Callable[[click.Context, str], Iterable[CompletionItem]]
 
 _QUOTE = "_SEGUE_QUOTE"
 """The first character of the current word. Scripts of earlier versions do not set it and get plain words only."""
@@ -79,7 +79,7 @@ def script(shell: str, app: click.Command, program: str) -> str:
 
 
 def answer(app: click.Command, program: str, instruction: str, *, sessions: Sessions | None = None) -> int:
-    """Answer a completion request of a shell. `sessions` lists those that arguments and options may name."""
+    """Answer a completion request of a shell. `sessions` lists those that a text may mean."""
     shell, _, wanted = instruction.partition("_")
     if shell not in SHELLS or wanted != "complete":
         return Exit.USAGE

@@ -192,7 +192,7 @@ def complete_available_agents(ctx: click.Context, param: click.Parameter, incomp
 def complete_ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     from segue.console.completion import complete_sessions
 
-    return complete_sessions(lambda: ctx.obj(ctx) if ctx.obj is not None else ())(ctx, param, incomplete)
+    return complete_sessions(lambda: ctx.obj(ctx, incomplete) if ctx.obj is not None else ())(ctx, param, incomplete)
 
 
 def complete_branches(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
@@ -217,10 +217,17 @@ def complete_recorded_agents(ctx: click.Context, param: click.Parameter, incompl
 def _complete_from_heads(ctx: click.Context, incomplete: str, values: Callable[[Head], Sequence[str]]) -> list[str]:
     found = _library(ctx)
     try:
-        known = {value for head in found.list() for value in values(head)} if found else set()
+        known = {value for head in _newest(found) for value in values(head)} if found else set()
     except SegueError:
         return []
     return sorted(value for value in known if value and value.startswith(incomplete))
+
+
+def _newest(library: Library) -> Sequence[Head]:
+    """All sessions, or of a store that may have very many the last active ones."""
+    from segue.queries import MOST
+
+    return library.list(limit=None if library.store.queries is None else MOST)
 
 
 def _library(ctx: click.Context) -> Library | None:

@@ -136,6 +136,15 @@ class Index(Closing):
             return merged.entries(wanted, most)
         return self._answer(lambda answers: answers.entries(wanted, most, answers.conversations(wanted)))
 
+    def candidates(self, text: str, filters: Filters) -> list[IndexEntry]:
+        """The conversations that a text may mean by an id or a name, the last active first; usually all of them.
+
+        Sources that answer by themselves may have very many: of these, it is a bounded number.
+        """
+        if (merged := self._merged(filters)) is not None:
+            return merged.candidates(text, filters)
+        return self.entries(filters)
+
     def short_ids(self, ids: Collection[str], sources: Sequence[str]) -> dict[str, str]:
         """Each id, as short as it is still found among all sessions of these sources."""
         known = self._answer(lambda answers: answers.ids(sources)).union(ids)

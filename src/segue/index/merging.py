@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from segue.index.conversations import Conversations, LinkedRow, linked_ids
 from segue.index.entry import LARGEST, IndexEntry, SearchHit, from_microseconds, is_within, to_microseconds
-from segue.queries import Filters, is_match
+from segue.queries import Filters, candidates, is_match
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -70,11 +70,24 @@ class MergedAnswers:
             listed = queries.list(filters, _more(limit, grouped))
             alone = (listed_entry(source, one) for one in listed if one.head.id not in grouped)
             entries += islice(alone, limit)
-        for one in conversations.all:
-            if one.shown in self._linked and self._is_match(one, filters):
-                entries.append(self._entry(one))
+        entries += self._shown_elsewhere(conversations, filters)
         entries.sort(key=lambda entry: entry.updated_at, reverse=True)
         return entries[:limit]
+
+    def candidates(self, text: str, filters: Filters) -> list[IndexEntry]:
+        """The entries that a text may mean: of the index all, of the others as `queries.candidates` does."""
+
+        def ask(answers: Answers) -> tuple[Conversations, list[IndexEntry]]:
+            found = answers.conversations(filters, self._rows)
+            return found, answers.entries(filters, LARGEST, found)
+
+        conversations, entries = self._ask(ask)
+        for source, queries in self._queries.items():
+            grouped = self._grouped(source, conversations)
+            found = candidates(queries, text, filters)
+            entries += [listed_entry(source, one) for one in found if one.head.id not in grouped]
+        entries += self._shown_elsewhere(conversations, filters)
+        return sorted(entries, key=lambda entry: entry.updated_at, reverse=True)
 
     def hits(
         self, text: str, words: str, filters: Filters, limit: int, *, unfinished: bool, turns_first: bool
@@ -162,6 +175,11 @@ class MergedAnswers:
         """The ids in a source that are part of a conversation, and not entries of their own."""
         numbers = conversations.shown_for.keys()
         return {one.head.id for number, (name, one) in self._linked.items() if name == source and number in numbers}
+
+    def _shown_elsewhere(self, conversations: Conversations, filters: Filters) -> list[IndexEntry]:
+        """The conversations that match, of which a session is listed that the index does not have."""
+        found = [one for one in conversations.all if one.shown in self._linked]
+        return [self._entry(one) for one in found if self._is_match(one, filters)]
 
     def _is_match(self, one: Conversation, filters: Filters) -> bool:
         """Whether a conversation matches of which a session is listed that the index does not have."""

@@ -24,7 +24,7 @@ class _Harness(MemoryHarness):
         self._server = server
         self._schema = schema
 
-    def make(self) -> PostgresStore:  # type: ignore[override]
+    def make(self) -> PostgresStore:
         return PostgresStore(self._server.url(self._schema).partition(":")[2])
 
     def kill(self) -> None:

@@ -81,7 +81,7 @@ def _sessions(chat: Chat, argument: str) -> Iterator[Suggestion]:
     """The other sessions whose id begins with the argument, or else those with its words in their title."""
     finder = chat.finder
     try:
-        entries = finder.entries(quiet=True)
+        entries = finder.entries(argument, quiet=True)
     except SegueError:
         return  # completion has no place for errors
     # An AI tool may give any id; the user must see what is inserted.

@@ -80,7 +80,8 @@ def _find_named(chat: Chat, argument: str) -> Sequence[IndexEntry]:
     if not argument:
         return chat.finder.entries()
     if argument == "-" and chat.previous:
-        return [entry for entry in chat.finder.entries() if chat.previous in places_of(entry)] or _find(chat, argument)
+        known = chat.finder.entries(chat.previous[1])
+        return [entry for entry in known if chat.previous in places_of(entry)] or _find(chat, argument)
     number = argument.removeprefix("@")
     if number.isdecimal() and 1 <= int(number) <= len(chat.listed):
         return [chat.listed[int(number) - 1]]

@@ -190,7 +190,7 @@ class QueriesChapter(Chapter):
         assert list(queries.search("haystacks", Filters())) == []
         if store.trash is not None:
             key = store.trash.put(ID)
-            assert list(queries.search("needle", Filters())) == list(queries.list(Filters())) == []
+            assert [*queries.search("needle", Filters()), *queries.list(Filters())] == []
             store.trash.restore(key)
             assert [one.matches for one in queries.search("needle", Filters())] == [2]
         store.delete(ID)
@@ -227,7 +227,7 @@ def _fill(store: Store) -> Queries | None:
 
 def _at(event: Event, shift: timedelta) -> Event:
     when = getattr(event, "timestamp", None)
-    return event if when is None else replace(event, timestamp=when + shift)  # type: ignore[call-arg]
+    return event if when is None else replace(event, timestamp=when + shift)
 
 
 def _sessions() -> Sequence[tuple[Metadata, Sequence[Event]]]:
