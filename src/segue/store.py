@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
+    from segue.bulk import Bulk
     from segue.model import Event, Overview, Turn
     from segue.queries import Queries
 
@@ -292,6 +293,10 @@ class Store(Protocol):
 
         Then its heads are filtered, and its text is copied into the local index.
         """
+
+    @property
+    def bulk(self) -> Bulk | None:
+        """What copies many sessions at a time; None where one after the other is as fast."""
 
     def sweep(self) -> None:
         """Remove what killed writers left unfinished, but nothing of a living writer and nothing recorded."""

@@ -26,7 +26,8 @@ from segue.testing.conformance.chapter import ID, create_and_close, create_sessi
 from segue.testing.events import every_kind, fork, metadata, moment, switched, turn, turns
 from segue.testing.harness import snapshot_of
 from segue.testing.harness_journal import JournalHarness
-from segue.transfer.convert import Converted, convert, copy, copy_all
+from segue.transfer.convert import Converted, convert, copy
+from segue.transfer.convert_many import copy_all
 
 if TYPE_CHECKING:
     from pathlib import Path

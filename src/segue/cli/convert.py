@@ -34,7 +34,8 @@ def command(*, library: Library, id: str | None, url: str, everything: bool, as_
     """
     from segue.formats.store_url import hide_password
     from segue.links import place_of
-    from segue.transfer.convert import Unconverted, copy_all
+    from segue.transfer.convert import Unconverted
+    from segue.transfer.convert_many import copy_all
 
     if (id is not None) == everything:
         raise UsageError(

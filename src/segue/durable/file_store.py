@@ -57,6 +57,7 @@ class FileStore:
     syncs_always: ClassVar[bool] = True
     """A file that is replaced without a sync could be lost whole; only appends to a file can do without."""
     append_only: ClassVar[bool] = False
+    bulk = None
     queries = None
 
     new_id = staticmethod(new_session_id)

@@ -102,6 +102,7 @@ class MemoryStore:
     url = "memory:"
     capabilities = Capabilities(durability=Durability.VOLATILE, shared=False, can_be_damaged=False, append_only=True)
     trash = None
+    bulk = None
     queries = None
     new_id = staticmethod(new_session_id)
 

@@ -11,7 +11,8 @@ from segue.model import Attachment, PresetChosen, Turn
 from segue.model.blobs import blob_names, is_blob_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from datetime import datetime
     from typing import Protocol
 
     from segue.model import Event, Head, Session
@@ -66,11 +67,8 @@ def copy(source: Source, session_id: str, target: Store) -> Converted:
     copied = _read_existing(target, session_id)[: len(events)]  # the copy may have been continued
     if copied != events[: len(copied)]:
         raise SessionExistsError(session_id)
-    if copied != events or any(_find_blob(target, session_id, name) != data for name, data in blobs.items()):
-        with target.open(session_id) if copied else target.create(session_id, events[:1]) as writer:
-            for data in blobs.values():  # before the events that refer to them
-                writer.put_blob(data)
-            writer.append(*events)
+    if copied != events or any(find_blob(target, session_id, name) != data for name, data in blobs.items()):
+        write_events(target, session_id, events, blobs, is_new=not copied)
         target.mark_changed(session_id, source.head(session_id).updated_at)
     _verify(target, session_id, events, blobs)
     return Converted(
@@ -78,17 +76,27 @@ def copy(source: Source, session_id: str, target: Store) -> Converted:
         events=len(events),
         added=len(events) - len(copied),
         blobs=len(blobs),
-        losses=tuple(f"blob {name} is missing in {source.url}" for name in missing),
+        losses=losses_of(source, missing),
     )
 
 
-def copy_all(source: Store, target: Store, ids: Sequence[str]) -> Iterator[Converted | Unconverted]:
-    """Copy one session after the other; a failure affects only itself."""
-    for session_id in ids:
-        try:
-            yield copy(source, session_id, target)
-        except SegueError as error:
-            yield Unconverted(session_id=session_id, error=error)
+def write_events(
+    target: Store, session_id: str, events: Sequence[Event], blobs: Mapping[str, bytes], *, is_new: bool
+) -> datetime:
+    """Write what is missing of a session; the time of its last activity. A session without blobs is created whole."""
+    if is_new and not blobs:
+        with target.create(session_id, events) as writer:
+            return writer.overview.updated_at
+    with target.create(session_id, events[:1]) if is_new else target.open(session_id) as writer:
+        for data in blobs.values():  # before the events that refer to them
+            writer.put_blob(data)
+        writer.append(*events)
+        return writer.overview.updated_at
+
+
+def losses_of(source: Source, missing: Iterable[str]) -> tuple[str, ...]:
+    """What is reported of attached files whose blobs do not exist."""
+    return tuple(f"blob {name} is missing in {source.url}" for name in sorted(missing))
 
 
 def _read_existing(target: Store, session_id: str) -> list[Event]:
@@ -100,18 +108,22 @@ def _read_existing(target: Store, session_id: str) -> list[Event]:
 
 def _verify(target: Store, session_id: str, events: list[Event], blobs: dict[str, bytes]) -> None:
     if list(target.read(session_id))[: len(events)] != events:
-        raise StorageError(
-            f"session {session_id} differs after it was copied to {target.url}",
-            hint="the source is unchanged; delete the session in the target",
-        )
+        raise differs_after_copy(session_id, target)
     for name, data in blobs.items():
         if target.get_blob(session_id, name) != data:
             raise StorageError(f"blob {name} of session {session_id} differs after it was copied to {target.url}")
 
 
+def differs_after_copy(session_id: str, target: Store) -> StorageError:
+    return StorageError(
+        f"session {session_id} differs after it was copied to {target.url}",
+        hint="the source is unchanged; delete the session in the target",
+    )
+
+
 def find_blobs(source: Source, session_id: str, events: Iterable[Event]) -> dict[str, bytes]:
     """The blobs of a session that these events refer to, as far as they exist."""
-    found = {name: _find_blob(source, session_id, name) for name in sorted(blob_names(*events))}
+    found = {name: find_blob(source, session_id, name) for name in sorted(blob_names(*events))}
     return {name: data for name, data in found.items() if data is not None}
 
 
@@ -125,7 +137,7 @@ def iter_blobs(source: Store, session_id: str) -> Iterator[tuple[str, bytes]]:
             case Turn() if event.parts:
                 names.update(blob_names(event.parts))
     for name in sorted(names):
-        if (data := _find_blob(source, session_id, name) if is_blob_name(name) else None) is not None:
+        if (data := find_blob(source, session_id, name) if is_blob_name(name) else None) is not None:
             yield name, data
 
 
@@ -136,7 +148,7 @@ def _blobs(source: Source, session_id: str, events: list[Event]) -> tuple[dict[s
     return found, sorted(attached - found.keys())
 
 
-def _find_blob(store: Source, session_id: str, name: str) -> bytes | None:
+def find_blob(store: Source, session_id: str, name: str) -> bytes | None:
     """The blob, or None: an event may contain a hash of bytes that were never stored."""
     try:
         return store.get_blob(session_id, name)

@@ -69,6 +69,7 @@ class InPlaceStore:
 
     capabilities = Capabilities(durability=Durability.VOLATILE, shared=False, can_be_damaged=False, append_only=False)
     trash = None
+    bulk = None
     queries = None
     new_id = staticmethod(new_session_id)
 

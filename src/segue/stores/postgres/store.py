@@ -20,6 +20,7 @@ from segue.ids import check_id, new_session_id
 from segue.model import fold, own_turn_ranges
 from segue.store import FORMAT_VERSION, WAIT_SECONDS, Capabilities, Durability, Examination, Recovery
 from segue.stores.postgres.address import parse_address
+from segue.stores.postgres.bulk import PostgresBulk
 from segue.stores.postgres.columns import head_of_row
 from segue.stores.postgres.lease import Holder
 from segue.stores.postgres.queries import PostgresQueries
@@ -54,6 +55,7 @@ class PostgresStore:
     ) -> None:
         self.tables = Tables(parse_address(path))
         self.trash = PostgresTrash(self.tables)
+        self.bulk = PostgresBulk(self.tables)
         self._statements = self.tables.statements
         self._writers = Writers(self.tables, self._end)
         self.queries = PostgresQueries(self.tables, self.overview)
