@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from segue.errors import SegueError
     from segue.stores.postgres.address import Address
     from segue.stores.postgres.driver import TimedConnection
+    from segue.stores.postgres.typed import TypedStatement
 
 _MOST_CONNECTIONS = 32
 """How many threads use a connection at the same time; others wait."""
@@ -106,14 +107,14 @@ class Connections:
         return self._execute(doing, statement, params, retry=retry)[0]
 
     def commit(
-        self, doing: str, statement: str, params: Mapping[str, Any], *, retry: bool
+        self, doing: str, statement: str | TypedStatement, params: Mapping[str, Any] | Sequence[bytes], *, retry: bool
     ) -> tuple[list[tuple[Any, ...]], Durability]:
         """As `execute`, for a statement whose last column is `durability.ACHIEVED`; also what its commit survives."""
         began = time.monotonic()
         rows, is_local = self._execute(doing, statement, params, retry=retry)
         if not rows:
             return rows, Durability.VOLATILE
-        achieved = Durability(rows[0][-1])
+        achieved = Durability(int(rows[0][-1]))
         if achieved == Durability.REPLICATED:
             seconds = time.monotonic() - began
             is_long = seconds > max(_LONG_SECONDS, _LONG_SHARE * self._fastest_seconds)
@@ -132,22 +133,21 @@ class Connections:
             return False
 
     def _execute(
-        self, doing: str, statement: str, params: Sequence[Any] | Mapping[str, Any], *, retry: bool
+        self, doing: str, statement: str | TypedStatement, params: Sequence[Any] | Mapping[str, Any], *, retry: bool
     ) -> tuple[list[tuple[Any, ...]], bool]:
         """The rows, and whether the server has warned that the commit is not on its standby."""
-        psycopg = import_driver().psycopg
         deadline = time.monotonic() + self.address.timeout_seconds
-        pauses = _pauses()
+        pauses: Iterator[float] | None = None
         while True:
             connection = self._take(deadline)
             connection.deadline, connection.cancels, connection.is_local = deadline, retry, False
             try:
-                cursor = connection.execute(statement, params or None, binary=True)
-                return cursor.fetchall() if cursor.description else [], connection.is_local
-            except (psycopg.Error, OSError) as error:
+                return connection.rows(statement, params), connection.is_local
+            except (import_driver().psycopg.Error, OSError) as error:
                 is_repeated = self._is_rolled_back(error, connection) or (retry and is_lost(error))
+                pauses = pauses or _pauses()
                 if not is_repeated or time.monotonic() + (pause := next(pauses)) > deadline:
-                    raise self._failure(error, doing, connection, statement, is_harmless=retry) from None
+                    raise self._failure(error, doing, connection, str(statement), is_harmless=retry) from None
             finally:
                 connection.deadline, connection.cancels = None, True
                 self._put(connection)
@@ -251,6 +251,7 @@ class Connections:
                 autocommit=True,
                 prepare_threshold=0,
                 context=driver.Adapters(),
+                client_encoding="UTF8",
                 connect_timeout=max(_SHORTEST_CONNECT_SECONDS, math.ceil(seconds)),
             )
         except (driver.psycopg.Error, OSError) as error:

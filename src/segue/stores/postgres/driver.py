@@ -5,18 +5,25 @@ from __future__ import annotations
 import select
 import time
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import psycopg
-from psycopg import capabilities, errors, waiting
+from psycopg import capabilities, errors, generators, waiting
 from psycopg.adapt import AdaptersMap, Loader
-from psycopg.pq import Format, TransactionStatus
+from psycopg.pq import ExecStatus, Format, TransactionStatus
 
 from segue.stores.postgres.durability import WAITING_FUNCTION
+from segue.stores.postgres.typed import POSTGRES_EPOCH
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
     from psycopg.abc import Buffer, PQGen
+    from psycopg.pq.abc import PGresult
+
+    from segue.stores.postgres.typed import TypedStatement
 
 T = TypeVar("T")
 
@@ -32,10 +39,10 @@ class _UtcLoader(Loader):
     format = Format.BINARY
 
     def load(self, data: Buffer) -> datetime:
-        return _POSTGRES_EPOCH + timedelta(microseconds=int.from_bytes(data, "big", signed=True))
+        return POSTGRES_EPOCH + timedelta(microseconds=int.from_bytes(data, "big", signed=True))
 
 
-_POSTGRES_EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
+_DONE = frozenset({ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK})
 ADAPTERS = AdaptersMap(psycopg.adapters)
 ADAPTERS.register_loader("timestamptz", _UtcLoader)
 
@@ -76,6 +83,42 @@ class TimedConnection(psycopg.Connection[tuple[Any, ...]]):
     """Whether the server has warned that a commit is not on the standby: the wait for it was cancelled."""
     used_at: float = 0.0
     """When it was last used, in the time of `time.monotonic`."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - those of the driver
+        super().__init__(*args, **kwargs)
+        self._names: dict[str, bytes] = {}  # of the statements that are prepared here, by their text
+        self._poll = select.poll()
+        self._poll.register(self.pgconn.socket, select.POLLIN)
+
+    def rows(self, statement: str | TypedStatement, values: Sequence[Any] | Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        """Execute a statement. The rows of a typed one are texts, an empty one for NULL."""
+        if isinstance(statement, str):
+            cursor = self.execute(statement, values or None, binary=True)
+            return cursor.fetchall() if cursor.pgresult is not None and cursor.pgresult.nfields else []
+        if self.prepare_threshold is None:
+            self.pgconn.send_query_params(statement.encoded, values, statement.types, statement.formats)  # type: ignore[arg-type]
+        else:
+            name = self._names.get(statement.text) or self._prepare(statement)
+            self.pgconn.send_query_prepared(name, values, statement.formats)  # type: ignore[arg-type]
+        result = self._result()
+        columns = range(result.nfields)
+        return [
+            tuple([(result.get_value(row, column) or b"").decode() for column in columns])
+            for row in range(result.ntuples)
+        ]
+
+    def _prepare(self, statement: TypedStatement) -> bytes:
+        name = b"segue_%d" % len(self._names)
+        self.pgconn.send_prepare(name, statement.encoded, statement.types)
+        self._result()
+        self._names[statement.text] = name
+        return name
+
+    def _result(self) -> PGresult:
+        result: PGresult = self.wait(generators.execute(self.pgconn))[-1]
+        if result.status not in _DONE:
+            raise errors.error_from_result(result)
+        return result
 
     def wait(self, gen: PQGen[T], interval: float = _INTERVAL_SECONDS, timeout: float | None = None) -> T:
         """Run the generator of the driver until it is done, or raise DeadlineError."""
@@ -118,9 +161,7 @@ class TimedConnection(psycopg.Connection[tuple[Any, ...]]):
         """False if the server has closed the connection, or has sent what was not asked for."""
         if not self.is_idle():
             return False
-        poll = select.poll()
-        poll.register(self.pgconn.socket, select.POLLIN)
-        return not poll.poll(0)
+        return not self._poll.poll(0)
 
     def answers(self, seconds: float) -> bool:
         """Ask the server for a sign of life: a connection that nothing used for long may have been cut silently."""

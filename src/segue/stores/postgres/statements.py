@@ -7,6 +7,7 @@ from functools import cached_property
 from psycopg import sql
 
 from segue.stores.postgres.durability import ACHIEVED
+from segue.stores.postgres.typed import TypedStatement, typed
 
 _HOLDER = (
     "owner_token, coalesce(lease_until > clock_timestamp(), false), owner_pid, owner_host, owner_process, owned_since"
@@ -48,32 +49,38 @@ class Statements:
             ), recorded AS ({_insert("made")})
             SELECT key, fence FROM made""")
 
-    def append(self, *, changes_listing: bool, checkpoint: bool) -> str:
-        """The append of a turn, which changes few columns, or of any events; with a checkpoint when it is due."""
-        return self._appends[changes_listing, checkpoint]
+    def append_turn(self, *, checkpoint: bool) -> TypedStatement:
+        """The append of a turn, which changes few columns; with a checkpoint when it is due."""
+        return self._turn_with_checkpoint if checkpoint else self._turn
 
     @cached_property
-    def _appends(self) -> dict[tuple[bool, bool], str]:
-        return {(listing, due): self._append(listing, due) for listing in (False, True) for due in (False, True)}
+    def _turn(self) -> TypedStatement:
+        return typed(self._text(_TURN.replace("{kept}", "")), *_TURN_TYPES)
 
-    def _append(self, changes_listing: bool, checkpoint: bool) -> str:  # noqa: FBT001 - see `append`
-        listed = "".join([f"{name} = %({name})s, " for name in _LISTED.split(", ")]) if changes_listing else ""
-        kept = (
-            """, kept AS (
-                INSERT INTO {s}.checkpoints (space, session, seq, body)
-                SELECT %(space)s, key, %(seq)s, %(checkpoint)b FROM head
-                ON CONFLICT (space, session) DO UPDATE SET seq = excluded.seq, body = excluded.body)"""
-            if checkpoint
-            else ""
-        )
+    @cached_property
+    def _turn_with_checkpoint(self) -> TypedStatement:
+        kept = _KEPT.format(space="$1", seq="$4", checkpoint="$12", s="{s}")
+        return typed(self._text(_TURN.replace("{kept}", kept)), *_TURN_TYPES, "bytea")
+
+    def append(self, *, checkpoint: bool) -> str:
+        """The append of any events."""
+        return self._appends[checkpoint]
+
+    @cached_property
+    def _appends(self) -> tuple[str, str]:
+        kept = _KEPT.format(space="%(space)s", seq="%(seq)s", checkpoint="%(checkpoint)b", s="{s}")
+        return self._append(""), self._append(kept)
+
+    def _append(self, kept: str) -> str:
+        listed = ", ".join([f"{name} = %({name})s" for name in _LISTED.split(", ")])
         return self._text(f"""
             WITH head AS (
-                UPDATE {{s}}.sessions SET seq = %(seq)s, {listed or "turn_count = %(turn_count)s, "}
+                UPDATE {{s}}.sessions SET seq = %(seq)s, {listed},
                     updated_at = %(updated_at)s, recent_at = %(recent_at)s, lease_until = {_LEASE}, words_due = true
                 WHERE key = %(key)s AND space = %(space)s AND fence = %(fence)s AND seq = %(expected)s
                     AND trash_key IS NULL
                 RETURNING key
-            ), recorded AS ({_insert("head") if changes_listing else _INSERT_ONE}){kept}
+            ), recorded AS ({_insert("head")}){kept}
             SELECT {ACHIEVED} FROM head""")
 
     @cached_property
@@ -257,9 +264,23 @@ class Statements:
             WHERE key = %(key)s AND space = %(space)s AND trash_key = %(trash_key)s RETURNING key""")
 
 
-_INSERT_ONE = """
-    INSERT INTO {s}.events (space, session, seq, id, kind, branch, body)
-    SELECT %(space)s, key, %(seq)s, %(event_id)s, 'turn', %(turn_branch)s, %(body)b FROM head"""
+_TURN = f"""
+    WITH head AS (
+        UPDATE {{s}}.sessions SET seq = $4, turn_count = $5, updated_at = $6, recent_at = $7,
+            lease_until = clock_timestamp() + make_interval(secs => $8), words_due = true
+        WHERE key = $2 AND space = $1 AND fence = $3 AND seq = $4 - 1 AND trash_key IS NULL
+        RETURNING key
+    ), recorded AS (
+        INSERT INTO {{s}}.events (space, session, seq, id, kind, branch, body)
+        SELECT $1, key, $4, $9, 'turn', $10, $11 FROM head
+    ){{kept}}
+    SELECT {ACHIEVED} FROM head"""
+_TURN_TYPES = ("int4", "int8", "int8", "int8", "int8", "timestamptz", "timestamptz", "float8", "text", "text", "bytea")
+_KEPT = """, kept AS (
+        INSERT INTO {s}.checkpoints (space, session, seq, body)
+        SELECT {space}, key, {seq}, {checkpoint} FROM head
+        ON CONFLICT (space, session) DO UPDATE SET seq = excluded.seq, body = excluded.body
+    )"""
 
 
 def _insert(source: str) -> str:

@@ -21,14 +21,15 @@ from segue.formats.journal import encode_checkpoint, encode_event, fingerprint
 from segue.model import Turn, accept, apply_turns, check_event, total_usage
 from segue.model.acceptance import copy_all_but_turns
 from segue.store import Receipt
-from segue.stores.postgres.columns import event_columns, listed_columns, time_columns
+from segue.stores.postgres.columns import event_columns, listed_columns
 from segue.stores.postgres.failures import DuplicateError, LostAnswerError
 from segue.stores.postgres.lease import Holder
 from segue.stores.postgres.reading import read_event
 from segue.stores.postgres.text_columns import from_column, to_column
+from segue.stores.postgres.typed import float8, int4, int8, times
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from uuid import UUID
 
     from segue.errors import SegueError
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from segue.store import Durability
     from segue.stores.postgres.connections import Connections
     from segue.stores.postgres.statements import Statements
+    from segue.stores.postgres.typed import TypedStatement
 
 CHECKPOINT_EVERY_BYTES = 32_768
 CHECKPOINT_EVERY_EVENTS = 100
@@ -71,6 +73,7 @@ class PostgresWriter(Closing):
         self._place = place
         self._fence = fence
         self.values = {"space": space, "key": key, "token": token, "lease": lease_seconds}
+        self._space, self._key, self._lease = int4(space), int8(key), float8(lease_seconds)
         self._overview = overview
         self._uncounted: list[Turn] = []  # recorded, and not in the overview yet: counted on demand
         self._turn_count = overview.turn_count
@@ -124,24 +127,29 @@ class PostgresWriter(Closing):
         body = encode_event(turn)
         count = self._turn_count + (turn.branch == self._overview.branch)
         updated_at = max(self._updated_at, turn.timestamp)
-        values = {
-            "expected": turn.seq - 1,
-            "seq": turn.seq,
-            "turn_count": count,
-            **time_columns(updated_at),
-            "event_id": to_column(turn.id),
-            "turn_branch": to_column(turn.branch),
-            "body": body,
-        }
-        if self._is_checkpoint_due(len(body), 1):
-            overview = apply_turns(self._counted(), [turn])
-            receipt = self._send(values, (turn,), overview, changes_listing=False, size=len(body))
-            self._overview = overview
-        else:
-            receipt = self._send(values, (turn,), None, changes_listing=False, size=len(body))
+        is_due = self._is_checkpoint_due(len(body), 1)
+        overview = apply_turns(self._counted(), [turn]) if is_due else None
+        checkpoint = None if overview is None else encode_checkpoint(overview)
+        statement = self._statements.append_turn(checkpoint=is_due)
+        values = [
+            int8(turn.seq),
+            int8(count),
+            *times(updated_at),
+            self._lease,
+            to_column(turn.id).encode(),
+            to_column(turn.branch).encode(),
+            body,
+        ]
+        if checkpoint is not None:
+            values.append(checkpoint)
+        achieved = self._send((turn,), statement, lambda: [self._space, self._key, int8(self._fence), *values])
+        self._note_size(len(body), 1, checkpoint)
+        if overview is None:
             self._uncounted.append(turn)
+        else:
+            self._overview = overview
         self._turn_count, self._updated_at = count, updated_at
-        return receipt
+        return Receipt(seqs=(turn.seq,), durability=achieved)
 
     def _append_all(self, events: tuple[Event, ...], *, ids_are_new: bool) -> Receipt:
         recorded = {} if ids_are_new else self._recall(events)
@@ -153,37 +161,31 @@ class PostgresWriter(Closing):
         bodies = [encode_event(event, continues=at < last) for at, event in enumerate(new)]
         size = sum(map(len, bodies))
         values = {
+            **self.values,
             "expected": self._overview.seq,
             "seq": overview.seq,
             **listed_columns(overview, usage),
             **event_columns(new, bodies),
         }
         is_due = self._is_checkpoint_due(size, len(new))
-        receipt = self._send(values, new, overview if is_due else None, changes_listing=True, size=size)
+        values["checkpoint"] = checkpoint = encode_checkpoint(overview) if is_due else None
+        achieved = self._send(new, self._statements.append(checkpoint=is_due), lambda: values | {"fence": self._fence})
+        self._note_size(size, len(new), checkpoint)
         self._overview, self._usage = overview, usage
         self._turn_count, self._updated_at = overview.turn_count, overview.updated_at
-        return Receipt(seqs=seqs, durability=receipt.durability)
+        return Receipt(seqs=seqs, durability=achieved)
 
     def _send(
         self,
-        values: dict[str, object],
         events: Sequence[Event],
-        checkpoint: Overview | None,
-        *,
-        changes_listing: bool,
-        size: int,
-    ) -> Receipt:
+        statement: str | TypedStatement,
+        values: Callable[[], Mapping[str, object] | Sequence[bytes]],
+    ) -> Durability:
         """Make the append. If its answer is lost, ask whether it was recorded, and make it again if it was not."""
-        values |= self.values
-        if checkpoint is not None:
-            values["checkpoint"] = encode_checkpoint(checkpoint)
-        statement = self._statements.append(changes_listing=changes_listing, checkpoint=checkpoint is not None)
-        achieved = None
         for attempt in range(_ATTEMPTS):
+            achieved: Durability | None
             try:
-                rows, achieved = self._connections.commit(
-                    self._doing, statement, values | {"fence": self._fence}, retry=False
-                )
+                rows, achieved = self._connections.commit(self._doing, statement, values(), retry=False)
             except LostAnswerError as lost:
                 achieved = self._resolve(events, lost)
                 if achieved is None and attempt == _ATTEMPTS - 1:
@@ -191,15 +193,17 @@ class PostgresWriter(Closing):
             else:
                 achieved = achieved if rows else self._explain(events)
             if achieved is not None:
-                break
-        assert achieved is not None  # noqa: S101 - the last attempt raised
-        if checkpoint is not None:
-            self._since_checkpoint = self._events_since = 0
-            self._checkpoint_due = max(CHECKPOINT_EVERY_BYTES, CHECKPOINT_SHARE * len(values["checkpoint"]))  # type: ignore[arg-type]
-        else:
+                return achieved
+        raise AssertionError("the last attempt raised")
+
+    def _note_size(self, size: int, count: int, checkpoint: bytes | None) -> None:
+        """Remember how much was appended since the last checkpoint."""
+        if checkpoint is None:
             self._since_checkpoint += size
-            self._events_since += len(events)
-        return Receipt(seqs=tuple(event.seq for event in events), durability=achieved)
+            self._events_since += count
+        else:
+            self._since_checkpoint = self._events_since = 0
+            self._checkpoint_due = max(CHECKPOINT_EVERY_BYTES, CHECKPOINT_SHARE * len(checkpoint))
 
     def _resolve(self, events: Sequence[Event], lost: LostAnswerError) -> Durability | None:
         """Whether an append with a lost answer was recorded; None if it was not, and now cannot be any more.
