@@ -95,7 +95,7 @@ def _before_each(set_attribute: Callable[..., object], call: Callable[[str], obj
 
     def execute(self: TimedConnection, query: str, *args: object, **kwargs: object) -> object:
         call(query)
-        return original(self, query, *args, **kwargs)  # type: ignore[arg-type]
+        return original(self, query, *args, **kwargs)  # type: ignore[call-overload]
 
     set_attribute(TimedConnection, "execute", execute)
 
