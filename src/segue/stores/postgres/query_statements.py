@@ -1,6 +1,6 @@
 """The statements that list, filter and search. Conditions are fixed texts with parameters, never made from values."""
 
-# ruff: noqa: S608 - as the docstring says
+
 
 from __future__ import annotations
 
