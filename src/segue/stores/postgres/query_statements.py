@@ -1,7 +1,5 @@
 """The statements that list, filter and search. Conditions are fixed texts with parameters, never made from values."""
 
-
-
 from __future__ import annotations
 
 import string

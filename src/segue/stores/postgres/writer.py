@@ -64,10 +64,14 @@ class PostgresWriter(Closing):
         overview: Overview,
         usage: Usage,
         since_checkpoint: int,
+        unindexed: int,
         on_close: Callable[[PostgresWriter], None],
     ) -> None:
         self.key = key
+        self.space = space
         self.token = token
+        self.unindexed = unindexed
+        """How many events were recorded whose words are not in the table of words."""
         self._connections = connections
         self._statements = statements
         self._place = place
@@ -198,6 +202,7 @@ class PostgresWriter(Closing):
 
     def _note_size(self, size: int, count: int, checkpoint: bytes | None) -> None:
         """Remember how much was appended since the last checkpoint."""
+        self.unindexed += count
         if checkpoint is None:
             self._since_checkpoint += size
             self._events_since += count

@@ -6,13 +6,14 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from segue.errors import ReadOnlyError, SegueError, SessionExistsError, SessionLockedError, StorageError
+from segue.errors import ReadOnlyError, SegueError, SessionExistsError, SessionLockedError
 from segue.formats.journal import encode_event
 from segue.ids import check_id
 from segue.model import Turn, accept_first, parse_usage, total_usage
 from segue.store import FORMAT_VERSION
 from segue.stores.postgres.columns import event_columns, listed_columns
 from segue.stores.postgres.failures import LostAnswerError
+from segue.stores.postgres.indexing import index_words
 from segue.stores.postgres.lease import Heartbeat, new_claim
 from segue.stores.postgres.migrations import check_writable
 from segue.stores.postgres.writer import PostgresWriter
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from segue.stores.postgres.migrations import Place
     from segue.stores.postgres.tables import Tables
 
+_MOST_INDEXED = 500
+"""How many events get their words between two renewals; more would take too long, and wait for the end."""
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.005, 0.25
 
 
@@ -34,7 +37,7 @@ class Writers:
         self._tables = tables
         self._read_end = read_end
         self._open: dict[int, PostgresWriter] = {}
-        self._heartbeat = Heartbeat(self._renew, tables.address.lease_seconds / 3)
+        self._heartbeat = Heartbeat(self._beat, tables.address.lease_seconds / 3)
 
     def create(self, session_id: str, events: Sequence[Event]) -> PostgresWriter:
         check_id(session_id)
@@ -56,7 +59,9 @@ class Writers:
         rows = self._create(session_id, values, claim)
         if not rows:
             raise SessionExistsError(session_id)
-        return self._writer(place, rows[0], claim, overview, usage, since_checkpoint=sum(map(len, bodies)))
+        return self._writer(
+            place, rows[0], claim, overview, usage, since_checkpoint=sum(map(len, bodies)), unindexed=len(numbered)
+        )
 
     def _create(self, session_id: str, values: dict[str, Any], claim: Claim) -> list[tuple[Any, ...]]:
         """The key and the fence of the new session; nothing if there is one with this id."""
@@ -119,6 +124,7 @@ class Writers:
         usage: Usage,
         *,
         since_checkpoint: int,
+        unindexed: int = 0,
     ) -> PostgresWriter:
         writer = PostgresWriter(
             connections=self._tables.connections,
@@ -132,6 +138,7 @@ class Writers:
             overview=overview,
             usage=usage,
             since_checkpoint=since_checkpoint,
+            unindexed=unindexed,
             on_close=self._release,
         )
         self._open[writer.key] = writer
@@ -139,12 +146,26 @@ class Writers:
         return writer
 
     def _release(self, writer: PostgresWriter) -> None:
-        """End the lease. If the server cannot be reached, it ends by itself."""
+        """End the lease. If the server cannot be reached, it ends by itself, and the search reads what has no words."""
         self._heartbeat.stop()
-        if self._open.get(writer.key) is writer:  # not the next one, if this one had lost the session to it
+        if self._open.get(writer.key) is writer:
             del self._open[writer.key]
-        with suppress(StorageError):
+        with suppress(SegueError):
             self._tables.ask("release a session", self._tables.statements.release, **writer.values)
+            self._index(writer)
+
+    def _beat(self) -> None:
+        self._renew()
+        for writer in list(self._open.values()):
+            if 0 < writer.unindexed <= _MOST_INDEXED:
+                with suppress(SegueError):
+                    self._index(writer)
+
+    def _index(self, writer: PostgresWriter) -> None:
+        """Make what was recorded findable without reading it."""
+        if writer.unindexed:
+            writer.unindexed = 0
+            index_words(self._tables, writer.space, writer.key)
 
     def _renew(self) -> None:
         """Renew the leases of all writers; called by the heartbeat."""
