@@ -64,7 +64,7 @@ def configured_store() -> str:
         line, shown = line_of(data.decode(), "store"), hide_password(url) if isinstance(url, str) else url
         raise UsageError(
             f"{path} line {line}: store must be a store with an absolute path, not {shown!r:.60}",
-            hint='as in store = "journal:~/notes"',
+            hint='as in store = "journal:~/notes" or "postgresql://db.example/sessions"',
         )
     return str(url)
 

@@ -20,6 +20,7 @@ RETRIED = frozenset({"40001", "40P01"})
 """The server rolled the statement back and asks to repeat it: serialization failure, deadlock."""
 _READ_ONLY = "25006"
 _WRITES = re.compile(r"\b(?:INSERT|UPDATE|DELETE)\b")
+_NUMBER = re.compile(r"\[Errno -?\d+\] ")
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
 _OBJECT = re.compile(r"permission denied for (?P<kind>\w+(?: \w+)?) (?P<name>\S+)")
 _MISSING_TABLES = frozenset({"3F000", "42P01"})
@@ -276,7 +277,7 @@ def _message(error: psycopg.Error | OSError, address: Address) -> str:
     text = primary or str(error) or type(error).__name__
     for secret in address.secrets:
         text = text.replace(secret, "***")
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    lines = [line.strip() for line in _NUMBER.sub("", text).splitlines() if line.strip()]
     text = re.sub(
         r"^(?:connection (?:failed|is bad): )?(?:connection to server .*? failed: )?(?:FATAL:\s+)?",
         "",
