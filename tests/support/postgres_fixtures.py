@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from segue.testing.harness_postgres import PostgresHarness
+    from tests.support.pgbouncer import PgBouncer
+    from tests.support.postgres_proxy import LoopbackProxy
 
 SECONDS_OF_AN_HOUR = 60 * 60
 
@@ -53,8 +55,9 @@ def postgres_url(postgres_server: PostgresServer, postgres_schema: str) -> str:
 class PostgresPlaces:
     """Empty stores with their harnesses: tables that a test has used are emptied, since new ones take longer."""
 
-    def __init__(self, server: PostgresServer) -> None:
+    def __init__(self, server: PostgresServer, *, front: PgBouncer | LoopbackProxy | None = None) -> None:
         self._server = server
+        self._front = server if front is None else front
         self._free: list[str] = []
         self._taken: list[tuple[str, PostgresHarness]] = []
 
@@ -63,7 +66,7 @@ class PostgresPlaces:
         from segue.testing.harness_postgres import PostgresHarness
 
         schema = self._free.pop() if self._free else f"worker_{uuid4().hex[:12]}"
-        harness = PostgresHarness(self._server.url(schema))
+        harness = PostgresHarness(self._front.url(schema), direct_url=self._server.url(schema))
         self._taken.append((schema, harness))
         return harness
 

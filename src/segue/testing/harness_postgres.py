@@ -70,10 +70,11 @@ class PostgresHarness(Harness):
     all tests share would disturb the others, and take longer than the test.
     """
 
-    def __init__(self, url: str, *, durability: Durability = Durability.SYNCED) -> None:
+    def __init__(self, url: str, *, direct_url: str | None = None, durability: Durability = Durability.SYNCED) -> None:
+        """The harness itself uses the `direct_url`, if the store is to reach its server in another way."""
         super().__init__()
         self.durability = durability
-        self.address = parse_address(url)
+        self.address = parse_address(direct_url or url)
         self._path = url.partition(":")[2]
         self._stores: list[_WatchedStore] = []
 

@@ -1,0 +1,60 @@
+"""The whole conformance suite again: on the other versions of Postgres that are here, and through a pooler."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from segue.testing.conformance import AppendChapter, Conformance, LocksChapter
+from tests.support.pgbouncer import PgBouncer
+from tests.support.postgres import PostgresServer
+from tests.support.postgres_fixtures import PostgresPlaces
+from tests.support.postgres_programs import find_versions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from segue.testing import Harness
+
+
+@pytest.fixture(scope="module")
+def pooled(postgres_server: PostgresServer) -> Iterator[PostgresPlaces]:
+    with PgBouncer(postgres_server) as pooler:
+        yield PostgresPlaces(postgres_server, front=pooler)
+
+
+@pytest.fixture
+def pooled_harness(pooled: PostgresPlaces) -> Iterator[Harness]:
+    yield pooled.take()
+    pooled.give_back()
+
+
+@pytest.mark.needs("pgbouncer")
+class TestPooled(AppendChapter, LocksChapter):
+    @pytest.fixture
+    def harness(self, pooled_harness: Harness) -> Harness:
+        return pooled_harness
+
+
+@pytest.mark.long
+@pytest.mark.needs("pgbouncer")
+class TestPooledWhole(Conformance):
+    @pytest.fixture
+    def harness(self, pooled_harness: Harness) -> Harness:
+        return pooled_harness
+
+
+@pytest.fixture(scope="module", params=list(find_versions())[1:])
+def older(request: pytest.FixtureRequest) -> Iterator[PostgresPlaces]:
+    with PostgresServer.create(major=request.param) as server:
+        yield PostgresPlaces(server)
+
+
+@pytest.mark.long
+@pytest.mark.needs("postgres")
+class TestOlder(Conformance):
+    @pytest.fixture
+    def harness(self, older: PostgresPlaces) -> Iterator[Harness]:
+        yield older.take()
+        older.give_back()
