@@ -34,12 +34,12 @@ NOBODY = 65534
 
 
 class Crew:
-    """The warm process, seen from the test."""
+    """The warm process, seen from the test: this module, or another that serves commands of its own."""
 
-    def __init__(self) -> None:
+    def __init__(self, module: str = "tests.support.processes") -> None:
         search = [path or str(Path.cwd()) for path in sys.path]
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.support.processes"],
+            [sys.executable, "-m", module],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -78,21 +78,21 @@ class Crew:
 def kill_while_writing(root: str, session_id: str, seed: int) -> Answer:
     """Fork a writer that appends without end, and kill it at some moment: what it acknowledged until then."""
     chance = random.Random(seed)
-    child, pipe = _fork(lambda acknowledge: _write(root, session_id, seed, acknowledge))
+    child, pipe = fork(lambda acknowledge: _write(root, session_id, seed, acknowledge))
     heard = b""
     for _ in range(chance.randrange(4)):
         heard += os.read(pipe, 4096)
     select.select([], [], [], chance.random() * chance.choice([0.0001, 0.001, 0.005]))
     os.kill(child, signal.SIGKILL)
-    heard += _rest(pipe)
+    heard += read_rest(pipe)
     _, status = os.waitpid(child, 0)
     return {"acknowledged": heard.decode().splitlines(), "signal": os.waitstatus_to_exitcode(status)}
 
 
 def kill_at_call(root: str, operation: str, at: int, torn: int) -> Answer:
     """Fork a process that makes one operation and dies at a system call of it."""
-    child, pipe = _fork(lambda acknowledge: _operate(root, operation, at, torn, acknowledge))
-    heard = _rest(pipe)
+    child, pipe = fork(lambda acknowledge: _operate(root, operation, at, torn, acknowledge))
+    heard = read_rest(pipe)
     _, status = os.waitpid(child, 0)
     return {"acknowledged": heard.decode().splitlines(), "signal": os.waitstatus_to_exitcode(status)}
 
@@ -106,10 +106,10 @@ def at_once(work: str, count: int, root: str, **arguments: object) -> Answer:
         os.read(starting, 1)  # gives nothing, once every process has been forked
         notify(json.dumps(RIVALS[work](root, worker, **arguments)))
 
-    forked = [_fork(partial(compete, worker)) for worker in range(count)]
+    forked = [fork(partial(compete, worker)) for worker in range(count)]
     os.close(starting)
     os.close(start)
-    outcomes = [_rest(pipe) for _, pipe in forked]
+    outcomes = [read_rest(pipe) for _, pipe in forked]
     statuses = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child, _ in forked]
     return {"outcomes": [json.loads(outcome or b"null") for outcome in outcomes], "statuses": statuses}
 
@@ -123,8 +123,8 @@ def plant(bug: str) -> Answer:
 
 def make_under_umask(root: str, umask: int) -> Answer:
     """Fork a process with that umask and no privileges that uses a store: every mode that comes of it."""
-    child, pipe = _fork(lambda notify: _make(root, umask, notify))
-    text = _rest(pipe).decode()
+    child, pipe = fork(lambda notify: _make(root, umask, notify))
+    text = read_rest(pipe).decode()
     os.waitpid(child, 0)
     return {"text": text}
 
@@ -176,7 +176,8 @@ def _operate(root: str, operation: str, at: int, torn: int, acknowledge: Callabl
         acknowledge("done")
 
 
-def _fork(work: Callable[[Callable[[str], None]], None]) -> tuple[int, int]:
+def fork(work: Callable[[Callable[[str], None]], None]) -> tuple[int, int]:
+    """A child that does the work, and the pipe from which the lines that it notes can be read."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -196,7 +197,7 @@ def _notify(pipe: int, text: str) -> None:
         rest = rest[os.write(pipe, rest) :]
 
 
-def _rest(pipe: int) -> bytes:
+def read_rest(pipe: int) -> bytes:
     with open(pipe, "rb") as file:
         return file.read()
 
@@ -210,11 +211,11 @@ COMMANDS: dict[str, Callable[..., Answer]] = {
 }
 
 
-def serve() -> None:
+def serve(commands: dict[str, Callable[..., Answer]]) -> None:
     for line in sys.stdin:
         command, arguments = json.loads(line)
-        print(json.dumps(COMMANDS[command](**arguments)), flush=True)  # noqa: T201 - the answer
+        print(json.dumps(commands[command](**arguments)), flush=True)  # noqa: T201 - the answer
 
 
 if __name__ == "__main__":
-    serve()
+    serve(COMMANDS)

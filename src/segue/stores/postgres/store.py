@@ -126,6 +126,8 @@ class PostgresStore:
                 damages.append(Damage(f"branch {name}", "some of its turns are missing"))
             found = turns_of([row[:3] for row in rows], damages) + found
         if damages:
+            if self.tables.find(session_id).key != row.key:  # deleted while it was read, or replaced
+                return self.tail(session_id, count, branch=branch)
             raise DamagedError(session_id, self.examine(session_id).damages or damages)
         return tuple(found)
 
@@ -147,6 +149,8 @@ class PostgresStore:
     def examine(self, session_id: str) -> Examination:
         row = self.tables.find(session_id)
         session, damages, _ = self._whole(session_id, row)
+        if damages and self.tables.find(session_id).key != row.key:  # deleted while it was read, or replaced
+            return self.examine(session_id)
         if session is not None and session.status == "active" and not row.holder.is_alive:
             session = replace(session, status="interrupted")
         return Examination(session=session, damages=tuple(damages))

@@ -1,0 +1,322 @@
+"""kill -9 of a client at every statement: what was acknowledged is there once, and any process continues at once."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import re
+from contextlib import suppress
+from typing import TYPE_CHECKING, cast
+from urllib.parse import quote
+from uuid import uuid4
+
+import pytest
+
+from segue.errors import NotFoundError, SessionNotFoundError
+from segue.stores.journal import JournalStore
+from segue.stores.postgres.store import PostgresStore
+from segue.transfer.convert import copy
+from tests.support.journals import metadata, turn
+from tests.support.postgres import wait_until
+from tests.support.postgres_ledger import check_continues, check_ledger
+from tests.support.postgres_operations import BLOB, FIRST, MANY, OTHER_BLOB, WRITING, blob_name, prepare
+from tests.support.postgres_workers import MOMENTS
+from tests.support.processes import Crew
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.support.postgres import PostgresServer
+
+KILLED = -9
+KILLS_PER_SESSION = 20
+MORE_STATEMENTS_THAN_NEEDED = 200
+QUICK_MOMENTS = pytest.mark.parametrize(
+    "moments", [("answered",), pytest.param(("before", "sent"), marks=pytest.mark.long)], ids=lambda value: value[0]
+)
+"""For operations of many statements."""
+
+
+@pytest.fixture(scope="module")
+def crew() -> Iterator[Crew]:
+    with Crew("tests.support.postgres_workers") as crew:
+        yield crew
+
+
+@pytest.fixture
+def store(postgres_url: str) -> Iterator[PostgresStore]:
+    store = PostgresStore(postgres_url)
+    yield store
+    store.close()
+
+
+class Deaths:
+    """A process dies at each statement of an operation in turn, in three moments of it."""
+
+    def __init__(self, crew: Crew, url: str, operation: str, *, place: str = "") -> None:
+        self.crew, self.url, self.operation, self.place = crew, url, operation, place
+        self.name = f"doomed {uuid4()}"
+        """Of its connections."""
+        self.is_done = False
+        """Whether the operation of the last death was acknowledged before."""
+
+    def sessions(self, *moments: str) -> Iterator[tuple[str, str, int]]:
+        """A new name for each death; the caller prepares the session, and lets the process die."""
+        for moment in moments:
+            self._ended = False
+            for step in itertools.count(1):
+                assert step < MORE_STATEMENTS_THAN_NEEDED
+                yield f"{self.operation.replace(' ', '-')}-{moment}-{step}", moment, step
+                if self._ended:
+                    assert step > 1, "there was no statement to die at"
+                    break
+
+    def die(self, session_id: str, moment: str, step: int, *, url: str = "") -> bool:
+        """False if the operation has fewer statements, and the process has not died."""
+        answer = self.crew.ask(
+            "kill_at_statement",
+            url=f"{url or self.url}&application_name={quote(self.name)}",
+            operation=self.operation,
+            session_id=session_id,
+            step=step,
+            moment=moment,
+            place=self.place,
+        )
+        self._ended = answer["signal"] == 0
+        assert answer["signal"] in (0, KILLED), f"{session_id}: {answer}"
+        self.is_done = "done" in cast("list[str]", answer["acknowledged"])
+        assert self.is_done or not self._ended
+        return not self._ended
+
+    def settle(self, server: PostgresServer) -> None:
+        """Wait until the server has noticed the death, and finished what it was asked for."""
+        wait_until(
+            lambda: not server.execute("SELECT 1 FROM pg_stat_activity WHERE application_name = %s", [self.name])
+        )
+
+
+@pytest.mark.parametrize("operation", WRITING)
+def test_dying_in_an_append_leaves_all_of_it_or_nothing(
+    store: PostgresStore, postgres_url: str, crew: Crew, operation: str
+) -> None:
+    deaths = Deaths(crew, postgres_url, operation)
+    ids = [] if operation == "put a blob" else [turn.id for turn in MANY] if operation == "append many" else ["t-90"]
+    for session_id, moment, step in deaths.sessions(*MOMENTS):
+        prepare(store, session_id)
+        deaths.die(session_id, moment, step)
+        added = check_continues(store, session_id, about=session_id)
+        appends = [ids] if ids else []
+        acknowledged, unknown = (appends, []) if deaths.is_done else ([], appends)
+        check_ledger(store, session_id, [*acknowledged, added], unknown=unknown, before=FIRST, about=session_id)
+        assert store.get_blob(session_id, blob_name(BLOB)) == BLOB
+        if operation == "put a blob" and deaths.is_done:
+            assert store.get_blob(session_id, blob_name(OTHER_BLOB)) == OTHER_BLOB
+
+
+@pytest.mark.parametrize("operation", ["create", "open and close"])
+def test_dying_on_the_way_to_a_writer_leaves_a_session_that_anybody_can_open(
+    store: PostgresStore, postgres_url: str, crew: Crew, operation: str, postgres_server: PostgresServer
+) -> None:
+    deaths = Deaths(crew, postgres_url, operation)
+    prepare(store, "other")
+    for session_id, moment, step in deaths.sessions(*MOMENTS):
+        if operation != "create":
+            prepare(store, session_id)
+        deaths.die(session_id, moment, step)
+        if operation == "create":
+            deaths.settle(postgres_server)
+            is_there = session_id in set(store.ids())
+            assert is_there or not deaths.is_done, session_id
+            if not is_there:
+                prepare(store, session_id)
+        added = check_continues(store, session_id, about=session_id)
+        check_ledger(store, session_id, [added], before=FIRST, about=session_id)
+    check_ledger(store, "other", [], before=FIRST)
+
+
+@pytest.mark.parametrize("operation", ["delete", "erase"])
+def test_dying_in_a_deletion_leaves_a_session_whole_or_nothing_of_it(
+    store: PostgresStore, postgres_url: str, crew: Crew, operation: str, postgres_server: PostgresServer
+) -> None:
+    deaths = Deaths(crew, postgres_url, operation)
+    prepare(store, "other")
+    for session_id, moment, step in deaths.sessions(*MOMENTS):
+        prepare(store, session_id)
+        if operation == "erase":
+            store.trash.put(session_id)
+        deaths.die(session_id, moment, step)
+        with suppress(NotFoundError):  # at once, all of it or nothing
+            assert len(store.load(session_id).turns) == 2
+        deaths.settle(postgres_server)
+        trashed = trash_keys(store, session_id)
+        is_left = bool(trashed) if operation == "erase" else session_id in set(store.ids())
+        assert not (deaths.is_done and is_left), session_id
+        if is_left and trashed:
+            store.trash.restore(trashed[0])
+        if is_left:
+            check_ledger(store, session_id, [], before=FIRST, about=session_id)
+            assert store.get_blob(session_id, blob_name(BLOB)) == BLOB
+            store.delete(session_id)
+        assert sessions_with_rows(postgres_server, store) == {"other"}, session_id
+    check_ledger(store, "other", [], before=FIRST)
+
+
+@pytest.mark.parametrize("operation", ["put in the trash", "restore"])
+def test_dying_on_the_way_to_or_from_the_trash_leaves_a_session_in_one_of_both(
+    store: PostgresStore, postgres_url: str, crew: Crew, operation: str, postgres_server: PostgresServer
+) -> None:
+    deaths = Deaths(crew, postgres_url, operation)
+    for session_id, moment, step in deaths.sessions(*MOMENTS):
+        prepare(store, session_id)
+        if operation == "restore":
+            store.trash.put(session_id)
+        deaths.die(session_id, moment, step)
+        deaths.settle(postgres_server)
+        is_there, trashed = session_id in set(store.ids()), trash_keys(store, session_id)
+        assert is_there != bool(trashed), session_id
+        assert not deaths.is_done or is_there == (operation == "restore"), session_id
+        if trashed:
+            assert store.trash.restore(trashed[0]) == session_id
+        check_ledger(store, session_id, [], before=FIRST, about=session_id)
+        assert store.get_blob(session_id, blob_name(BLOB)) == BLOB
+        check_continues(store, session_id, about=session_id)
+
+
+def test_dying_in_a_recovery_leaves_the_damaged_session_or_the_recovered_one_with_its_original(
+    store: PostgresStore, postgres_url: str, crew: Crew, postgres_server: PostgresServer
+) -> None:
+    deaths = Deaths(crew, postgres_url, "recover")
+    for session_id, moment, step in deaths.sessions(*MOMENTS):
+        prepare(store, session_id)
+        damage(postgres_server, store, session_id)
+        deaths.die(session_id, moment, step)
+        deaths.settle(postgres_server)
+        is_damaged = bool(store.examine(session_id).damages)
+        assert is_damaged != bool(trash_keys(store, session_id)), session_id
+        assert not (deaths.is_done and is_damaged), session_id
+        if is_damaged:
+            store.recover(session_id)
+        assert len(trash_keys(store, session_id)) == 1, session_id
+        check_ledger(store, session_id, [], before=["m-1", "t-2"], about=session_id)
+        assert store.get_blob(session_id, blob_name(BLOB)) == BLOB
+        check_continues(store, session_id, about=session_id)
+
+
+def trash_keys(store: PostgresStore, session_id: str) -> list[str]:
+    return [entry.key for entry in store.trash.entries() if entry.head.id == session_id]
+
+
+def damage(server: PostgresServer, store: PostgresStore, session_id: str) -> None:
+    schema = store.tables.address.schema
+    server.execute(
+        f"UPDATE {schema}.events SET body = overlay(body placing 'X' from 20) FROM {schema}.sessions s"  # noqa: S608
+        " WHERE s.key = session AND s.id = %s AND events.id = 't-1'",
+        [session_id],
+    )
+
+
+def sessions_with_rows(server: PostgresServer, store: PostgresStore) -> set[str]:
+    """The sessions of which any table has rows; the key if there is no name any more."""
+    schema = store.tables.address.schema
+    found = server.execute(
+        " UNION ".join(
+            f"SELECT coalesce(s.id, t.session::text) FROM {schema}.{table} t"  # noqa: S608 - our own names
+            f" LEFT JOIN {schema}.sessions s ON s.key = t.session"
+            for table in ("events", "blobs", "checkpoints", "words")
+        )
+    )
+    return {str(name) for (name,) in found}
+
+
+@QUICK_MOMENTS
+def test_dying_in_a_conversion_leaves_what_calling_it_again_completes(
+    store: PostgresStore,
+    postgres_url: str,
+    postgres_server: PostgresServer,
+    crew: Crew,
+    tmp_path: Path,
+    moments: tuple[str, ...],
+) -> None:
+    journal = JournalStore(str(tmp_path))
+    store.create("other", [metadata("other")]).close()
+    deaths = Deaths(crew, postgres_url, "convert", place=str(tmp_path))
+    for session_id, moment, step in deaths.sessions(*moments):
+        prepare(journal, session_id)
+        deaths.die(session_id, moment, step)
+        deaths.settle(postgres_server)
+        is_there = session_id in set(store.ids())
+        assert is_there or not deaths.is_done
+        if is_there:
+            found = [event.id for event in store.read(session_id)]
+            assert found == FIRST[: len(found)], session_id
+        copy(journal, session_id, store)
+        check_ledger(store, session_id, [], before=FIRST, about=session_id)
+        check_continues(store, session_id, about=session_id)
+
+
+@QUICK_MOMENTS
+def test_dying_while_the_tables_are_created_leaves_all_of_them_or_none(
+    postgres_server: PostgresServer, postgres_schema: str, crew: Crew, moments: tuple[str, ...]
+) -> None:
+    deaths = Deaths(crew, "", "create")
+    for session_id, moment, step in deaths.sessions(*moments):
+        try:
+            url = postgres_server.url(postgres_schema)
+            deaths.die(session_id, moment, step, url=url)
+            deaths.settle(postgres_server)
+            store = PostgresStore(url)
+            found = list(store.ids())
+            assert found in ([], [session_id])
+            assert found or not deaths.is_done
+            if not found:
+                with pytest.raises(SessionNotFoundError):
+                    store.load(session_id)
+                prepare(store, session_id)
+            check_ledger(store, session_id, [], before=FIRST, about=session_id)
+            check_continues(store, session_id, about=session_id)
+            store.close()
+        finally:
+            postgres_server.execute(f"DROP SCHEMA IF EXISTS {postgres_schema} CASCADE")
+
+
+@pytest.mark.parametrize("kills", [25, pytest.param(2000, marks=pytest.mark.long)])
+def test_killing_a_writer_at_any_moment_loses_nothing_that_it_acknowledged(
+    store: PostgresStore, postgres_url: str, crew: Crew, seed: int, kills: int
+) -> None:
+    chance = random.Random(seed)
+    recorded: list[str] = []
+    for kill in range(kills):
+        session_id = f"killed-{kill // KILLS_PER_SESSION}"
+        if kill % KILLS_PER_SESSION == 0:
+            store.create(session_id, [metadata(session_id)]).close()
+            recorded = ["m-1"]
+        number = chance.randrange(1 << 48)
+        answer = crew.ask("kill_while_writing", url=postgres_url, session_id=session_id, seed=number)
+        about = f"--seed {seed}: kill {kill} of {session_id}"
+        assert answer["signal"] == KILLED, about
+        acknowledged = [line.split() for line in cast("list[str]", answer["acknowledged"])]
+        assert store.head(session_id).status == "interrupted", about
+        assert store.owner(session_id) is None, about
+        added = check_continues(store, session_id, about=about)
+        rest = [event.id for event in store.read(session_id, after=len(recorded))]
+        assert rest.pop() == added[0], about
+        next_append = rest[sum(map(len, acknowledged)) :]
+        assert is_one_append(next_append, number, acknowledged), about
+        recorded = check_ledger(
+            store,
+            session_id,
+            [*acknowledged, added],
+            unknown=[next_append] if next_append else [],
+            before=recorded,
+            about=about,
+        )
+
+
+def is_one_append(ids: list[str], seed: int, acknowledged: list[list[str]]) -> bool:
+    """Nothing, or all of the append that was under way."""
+    if not ids:
+        return True
+    last = re.fullmatch(rf"{seed}\.(\d+)\..*", acknowledged[-1][-1]) if acknowledged else None
+    number = int(last[1]) + 1 if last else 0
+    return ids == [f"{seed}.{number}.{at}of{len(ids)}" for at in range(1, len(ids) + 1)]
