@@ -46,6 +46,12 @@ class StandbyPair:
         )
         return str(found[0][0]) if found else ""
 
+    @property
+    def waiting(self) -> int:
+        """How many commits of the primary wait for the standby."""
+        found = self.primary.execute("SELECT count(*)::int FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+        return int(str(found[0][0]))
+
     def destroy_primary(self) -> None:
         """Kill it, and delete all that it stored."""
         self.primary.kill_9()

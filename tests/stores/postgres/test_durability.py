@@ -11,7 +11,8 @@ from segue.errors import StorageError
 from segue.store import Durability
 from segue.stores.postgres.store import PostgresStore
 from segue.testing.events import metadata, turn
-from tests.support.postgres import PostgresServer, wait_until
+from tests.support.postgres import DATABASE, PostgresServer, wait_until
+from tests.support.postgres_standby import StandbyPair
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,17 +47,17 @@ def begin(url: str) -> Writer:
 class Waiting:
     """An append in a thread of its own, which waits for the standby."""
 
-    def __init__(self, server: PostgresServer, writer: Writer, number: int = 1) -> None:
+    def __init__(self, server: PostgresServer, writer: Writer, *, is_new: bool = True) -> None:
         self._server = server
         self._receipts: list[Receipt] = []
         self._errors: list[StorageError] = []
-        self._thread = threading.Thread(target=self._append, args=(writer, number))
+        self._thread = threading.Thread(target=self._append, args=(writer, is_new))
         self._thread.start()
         wait_until(lambda: self.backends != [] or not self._thread.is_alive())
 
-    def _append(self, writer: Writer, number: int) -> None:
+    def _append(self, writer: Writer, is_new: bool) -> None:  # noqa: FBT001 - of the thread
         try:
-            self._receipts.append(writer.append(turn(number), ids_are_new=True))
+            self._receipts.append(writer.append(turn(1), ids_are_new=is_new))
         except StorageError as error:
             self._errors.append(error)
 
@@ -107,12 +108,12 @@ def test_settings_of_a_role_and_of_a_database_count(server: PostgresServer, url:
     begin(url).close()
     with PostgresStore(server.url("segue", user="hasty")).open("session") as writer:
         assert writer.append(turn(1)).durability == Durability.WRITTEN
-    server.execute("ALTER DATABASE segue SET synchronous_commit = off")
+    server.execute(f'ALTER DATABASE "{DATABASE}" SET synchronous_commit = off')
     try:
         with PostgresStore(url).open("session") as writer:
             assert writer.append(turn(2)).durability == Durability.WRITTEN
     finally:
-        server.execute("ALTER DATABASE segue RESET synchronous_commit")
+        server.execute(f'ALTER DATABASE "{DATABASE}" RESET synchronous_commit')
 
 
 def test_a_setting_that_changes_while_a_writer_is_open_shows_in_its_next_receipt(
@@ -157,7 +158,8 @@ def test_a_cancelled_wait_for_the_standby_is_not_replicated(server: PostgresServ
     assert [event.id for event in PostgresStore(url).read("session")][1:] == ["turn-1"]
 
 
-def test_a_client_that_gets_no_warnings_does_not_believe_in_the_standby(server: PostgresServer, url: str) -> None:
+@pytest.mark.usefixtures("url")
+def test_a_client_that_gets_no_warnings_does_not_believe_in_the_standby(server: PostgresServer) -> None:
     server.execute("CREATE ROLE deaf LOGIN SUPERUSER")
     server.execute("ALTER ROLE deaf SET client_min_messages = error")
     with begin(server.url("segue", user="deaf")) as writer:
@@ -206,3 +208,57 @@ def test_an_append_whose_standby_never_answers_fails_in_time_and_is_there_once(
     with PostgresStore(url).open("session") as writer:
         assert writer.append(turn(1)).durability == Durability.SYNCED
     assert [event.id for event in PostgresStore(url).read("session")][1:] == ["turn-1"]
+
+
+@pytest.fixture(scope="module")
+def pair() -> Iterator[StandbyPair]:
+    with StandbyPair() as pair:
+        yield pair
+
+
+def test_what_a_standby_has_acknowledged_is_replicated(pair: StandbyPair) -> None:
+    store = PostgresStore(pair.url("levels"))
+    found = {}
+    with store.create("session", [metadata("session")]) as writer:
+        for number, setting in enumerate(["on", "remote_write", "remote_apply", "local", "off"]):
+            pair.primary.configure(synchronous_commit=setting)
+            found[setting] = writer.append(turn(number)).durability.name
+            assert writer.append(turn(number)).durability.name == found[setting]
+        pair.primary.configure(synchronous_commit=None)
+        assert writer.append(turn(9)).durability == Durability.REPLICATED
+    assert found == {
+        "on": "REPLICATED",
+        "remote_write": "REPLICATED",
+        "remote_apply": "REPLICATED",
+        "local": "SYNCED",
+        "off": "WRITTEN",
+    }
+    assert store.capabilities.durability == Durability.REPLICATED
+    store.close()
+
+
+def test_an_append_waits_for_a_standby_that_comes_back(pair: StandbyPair) -> None:
+    store = PostgresStore(pair.url("waits"))
+    with store.create("session", [metadata("session")]) as writer:
+        pair.standby.stop()
+        waiting = Waiting(pair.primary, writer)
+        assert [event.id for event in PostgresStore(pair.primary.url("waits")).read("session")][1:] == []
+        pair.standby.start()
+        assert waiting.receipt.durability == Durability.REPLICATED
+    store.close()
+
+
+def test_a_retry_is_replicated_only_when_the_first_try_is(pair: StandbyPair) -> None:
+    """An append whose wait was cancelled can be read on the primary, and is nowhere else."""
+    store = PostgresStore(pair.url("retries"))
+    with store.create("session", [metadata("session")]) as writer:
+        pair.standby.stop()
+        waiting = Waiting(pair.primary, writer)
+        pair.primary.execute("SELECT pg_cancel_backend(%s)", waiting.backends[0])
+        assert waiting.receipt.durability == Durability.SYNCED
+        again = Waiting(pair.primary, writer, is_new=False)
+        pair.primary.execute("SELECT pg_cancel_backend(%s)", again.backends[0])
+        assert again.receipt.durability == Durability.SYNCED
+        pair.standby.start()
+        assert writer.append(turn(1)).durability == Durability.REPLICATED
+    store.close()

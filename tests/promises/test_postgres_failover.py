@@ -1,0 +1,58 @@
+"""The loss of a machine: what a receipt calls replicated is on the standby, once and in order."""
+
+from __future__ import annotations
+
+import random
+from contextlib import ExitStack
+
+import pytest
+
+from segue.stores.postgres import PostgresStore
+from tests.support.postgres import wait_until
+from tests.support.postgres_load import Load
+from tests.support.postgres_standby import StandbyPair
+
+ROUNDS = 25
+ENOUGH = 10
+"""How many more events each writer acknowledges on the new primary."""
+
+
+def test_losing_the_primary_with_its_disk_loses_and_doubles_no_acknowledged_turn(seed: int) -> None:
+    """While each of several processes waits for an append that the standby never got."""
+    lose_the_primary(random.Random(seed), is_cut_off=True, told="once")
+
+
+@pytest.mark.long
+def test_losing_the_primary_at_any_moment_loses_and_doubles_no_acknowledged_turn(seed: int) -> None:
+    for number in range(ROUNDS):
+        chance = random.Random(f"{seed} {number}")
+        lose_the_primary(chance, is_cut_off=chance.random() < 0.3, told=f"--seed {seed}: round {number}")
+
+
+def lose_the_primary(chance: random.Random, *, is_cut_off: bool, told: str) -> None:
+    with StandbyPair() as pair, ExitStack() as stack:
+        pair.primary.configure(synchronous_commit=chance.choice(["on", "remote_write", "remote_apply"]))
+        url = pair.url(timeout="60s")
+        writers = [stack.enter_context(Load(url, f"session-{number}")) for number in range(chance.randrange(2, 5))]
+        for writer in writers:
+            writer.wait_for(chance.randrange(1, 40))
+        if is_cut_off:
+            pair.standby.configure(primary_conninfo="")
+            wait_until(lambda: pair.waiting >= len(writers), what="appends")
+        pair.destroy_primary()
+        before = [len(writer.receipts) for writer in writers]
+        pair.promote()
+        for writer, count in zip(writers, before, strict=True):
+            writer.wait_for(count + ENOUGH)
+            writer.stop()
+        store = PostgresStore(pair.standby.url())
+        for writer in writers:
+            durabilities = [durability for _, durability in writer.receipts]
+            replicated = durabilities.count("REPLICATED")
+            assert durabilities == ["REPLICATED"] * replicated + ["SYNCED"] * (len(durabilities) - replicated), told
+            assert replicated >= 1, told
+            # None is missing, none is there twice, and none is there that was not acknowledged.
+            assert [event.id for event in store.read(writer.session_id)][1:] == writer.ids, told
+            assert store.examine(writer.session_id).damages == (), told
+            assert store.owner(writer.session_id) is None, told
+        store.close()
