@@ -71,8 +71,7 @@ class Connections:
     def __init__(self, address: Address) -> None:
         self.address = address
         self._idle: list[TimedConnection] = []
-        self._lock = threading.Lock()
-        self._free = threading.BoundedSemaphore(_MOST_CONNECTIONS)
+        self._begin()
         self._generation = 0
         self._was_connected = False
         self._fastest_seconds = 0.0
@@ -180,10 +179,17 @@ class Connections:
 
     # ── Taking and returning ─────────────────────────────────────────────────────────────────────────────────────────
 
+    def _begin(self) -> None:
+        self._lock = threading.Lock()
+        self._returned = threading.Condition(self._lock)
+        self._used = self._waiting = 0
+
     def _take(self, deadline: float) -> TimedConnection:
         """A connection that is fit for use, new if none is."""
-        if not self._free.acquire(timeout=max(0.0, deadline - time.monotonic())):
-            raise too_busy(self.address, _MOST_CONNECTIONS)
+        with self._lock:
+            if self._used >= _MOST_CONNECTIONS:
+                self._wait(deadline)
+            self._used += 1
         try:
             while (connection := self._pop()) is not None:
                 if self._is_fit(connection):
@@ -191,8 +197,24 @@ class Connections:
                 connection.abandon()
             return self._connect(deadline)
         except BaseException:
-            self._free.release()
+            self._leave()
             raise
+
+    def _wait(self, deadline: float) -> None:
+        """Wait until less than the most connections are used; called with the lock."""
+        self._waiting += 1
+        try:
+            while self._used >= _MOST_CONNECTIONS:
+                if not self._returned.wait(max(0.0, deadline - time.monotonic())):
+                    raise too_busy(self.address, _MOST_CONNECTIONS)
+        finally:
+            self._waiting -= 1
+
+    def _leave(self) -> None:
+        with self._lock:
+            self._used -= 1
+            if self._waiting:
+                self._returned.notify()
 
     def _pop(self) -> TimedConnection | None:
         with self._lock:
@@ -222,7 +244,7 @@ class Connections:
             for one in old:
                 one.abandon()
         finally:
-            self._free.release()
+            self._leave()
 
     # ── Connecting ───────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -298,8 +320,7 @@ class Connections:
         """Begin again in a child process."""
         _inherited.extend(self._idle)
         self._idle = []
-        self._lock = threading.Lock()
-        self._free = threading.BoundedSemaphore(_MOST_CONNECTIONS)
+        self._begin()
 
 
 def import_driver() -> ModuleType:

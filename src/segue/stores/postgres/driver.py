@@ -155,7 +155,7 @@ class TimedConnection(psycopg.Connection[tuple[Any, ...]]):
 
     def is_idle(self) -> bool:
         """True if it is open, and neither a statement nor a transaction is under way."""
-        return not self.closed and self.pgconn.transaction_status == TransactionStatus.IDLE
+        return self.pgconn.transaction_status == TransactionStatus.IDLE
 
     def is_fit(self) -> bool:
         """False if the server has closed the connection, or has sent what was not asked for."""
