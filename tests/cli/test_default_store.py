@@ -45,3 +45,11 @@ def test_a_store_that_cannot_be_meant_is_refused_and_nothing_is_written(machine:
     (machine.home / ".config/segue/config.toml").write_text(f"{line}\n", encoding="utf-8")
     assert reason in machine.refuses(2, "new", "--id", "mine", SEGUE_STORE="")
     assert not list(machine.home.rglob("*.jsonl"))
+
+
+def test_a_store_before_the_verb_is_that_of_the_verb(machine: Segue) -> None:
+    machine.ok("--store", "journal:given", "new", "--id", "one")
+    machine.ok("--store=journal:given", "trash", "list", "--json")
+    assert machine.ok("--store", "journal:given", "list").startswith("one\t")
+    assert machine.ok("--store", "journal:other", "list", "--store", "journal:given").startswith("one\t")
+    assert "segue tools uses no store" in machine.refuses(2, "--store", "journal:given", "tools")

@@ -64,7 +64,11 @@ class Verbs(click.Group):
             near = get_close_matches(args[0], VERBS, n=2)
             hint = f"did you mean {' or '.join(near)}?" if near else "see segue --help"
             raise UsageError(f"unknown command {args[0]!r}", hint=hint)
-        return super().resolve_command(ctx, args)
+        name, command, rest = super().resolve_command(ctx, args)
+        store = ctx.params.get("store")
+        if store is not None and command is not None:
+            rest = _with_store(command, ctx, store, rest)
+        return name, command, rest
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         width = max(map(len, VERBS))
@@ -82,6 +86,16 @@ class Verbs(click.Group):
             formatter.write_dl(_ENVIRONMENT)
 
 
+def _with_store(command: click.Command, ctx: click.Context, store: str, args: list[str]) -> list[str]:
+    """The arguments of a verb with the --store that was given before it; one that follows it comes first."""
+    if any("--store" in param.opts for param in command.params):
+        return ["--store", store, *args]
+    nested = command.get_command(ctx, args[0]) if isinstance(command, click.Group) and args else None
+    if nested is None:
+        raise UsageError(f"segue {command.name} uses no store", hint=f"see segue {command.name} --help")
+    return [args[0], *_with_store(nested, ctx, store, args[1:])]
+
+
 @click.group(
     "segue",
     cls=Verbs,
@@ -89,8 +103,9 @@ class Verbs(click.Group):
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.option("-V", "--version", is_flag=True, help="Print the version.")
+@click.option("--store", metavar="URL", help="Store URL for the command that follows, e.g. postgresql://host/db.")
 @click.pass_context
-def app(ctx: click.Context, version: bool) -> int:
+def app(ctx: click.Context, version: bool, store: str | None) -> int:
     """The session layer for AI agents: start a conversation anywhere, stop it anywhere, resume it anywhere.
 
     ID is the id of a session, its beginning or its end, words of its title or text, @2 for the second line of the last
@@ -104,7 +119,7 @@ def app(ctx: click.Context, version: bool) -> int:
         if output.stdout_is_tty():
             from segue.cli._welcome import welcome
 
-            return welcome()
+            return welcome() if store is None else invoke(["list", "--pick", "--store", store])
         output.text(ctx.get_help())
     return exit_codes.Exit.DONE
 
