@@ -17,6 +17,7 @@ from segue.stores.postgres import connections as module
 from segue.stores.postgres.address import parse_address
 from segue.stores.postgres.connections import Connections
 from segue.stores.postgres.failures import ConnectError, LostAnswerError, StatementError
+from tests.support.pgbouncer import PgBouncer
 from tests.support.postgres import DATABASE, PostgresServer, free_port, wait_until
 
 if TYPE_CHECKING:
@@ -433,3 +434,45 @@ def test_without_the_driver_the_error_names_the_extra(monkeypatch: pytest.Monkey
         Connections(parse_address("postgresql://db/x")).execute("ask", "SELECT 1", retry=True)
     assert missing.value.extra == "postgres"
     assert isinstance(missing.value, SegueError)
+
+
+# ── Poolers ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.needs("pgbouncer")
+def test_nothing_is_prepared_through_a_pooler_that_changes_the_server_process(postgres_server: PostgresServer) -> None:
+    with PgBouncer(postgres_server) as bouncer:
+        connections = Connections(parse_address(bouncer.url()))
+        with connections.use("ask") as connection:
+            assert connection.prepare_threshold is None
+        results: list[int] = []
+
+        def ask() -> None:
+            for number in range(20):
+                for statement in ("SELECT %s::int + 1", "SELECT %s::int + 2"):
+                    results.extend(row[0] for row in connections.execute("ask", statement, (number,), retry=False))
+
+        threads = [threading.Thread(target=ask) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        connections.close()
+    assert len(results) == 6 * 20 * 2
+    assert sum(results) == 6 * 2 * (sum(range(20)) + 30)
+
+
+def test_a_prepared_statement_that_is_gone_or_out_of_date_is_made_again(
+    connect: Callable[..., Connections], postgres_server: PostgresServer, postgres_schema: str
+) -> None:
+    postgres_server.execute(f"CREATE SCHEMA {postgres_schema}")
+    postgres_server.execute(f"CREATE TABLE {postgres_schema}.x AS SELECT 1 AS a")
+    connections = connect()
+    everything = f"SELECT * FROM {postgres_schema}.x"  # noqa: S608 - our own name
+    assert connections.execute("ask", everything, retry=False) == [(1,)]
+    postgres_server.execute(f"ALTER TABLE {postgres_schema}.x ADD b int DEFAULT 2")
+    assert connections.execute("ask", everything, retry=False) == [(1, 2)]
+    connections.execute("forget", "DO $$ BEGIN EXECUTE 'DEALLOCATE ALL'; END $$", retry=False)
+    assert connections.execute("ask", everything, retry=False) == [(1, 2)]
+    with connections.use("ask") as connection:
+        assert connection.prepare_threshold is None

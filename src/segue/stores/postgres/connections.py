@@ -18,7 +18,9 @@ from segue.stores.postgres.failures import (
     ConnectError,
     check_server,
     connect_error,
+    is_about_preparing,
     is_lost,
+    is_lost_statement,
     is_on_standby,
     lost_answer,
     lost_connection,
@@ -52,10 +54,6 @@ _FIRST_PAUSE_SECONDS = 0.02
 _LONGEST_PAUSE_SECONDS = 1.0
 _SHORTEST_CONNECT_SECONDS = 2
 """What libpq waits at least."""
-_FIRST_PAGE_ROWS = 64
-_MOST_PAGE_ROWS = 4096
-_PAGE_BYTES = 1 << 20
-"""The size that pages of a stream approach."""
 
 _inherited: list[TimedConnection] = []
 """Connections of the parent process: its sockets must be neither used nor closed here."""
@@ -74,6 +72,7 @@ class Connections:
         self._begin()
         self._generation = 0
         self._was_connected = False
+        self._prepares = True
         self._fastest_seconds = 0.0
         self.achieved: Durability | None = None
         """What the last commit survives; None if there was none."""
@@ -151,23 +150,6 @@ class Connections:
                 connection.deadline, connection.cancels = None, True
                 self._put(connection)
             time.sleep(pause)
-
-    def stream(
-        self, doing: str, statement: str, params: Mapping[str, Any], *, after: object
-    ) -> Iterator[tuple[Any, ...]]:
-        """Rows in pages, each a statement of its own: no transaction and no connection is occupied between them.
-
-        The statement is ordered by its first column, which is unique, and has `%(after)s` and `%(rows)s`, as in
-        `SELECT seq, body FROM events WHERE seq > %(after)s ORDER BY seq LIMIT %(rows)s`.
-        """
-        rows = _FIRST_PAGE_ROWS
-        while True:
-            page = self.execute(doing, statement, {**params, "after": after, "rows": rows}, retry=True)
-            yield from page
-            if len(page) < rows:
-                return
-            after = page[-1][0]
-            rows = _next_rows(page)
 
     def close(self) -> None:
         """Close all connections, those in use when they are returned. Using them again opens new ones."""
@@ -282,7 +264,7 @@ class Connections:
         connection.seconds, connection.deadline = address.timeout_seconds, deadline
         try:
             check_server(connection.info.server_version, address)
-            if connection.is_pooled():
+            if not self._prepares or connection.is_pooled():
                 connection.prepare_threshold = None
             connection.listen()
         except (driver.psycopg.Error, OSError) as error:
@@ -300,6 +282,10 @@ class Connections:
         """True if the statement did nothing, and may succeed if it is repeated."""
         if self.address.wants_primary and is_on_standby(error):  # the primary has become a standby, and left us there
             connection.abandon()
+            return True
+        if is_about_preparing(error):
+            connection.abandon()  # with all that is prepared there
+            self._prepares = self._prepares and not is_lost_statement(error)
             return True
         return getattr(error, "sqlstate", None) in RETRIED
 
@@ -338,11 +324,6 @@ def _pauses() -> Iterator[float]:
     while True:
         yield pause
         pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
-
-
-def _next_rows(page: list[tuple[Any, ...]]) -> int:
-    size = sum(len(value) for row in page for value in row if isinstance(value, bytes | str))
-    return max(1, min(_MOST_PAGE_ROWS, 2 * len(page), _PAGE_BYTES * len(page) // (size + 1)))
 
 
 _all: weakref.WeakSet[Connections] = weakref.WeakSet()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import select
 import time
 from contextlib import suppress
@@ -108,7 +109,8 @@ class TimedConnection(psycopg.Connection[tuple[Any, ...]]):
         ]
 
     def _prepare(self, statement: TypedStatement) -> bytes:
-        name = b"segue_%d" % len(self._names)
+        # A pooler that was not recognized may have this name from another client: then it is the same statement.
+        name = b"segue_" + hashlib.sha256(statement.encoded).hexdigest()[:32].encode()
         self.pgconn.send_prepare(name, statement.encoded, statement.types)
         self._result()
         self._names[statement.text] = name

@@ -129,6 +129,7 @@ _CAUSES = (
         "check the host and the port: what answers there is not a Postgres server",
         is_permanent=True,
     ),
+    _Cause(r"SSL SYSCALL|closed unexpectedly|closed the connection", "try again; the log of the server may have more"),
     _Cause(
         r"certificate|SSL|TLS|sslmode",
         "check sslmode and sslrootcert in the URL, and the certificate of the server",
@@ -230,6 +231,17 @@ def is_lost(error: psycopg.Error | OSError) -> bool:
     if code.startswith(("08", "57P")) or error.diag.severity_nonlocalized in {"FATAL", "PANIC"}:
         return True
     return not code and isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
+
+
+def is_lost_statement(error: psycopg.Error | OSError) -> bool:
+    """True if a prepared statement is not there, or one of another client is: a pooler that was not recognized."""
+    return getattr(error, "sqlstate", None) in {"26000", "42P05"}
+
+
+def is_about_preparing(error: psycopg.Error | OSError) -> bool:
+    """True if a statement did nothing because it was prepared; unprepared, or on a new connection, it may succeed."""
+    is_stale = getattr(error, "sqlstate", None) == "0A000" and "plan" in str(error)  # the tables have changed since
+    return is_stale or is_lost_statement(error)
 
 
 def is_on_standby(error: psycopg.Error | OSError) -> bool:
