@@ -15,7 +15,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from tests.support.postgres import LOCK, PREFIX, PostgresServer
+from tests.support.postgres import DISK, LOCK, MEMORY, PREFIX, PostgresServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -148,7 +148,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 def _remove_abandoned() -> None:
     """Remove the folders of servers whose keeper was killed too, so that nothing was left to remove them."""
-    for lock in Path("/tmp").glob(f"{PREFIX}*/{LOCK}"):
+    for lock in (lock for folder in (MEMORY, DISK) for lock in folder.glob(f"{PREFIX}*/{LOCK}")):
         try:
             if time.time() - lock.stat().st_mtime < SECONDS_OF_AN_HOUR:
                 continue

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.support.mounts import small_disk
-from tests.support.postgres import PREFIX, PostgresServer
+from tests.support.postgres import PostgresServer, new_folder
 from tests.support.postgres_programs import find_account
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 SIZE_BYTES = 96 << 20
 """A new cluster takes about half of it."""
@@ -40,7 +39,7 @@ class SmallDiskServer(PostgresServer):
 @contextlib.contextmanager
 def small_disk_server(*, wal_too: bool = False, size_bytes: int = SIZE_BYTES) -> Iterator[SmallDiskServer]:
     """A new server. Its write-ahead log is elsewhere, unless `wal_too`: a server that cannot write its log restarts."""
-    server = SmallDiskServer(Path(tempfile.mkdtemp(prefix=PREFIX, dir="/tmp")))
+    server = SmallDiskServer(new_folder())
     server.prepare()
     try:
         with small_disk(server.disk, size_bytes) as is_mounted:

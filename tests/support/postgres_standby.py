@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-from tests.support.postgres import DATABASE, PREFIX, PostgresServer, wait_until
+from tests.support.postgres import DATABASE, PostgresServer, new_folder, wait_until
 from tests.support.postgres_programs import run
 
 if TYPE_CHECKING:
@@ -23,7 +21,7 @@ class StandbyPair:
 
     def __init__(self, *, major: int | None = None) -> None:
         self.primary = PostgresServer.create(major=major)
-        self.standby = PostgresServer(Path(tempfile.mkdtemp(prefix=PREFIX, dir="/tmp")), major=major)
+        self.standby = PostgresServer(new_folder(), major=major)
         self.standby.prepare()
         self.primary.execute("SELECT pg_create_physical_replication_slot(%s, true)", [STANDBY])
         source = f"{self.primary.dsn()} application_name={STANDBY}"
