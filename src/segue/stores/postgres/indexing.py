@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import TYPE_CHECKING
 
 from segue.errors import Damage, SegueError
@@ -15,27 +16,27 @@ if TYPE_CHECKING:
     from segue.queries import IndexedText
     from segue.stores.postgres.tables import Tables
 
-_PAGE_ROWS, _PAGE_BYTES = 200, 4 << 20
+_FIRST_ROWS, _MOST_ROWS, _PAGE_BYTES = 50, 500, 2 << 20
 _ABANDONED = 100
 TITLE, SUMMARY = 0, 1
 """The parts of event 0, which stands for the session itself."""
 
 
-def index_words(tables: Tables, space: int, key: int) -> None:
-    """Add the words of all events of a session that have none yet. What another process adds meanwhile is left to it.
+def index_words(tables: Tables, space: int, key: int, *, pages: int | None = None) -> None:
+    """Add the words of all events of a session that have none yet, or of some pages of them.
 
-    Errors are those of `Tables.ask`; whatever was not added is found by reading the events.
+    What another process adds meanwhile is left to it. Whatever was not added is found by reading the events.
     """
     statements = QueryStatements(tables.address.schema)
     doing, here = "index the words of a session", {"space": space, "key": key}
-    rows = _PAGE_ROWS
-    while found := tables.ask(doing, statements.words_position, **here):
-        known, seq, title, summary = found[0]
-        page = tables.ask(
-            doing, statements.texts_page, **here, after=known, upto=seq, kinds=list(TEXT_KINDS), rows=rows
-        )
+    rows = _FIRST_ROWS
+    for _ in count() if pages is None else range(pages):
+        found = tables.ask(doing, statements.due_texts, **here, kinds=list(TEXT_KINDS), rows=rows)
+        if not found:
+            return
+        known, seq, title, summary = found[0][:4]
+        page = [row[4:] for row in found if row[4] is not None]
         is_last = len(page) < rows
-        rows = max(1, min(_PAGE_ROWS, _PAGE_BYTES * len(page) // (sum(len(body) for *_, body in page) + 1)))
         upto = seq if is_last else page[-1][0]
         texts = [(0, TITLE, "title", from_column(title)), (0, SUMMARY, "summary", from_column(summary))]
         for number, id, body in page:
@@ -53,6 +54,8 @@ def index_words(tables: Tables, space: int, key: int) -> None:
         }
         if not tables.ask(doing, statements.put_words, **here, **values) or is_last:
             return
+        size = sum(len(body) for *_, body in page)
+        rows = max(1, min(_MOST_ROWS, _PAGE_BYTES * len(page) // (size + 1)))
 
 
 def index_abandoned(tables: Tables, space: int) -> None:

@@ -8,13 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from segue.queries import is_match
 from segue.stores.postgres.columns import listed_of_row
-from segue.stores.postgres.indexing import texts_of
 from segue.stores.postgres.lease import this_machine
 from segue.stores.postgres.query_statements import QueryStatements, conditions
-from segue.stores.postgres.search import find_matches
 from segue.stores.postgres.text_columns import to_column
 from segue.stores.postgres.turn_numbers import TurnNumbers
-from segue.stores.postgres.words import parse_search
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -85,6 +82,9 @@ class PostgresQueries:
         unfinished: bool = False,
         turns_first: bool = False,
     ) -> Sequence[FoundSession]:
+        from segue.stores.postgres.search import find_matches  # imports SQLite
+        from segue.stores.postgres.words import parse_search
+
         search, place = parse_search(text, unfinished=unfinished), self._tables.place()
         if place is None or not search.query:
             return []
@@ -92,12 +92,17 @@ class PostgresQueries:
         return matches.best(limit, self._numbers, turns_first=turns_first)
 
     def count_matches(self, text: str, filters: Filters, *, unfinished: bool = False) -> int:
+        from segue.stores.postgres.search import find_matches  # imports SQLite
+        from segue.stores.postgres.words import parse_search
+
         search, place = parse_search(text, unfinished=unfinished), self._tables.place()
         if place is None or not search.query:
             return 0
         return find_matches(self._tables, place.space, search, filters, 1).count()
 
     def turns(self, session_id: str, *, first: int = 0, branch: str = "", limit: int = 6) -> Sequence[IndexedText]:
+        from segue.stores.postgres.indexing import texts_of
+
         row, place = self._tables.find(session_id), self._tables.place_of(session_id)
         statement = self._statements.turns(on_branch=bool(branch), is_from_first=bool(first))
         values = {"space": place.space, "key": row.key, "branch": to_column(branch)}

@@ -207,18 +207,17 @@ class QueryStatements:
     # ── The table of words ───────────────────────────────────────────────────────────────────────────────────────────
 
     @cached_property
-    def words_position(self) -> str:
+    def due_texts(self) -> str:
+        """A session with events whose words are not in the table, and the first of these events."""
         return self._text("""
-            SELECT words_seq, seq, title, summary FROM {s}.sessions
-            WHERE key = %(key)s AND space = %(space)s AND words_due""")
-
-    @cached_property
-    def texts_page(self) -> str:
-        return self._text("""
-            SELECT seq, id, body FROM {s}.events
-            WHERE space = %(space)s AND session = %(key)s AND seq > %(after)s AND seq <= %(upto)s
-                AND kind = ANY(%(kinds)s)
-            ORDER BY seq LIMIT %(rows)s""")
+            SELECT s.words_seq, s.seq, s.title, s.summary, e.seq, e.id, e.body
+            FROM {s}.sessions AS s LEFT JOIN LATERAL (
+                SELECT e.seq, e.id, e.body FROM {s}.events AS e
+                WHERE e.space = s.space AND e.session = s.key AND e.seq > s.words_seq AND e.seq <= s.seq
+                    AND e.kind = ANY(%(kinds)s)
+                ORDER BY e.seq LIMIT %(rows)s
+            ) AS e ON true
+            WHERE s.key = %(key)s AND s.space = %(space)s AND s.words_due ORDER BY e.seq""")
 
     @cached_property
     def put_words(self) -> str:

@@ -13,7 +13,6 @@ from segue.model import Turn, accept_first, parse_usage, total_usage
 from segue.store import FORMAT_VERSION
 from segue.stores.postgres.columns import event_columns, listed_columns
 from segue.stores.postgres.failures import LostAnswerError
-from segue.stores.postgres.indexing import index_words
 from segue.stores.postgres.lease import Heartbeat, new_claim
 from segue.stores.postgres.migrations import check_writable
 from segue.stores.postgres.writer import PostgresWriter
@@ -27,9 +26,9 @@ if TYPE_CHECKING:
     from segue.stores.postgres.migrations import Place
     from segue.stores.postgres.tables import Tables
 
-_MOST_INDEXED = 500
-"""How many events get their words between two renewals; more would take too long, and wait for the end."""
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.005, 0.25
+_PAGES_AT_ONCE = 10
+"""How much of a session is indexed before the leases are renewed again."""
 
 
 class Writers:
@@ -157,15 +156,16 @@ class Writers:
     def _beat(self) -> None:
         self._renew()
         for writer in list(self._open.values()):
-            if 0 < writer.unindexed <= _MOST_INDEXED:
-                with suppress(SegueError):
-                    self._index(writer)
+            with suppress(SegueError):
+                self._index(writer)
 
     def _index(self, writer: PostgresWriter) -> None:
-        """Make what was recorded findable without reading it."""
+        """Add the words of what was recorded to the index. A search reads what is not there yet."""
+        from segue.stores.postgres.indexing import index_words
+
         if writer.unindexed:
             writer.unindexed = 0
-            index_words(self._tables, writer.space, writer.key)
+            index_words(self._tables, writer.space, writer.key, pages=_PAGES_AT_ONCE)
 
     def _renew(self) -> None:
         """Renew the leases of all writers; called by the heartbeat."""
