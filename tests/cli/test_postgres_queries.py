@@ -138,11 +138,14 @@ def test_two_sources_are_merged(cli: Segue, tmp_path: Path) -> None:
     config = cli.home / ".config" / "segue" / "config.toml"
     config.parent.mkdir(parents=True)
     config.write_text(f"stores = [{json.dumps(cli.store)}]\n", encoding="utf-8")
-    env = {"SEGUE_STORE": "", "XDG_STATE_HOME": f"{tmp_path}/state"}
-    assert sorted(_ids(cli.ok("search", "token", **env))) == [
+
+    def ok(*args: str) -> str:
+        return cli.ok(*args, SEGUE_STORE="", XDG_STATE_HOME=f"{tmp_path}/state")
+
+    assert sorted(_ids(ok("search", "token"))) == [
         "dev-20260102-030407-ef9z",
         "local-1",
         "qa-20260102-030406-cd7y",
     ]
-    assert len(_ids(cli.ok("list", **env))) == 4
-    assert _ids(cli.ok("list", "--limit", "1", **env)) == ["local-1"]
+    assert len(_ids(ok("list"))) == 4
+    assert _ids(ok("list", "--limit", "1")) == ["local-1"]

@@ -41,7 +41,7 @@ def index_words(tables: Tables, space: int, key: int, *, pages: int | None = Non
         texts = [(0, TITLE, "title", from_column(title)), (0, SUMMARY, "summary", from_column(summary))]
         for number, id, body in page:
             texts += [(number, part, one.kind, one.text) for part, one in enumerate(texts_of(number, id, body))]
-        words = words_of([text for *_, text in texts])
+        words = words_of([text for *_, text in texts], titles=2)
         values = {
             "known": known,
             "upto": upto,

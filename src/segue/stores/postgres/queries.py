@@ -61,9 +61,11 @@ class PostgresQueries:
             return 0
         condition, values = conditions(filters)
         values |= {"space": place.space, "machine": this_machine()}
-        (certain,) = self._ask(self._statements.count(condition), **values)[0]
-        uncertain = map(listed_of_row, self._ask(self._statements.uncertain(condition), **values))
-        return int(certain) + sum(is_match(found, filters) for found in uncertain)
+        is_certain = filters.status is None and filters.folder is None and not filters.named
+        statement = self._statements.count(condition, is_certain=is_certain)
+        ((certain,),) = self._ask(statement, **values)
+        rows = () if is_certain else self._ask(self._statements.uncertain(condition), **values)
+        return int(certain) + sum(is_match(listed_of_row(row), filters) for row in rows)
 
     def near_ids(self, texts: Collection[str], each: int) -> set[str]:
         place = self._tables.place()

@@ -118,9 +118,9 @@ class QueryStatements:
         order = " ORDER BY s.recent_at DESC, s.updated_at DESC, s.id LIMIT %(rows)s"
         return self._sessions(_LISTED, condition + after) + order
 
-    def count(self, condition: str) -> str:
+    def count(self, condition: str, *, is_certain: bool) -> str:
         """How many certainly match."""
-        return self._sessions("count(*)", f"{condition} AND NOT {self._is_uncertain}")
+        return self._sessions("count(*)", condition if is_certain else f"{condition} AND NOT {self._is_uncertain}")
 
     def uncertain(self, condition: str) -> str:
         return self._sessions(_LISTED, f"{condition} AND {self._is_uncertain}")
@@ -143,20 +143,33 @@ class QueryStatements:
         return self._text(f"SELECT DISTINCT n.id FROM {texts}, LATERAL ({' UNION ALL '.join(found)}) AS n")
 
     def candidates(self, condition: str, *, on_branch: bool, in_sessions: bool) -> str:
-        """Texts that have the words. The title and the summary of a session that has changed are looked up instead."""
+        """Texts that have the words. The title and the summary of a session that has changed are looked up instead.
+
+        The sessions are found one by one for the texts, since Postgres believes that every word is in many of them.
+        """
         branch = (
-            " AND EXISTS (SELECT FROM {s}.events AS e WHERE e.space = w.space AND e.session = w.session"
-            " AND e.seq = w.seq AND e.branch = %(branch)s)"
+            " AND EXISTS (SELECT FROM {s}.events AS e WHERE e.space = h.space AND e.session = h.session"
+            " AND e.seq = h.seq AND e.branch = %(branch)s)"
             if on_branch
             else ""
         )
         within = " AND w.session = ANY(%(keys)s::bigint[])" if in_sessions else ""
         return self._text(
-            "SELECT w.session, w.seq, w.part, w.kind, w.length, w.is_cut, s.updated_at"
-            " FROM {s}.words AS w JOIN {s}.sessions AS s ON s.key = w.session"
-            " WHERE w.space = %(space)s AND s.space = %(space)s AND s.trash_key IS NULL"
-            " AND w.words @@ %(query)s::tsquery AND NOT (w.seq = 0 AND s.words_due)"
-            f" AND {condition}{branch}{within} LIMIT %(most)s"
+            "WITH h AS MATERIALIZED (SELECT w.space, w.session, w.seq, w.part, w.kind, w.length, w.is_cut"
+            f" FROM {{s}}.words AS w WHERE w.space = %(space)s AND w.words @@ %(query)s::tsquery{within}"
+            " LIMIT %(most)s)"
+            " SELECT h.session, h.seq, h.part, h.kind, h.length, h.is_cut, s.updated_at FROM h, LATERAL ("
+            " SELECT s.updated_at FROM {s}.sessions AS s WHERE s.key = h.session AND s.space = h.space"
+            f" AND s.trash_key IS NULL AND NOT (h.seq = 0 AND s.words_due) AND {condition} OFFSET 0) AS s"
+            f" WHERE true{branch}"
+        )
+
+    @cached_property
+    def has_more(self) -> str:
+        """Whether more texts have the words than a number."""
+        return self._text(
+            "SELECT count(*) > %(most)s FROM (SELECT FROM {s}.words AS w WHERE w.space = %(space)s"
+            " AND w.words @@ %(query)s::tsquery LIMIT %(most)s + 1) AS w"
         )
 
     def newest(self, condition: str, *, is_first: bool) -> str:

@@ -19,7 +19,7 @@ from segue.stores.postgres.indexing import SUMMARY, TITLE, texts_of, try_to_inde
 from segue.stores.postgres.query_statements import TEXT_KINDS, QueryStatements, conditions
 from segue.stores.postgres.text_columns import from_column, to_column
 from segue.stores.postgres.turn_numbers import TurnPlace
-from segue.stores.postgres.words import Matcher
+from segue.stores.postgres.words import Matcher, in_titles
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,9 +32,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_MOST_CANDIDATES = 20_000
-"""Texts with the words, above which only the newest sessions are looked at."""
-_WALKED, _ENOUGH = 500, 1000
+_ALL = 1 << 62
+_MOST_CANDIDATES = 10_000
+"""Texts with the words, above which only titles, summaries and the newest sessions are looked at."""
+_WALKED, _ENOUGH = 250, 250
 """Sessions per step of that look, and how many with the words are enough."""
 _BATCH = 50
 _READ = 8
@@ -99,22 +100,29 @@ class Matches:
     # ── Finding ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def read_index(self, limit: int | None) -> None:
-        most = 1 << 62 if limit is None else _MOST_CANDIDATES + 1
-        rows = self._candidates(most)
-        if limit is None or len(rows) <= _MOST_CANDIDATES:
-            self._add(rows)
+        query = self._search.query
+        if limit is None or not self._has_more(query):
+            self._add(self._candidates(query, _ALL))
             return
         self._is_all = False
+        self._add(self._candidates(in_titles(query), _MOST_CANDIDATES))
+        known = {(match.key, match.seq, match.part) for found in self._found.values() for match in found}
         for keys in self._newest():
-            self._add(self._candidates(1 << 62, keys))
+            rows = self._candidates(query, _ALL, keys)
+            self._add(row for row in rows if row[:3] not in known)
             if len(self._found) >= max(_ENOUGH, 2 * limit):
                 return
 
-    def _candidates(self, most: int, keys: Sequence[int] | None = None) -> list[tuple[Any, ...]]:
+    def _has_more(self, query: str) -> bool:
+        values = {"space": self._space, "query": query, "most": _MOST_CANDIDATES}
+        ((has_more,),) = self._tables.ask("search", self._statements.has_more, **values)
+        return bool(has_more)
+
+    def _candidates(self, query: str, most: int, keys: Sequence[int] | None = None) -> list[tuple[Any, ...]]:
         statement = self._statements.candidates(
             self._condition, on_branch=self._filters.branch is not None, in_sessions=keys is not None
         )
-        values = self._values | {"query": self._search.query, "most": most}
+        values = self._values | {"query": query, "most": most}
         if keys is not None:
             values["keys"] = list(keys)
         return self._tables.ask("search", statement, **values)

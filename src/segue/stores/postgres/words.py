@@ -23,6 +23,8 @@ LONGEST_BYTES = 255
 _MOST_BYTES = 900_000
 """Postgres has room for a little more than this in the words of a text. A text with more is known by beginnings."""
 _COARSE, _COARSE_BYTES = "\x01", 3
+_OF_TITLE = "\x02"
+"""What every title and every summary has, and no other text."""
 _MOST_WORDS = 200
 """A longer search text is looked up by its first words."""
 _SNIPPET_WORDS = 24
@@ -74,9 +76,11 @@ class _Splitter(threading.local):
 _splitter = _Splitter()
 
 
-def words_of(texts: Sequence[str]) -> list[Words]:
-    """The words of each text, for the table of words."""
-    return [_words(tokens) for tokens in _splitter.split(texts)]
+def words_of(texts: Sequence[str], *, titles: int = 0) -> list[Words]:
+    """The words of each text, for the table of words. The first ones are titles or summaries."""
+    found = [_words(tokens) for tokens in _splitter.split(texts)]
+    mark = _quote(_OF_TITLE)
+    return [*(one._replace(vector=f"{one.vector} {mark}") for one in found[:titles]), *found[titles:]]
 
 
 def _words(tokens: list[str]) -> Words:
@@ -127,6 +131,11 @@ def parse_search(text: str, *, unfinished: bool = False) -> Search:
         del exact[_MOST_WORDS:], coarse[_MOST_WORDS:]
     query = f"({' & '.join(exact)}) | ({' & '.join(coarse)})" if exact else ""
     return Search(query=query, is_exact=is_exact, words=fts_query(text, unfinished=unfinished))
+
+
+def in_titles(query: str) -> str:
+    """The same query, for titles and summaries alone."""
+    return f"({query}) & {_quote(_OF_TITLE)}"
 
 
 def _operand(token: str, size: int, mark: str, *, is_prefix: bool) -> str:
