@@ -8,6 +8,7 @@ from psycopg import sql
 
 from segue.stores.postgres.durability import ACHIEVED
 from segue.stores.postgres.typed import TypedStatement, typed
+from segue.stores.postgres.verification import COLUMNS
 
 _HOLDER = (
     "owner_token, coalesce(lease_until > clock_timestamp(), false), owner_pid, owner_host, owner_process, owned_since"
@@ -164,6 +165,22 @@ class Statements:
             SELECT seq, id, body FROM {s}.events
             WHERE space = %(space)s AND session = %(key)s AND seq > %(after)s AND seq <= %(upto)s
             ORDER BY seq LIMIT %(limit)s""")
+
+    @cached_property
+    def columns(self) -> str:
+        """What is stored beside the bodies."""
+        return self._text("""
+            SELECT seq, kind, branch FROM {s}.events
+            WHERE space = %(space)s AND session = %(key)s AND seq <= %(upto)s ORDER BY seq""")
+
+    @cached_property
+    def derived(self) -> str:
+        """The row of a session, its checkpoint and the last event there is, as of one moment: see `verification`."""
+        return self._text(f"""
+            SELECT key, s.seq, fence, version, {_HOLDER}, {", ".join(COLUMNS)}, c.seq, c.body,
+                (SELECT max(e.seq) FROM {{s}}.events e WHERE e.space = %(space)s AND e.session = s.key)
+            FROM {{s}}.sessions s LEFT JOIN {{s}}.checkpoints c ON c.space = %(space)s AND c.session = s.key
+            WHERE s.space = %(space)s AND id = %(id)s AND trash_key IS NULL""")
 
     @cached_property
     def end(self) -> str:

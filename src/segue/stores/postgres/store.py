@@ -27,6 +27,7 @@ from segue.stores.postgres.queries import PostgresQueries
 from segue.stores.postgres.reading import Records, read_end, turns_of, with_metadata
 from segue.stores.postgres.tables import Tables, changed_meanwhile
 from segue.stores.postgres.trash import PostgresTrash
+from segue.stores.postgres.verification import derived_damages
 from segue.stores.postgres.writers import Writers
 
 if TYPE_CHECKING:
@@ -88,10 +89,11 @@ class PostgresStore:
     # ── Reading ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def load(self, session_id: str) -> Session:
-        examination = self.examine(session_id)
-        if examination.damages or examination.session is None:
-            raise DamagedError(session_id, examination.damages)
-        return examination.session
+        row = self.tables.find(session_id)
+        session, damages, _ = self._whole(session_id, row)
+        if damages or session is None:
+            raise DamagedError(session_id, damages)
+        return _with_liveness(session, row)
 
     def overview(self, session_id: str) -> Overview:
         overview, holder, _ = self._end(session_id)
@@ -147,13 +149,19 @@ class PostgresStore:
             raise DamagedError(session_id, records.damages)
 
     def examine(self, session_id: str) -> Examination:
-        row = self.tables.find(session_id)
-        session, damages, _ = self._whole(session_id, row)
+        session, damages, _, row = self._examine(session_id)
+        return Examination(session=session and _with_liveness(session, row), damages=tuple(damages))
+
+    def _examine(self, session_id: str) -> tuple[Session | None, list[Damage], list[Event], Row]:
+        row, derived = self.tables.find_derived(session_id)
+        session, damages, events = self._whole(session_id, row)
         if damages and self.tables.find(session_id).key != row.key:  # deleted while it was read, or replaced
-            return self.examine(session_id)
-        if session is not None and session.status == "active" and not row.holder.is_alive:
-            session = replace(session, status="interrupted")
-        return Examination(session=session, damages=tuple(damages))
+            return self._examine(session_id)
+        if session is not None and not damages:
+            values = {"space": self.tables.place_of(session_id).space, "key": row.key, "upto": row.seq}
+            columns = self.tables.ask(f"read session {session_id}", self._statements.columns, **values)
+            damages = derived_damages(derived, session, events, columns)
+        return session, damages, events, row
 
     def _whole(self, session_id: str, row: Row) -> tuple[Session | None, list[Damage], list[Event]]:
         records = Records(session_id)
@@ -237,7 +245,7 @@ class PostgresStore:
         row = self.tables.find_free(session_id)
         if row.version > FORMAT_VERSION:
             raise ReadOnlyError(f"session {session_id} was written by a newer version", hint="it can be read")
-        session, damages, events = self._whole(session_id, row)
+        session, damages, events, row = self._examine(session_id)
         if not damages:
             raise UsageError(f"session {session_id} is not damaged", hint="there is nothing to recover")
         if session is None:
@@ -249,6 +257,11 @@ class PostgresStore:
 
     def close(self) -> None:
         self.tables.connections.close()
+
+
+def _with_liveness(session: Session, row: Row) -> Session:
+    is_dead = session.status == "active" and not row.holder.is_alive
+    return replace(session, status="interrupted") if is_dead else session
 
 
 _EMPTY = Damage("event 1", "it is empty", line=1)

@@ -10,12 +10,14 @@ from segue.stores.postgres.connections import Connections
 from segue.stores.postgres.lease import Holder
 from segue.stores.postgres.migrations import Place, check_writable, create_tables, find_place
 from segue.stores.postgres.statements import Statements
+from segue.stores.postgres.verification import derived_of_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Literal
 
     from segue.stores.postgres.address import Address
+    from segue.stores.postgres.verification import Derived
 
 _FIRST_PAGE_ROWS, _MOST_PAGE_ROWS = 64, 4096
 _PAGE_BYTES = 4 << 20
@@ -87,6 +89,15 @@ class Tables:
         if must_exist:
             raise SessionNotFoundError(session_id, self.url)
         return None
+
+    def find_derived(self, session_id: str) -> tuple[Row, Derived]:
+        """The row of a session, and what in it and beside it follows from the events."""
+        place = self.place_of(session_id)
+        for key, seq, fence, version, *rest in self.ask(
+            f"look for session {session_id}", self.statements.derived, space=place.space, id=session_id
+        ):
+            return Row(key, seq, fence, version, Holder(*rest[:6])), derived_of_row(rest[6:])
+        raise SessionNotFoundError(session_id, self.url)
 
     def find_free(self, session_id: str, *, revision: str | None = None) -> Row:
         """The row of a session without a writer, as it was when the caller read it."""
