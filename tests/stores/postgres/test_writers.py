@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import socket
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
+from segue.model import TitleChanged, total_usage
 from segue.stores.postgres import PostgresStore
 from segue.testing.conformance.chapter import ID, create_session
-from segue.testing.events import turn
+from segue.testing.events import moment, turn
+from tests.support.postgres_proxy import LoopbackProxy, Moment
 
 if TYPE_CHECKING:
     from segue.testing.harness_postgres import PostgresHarness
+    from tests.support.postgres import PostgresServer
 
 
 def test_a_writer_that_lost_its_session_does_not_end_the_lease_of_the_next(postgres_harness: PostgresHarness) -> None:
@@ -24,3 +30,21 @@ def test_a_writer_that_lost_its_session_does_not_end_the_lease_of_the_next(postg
         store._writers._renew()
         assert store.owner(ID) is not None
         assert writer.append(turn(2)).seqs == (3,)
+
+
+def test_opening_again_after_a_lost_answer_forgets_nothing_of_the_session(
+    postgres_server: PostgresServer, postgres_harness: PostgresHarness
+) -> None:
+    store = postgres_harness.make()
+    used = replace(turn(1), extra={"usage": {"input_tokens": 5, "output_tokens": 7}})
+    create_session(store, used).close()
+    assert total_usage([used])
+    with LoopbackProxy(postgres_server) as proxy:
+        distant = PostgresStore(proxy.url(postgres_harness.address.schema))
+        assert distant.head(ID).turn_count == 1
+        proxy.strike(Moment.BEFORE_ANSWER, containing=socket.gethostname().encode())
+        with distant.open(ID, timeout_seconds=0) as writer:
+            assert proxy.struck.is_set()
+            writer.append(TitleChanged(id="renamed", timestamp=moment(9), title="Another title"))
+        distant.close()
+    assert store.examine(ID).damages == ()

@@ -19,7 +19,6 @@ from segue.stores.postgres.writer import PostgresWriter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from uuid import UUID
 
     from segue.model import Event, Overview, Usage
     from segue.stores.postgres.lease import Claim, Holder
@@ -92,7 +91,7 @@ class Writers:
         """Become the writer as soon as nobody else is: the key, the fence, the seq and the usage."""
         values = {"id": session_id, "version": FORMAT_VERSION, **self._claim_values(place, claim)}
         deadline, pause = time.monotonic() + timeout_seconds, _FIRST_PAUSE_SECONDS
-        gone: list[UUID] = []
+        gone = [claim.token]  # if the answer is lost, the statement is repeated and meets itself
         while True:
             rows = self._tables.ask(f"open session {session_id}", self._tables.statements.take, **values, gone=gone)
             if rows:
@@ -104,10 +103,8 @@ class Writers:
                     hint="it can be read; install a newer segue to write it",
                 )
             holder = row.holder
-            if holder.token == claim.token and holder.is_leased:  # the answer was lost, and the statement repeated
-                return row.key, row.fence, row.seq, {}
             if holder.is_leased and not holder.is_alive:
-                gone = holder.gone
+                gone = [claim.token, *holder.gone]
                 continue
             if time.monotonic() >= deadline and holder.is_leased:
                 raise SessionLockedError(session_id, pid=holder.pid, host=holder.host, since=holder.since)
