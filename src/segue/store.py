@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
+    from segue.administration import Administration
     from segue.bulk import Bulk
     from segue.model import Event, Overview, Turn
     from segue.queries import Queries
@@ -297,6 +298,13 @@ class Store(Protocol):
     @property
     def bulk(self) -> Bulk | None:
         """What copies many sessions at a time; None where one after the other is as fast."""
+
+    @property
+    def administration(self) -> Administration | None:
+        """What those who run its server do with it; None if there is no server."""
+
+    def size_bytes(self) -> int | None:
+        """What the sessions take on the disk; None if they are on none."""
 
     def sweep(self) -> None:
         """Remove what killed writers left unfinished, but nothing of a living writer and nothing recorded."""

@@ -21,7 +21,7 @@ from segue.durable.head_cache import datetime_of_mtime, read_mtime
 from segue.durable.kernel import KERNEL, storage_error
 from segue.durable.lock import WriterLock, find_owner
 from segue.durable.quarantine import QUARANTINE, parse_fragment_name
-from segue.durable.trash import FileTrash
+from segue.durable.trash import FileTrash, size_of
 from segue.errors import (
     ConflictError,
     SegueError,
@@ -59,6 +59,7 @@ class FileStore:
     append_only: ClassVar[bool] = False
     bulk = None
     queries = None
+    administration = None
 
     new_id = staticmethod(new_session_id)
 
@@ -112,6 +113,10 @@ class FileStore:
     def content_files(self, session_id: str) -> Sequence[str]:
         """The paths of the files with the content of the session, some of which may not exist."""
         return (self._location(session_id).path,)
+
+    def size_bytes(self) -> int:
+        files = (path for session_id in self.ids() for path in self.content_files(session_id))
+        return sum(size_of(path) for path in (*files, self.folder.sub(BLOBS).path))
 
     def ids(self) -> Iterator[str]:
         suffix = self.head_cache_type.suffix

@@ -65,7 +65,7 @@ class FileTrash:
                     key=entry.name,
                     head=self._head(session_id, folder, moment),
                     deleted_at=moment,
-                    size_bytes=_size(entry.path),
+                    size_bytes=size_of(entry.path),
                 )
 
     def restore(self, key: str) -> str:
@@ -225,10 +225,11 @@ def _remove_empty(folder: Folder) -> None:
     folder.remove_if_empty()
 
 
-def _size(path: str) -> int:
+def size_of(path: str) -> int:
+    """The size of a file, or of all files in a folder; 0 if there is neither."""
+    files = [os.path.join(above, name) for above, _, names in os.walk(path) for name in names]
     total = 0
-    for above, _, names in os.walk(path):
-        for name in names:
-            with suppress(OSError):
-                total += os.lstat(os.path.join(above, name)).st_size
+    for file in files if os.path.isdir(path) else [path]:
+        with suppress(OSError):
+            total += os.lstat(file).st_size
     return total

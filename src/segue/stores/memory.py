@@ -104,6 +104,7 @@ class MemoryStore:
     trash = None
     bulk = None
     queries = None
+    administration = None
     new_id = staticmethod(new_session_id)
 
     def __init__(
@@ -121,6 +122,9 @@ class MemoryStore:
 
     def path_of(self, session_id: str) -> str:
         return check_id(session_id)
+
+    def size_bytes(self) -> None:
+        """Nothing is on a disk."""
 
     def create(self, session_id: str, events: Sequence[Event]) -> MemoryWriter:
         entry = _Entry(check_id(session_id), events)

@@ -71,6 +71,7 @@ class InPlaceStore:
     trash = None
     bulk = None
     queries = None
+    administration = None
     new_id = staticmethod(new_session_id)
 
     def __init__(self, integration: Integration, session: ExternalSession) -> None:
@@ -98,6 +99,9 @@ class InPlaceStore:
         """Continue with what the tool has written since."""
         if session.revision != self._session.revision:
             self._session, self._known = session, None
+
+    def size_bytes(self) -> None:
+        """The files are those of the tool."""
 
     # ── Reading ──────────────────────────────────────────────────────────────────────────────────────────────────────
 

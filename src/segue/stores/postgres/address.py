@@ -163,10 +163,8 @@ def _address(given: dict[str, str]) -> Address:
             f"{schema!r:.80} cannot be the name of the schema",
             hint="use lower-case letters, digits and _, at most 63, beginning with a letter; not pg_…",
         )
-    if space and not _SPACE.fullmatch(space):
-        raise UsageError(
-            f"{space!r:.80} cannot be the name of a space", hint="use 1 to 63 letters, digits, '.', '_' or '-'"
-        )
+    if space:
+        check_space(space)
     lease = _parse_seconds(own.get("lease"), "lease", LEASE_SECONDS)
     timeout = _parse_seconds(own.get("timeout"), "timeout", TIMEOUT_SECONDS)
     shown = {
@@ -189,6 +187,14 @@ def _address(given: dict[str, str]) -> Address:
         wants_primary=given.get("target_session_attrs") in {"read-write", "primary"},
         connect_timeout=_connect_timeout(given.get("connect_timeout")),
     )
+
+
+def check_space(name: str) -> None:
+    """UsageError if this cannot be the name of a space."""
+    if not _SPACE.fullmatch(name):
+        raise UsageError(
+            f"{name!r:.80} cannot be the name of a space", hint="use 1 to 63 letters, digits, '.', '_' or '-'"
+        )
 
 
 def _connect_timeout(text: str | None) -> float | None:

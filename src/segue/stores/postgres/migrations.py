@@ -9,17 +9,18 @@ from psycopg import sql
 
 from segue.errors import NotFoundError, ReadOnlyError, StorageError
 from segue.stores.postgres.failures import MissingTablesError
+from segue.stores.postgres.rights import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from psycopg import Connection
 
     from segue.stores.postgres.address import Address
     from segue.stores.postgres.connections import Connections
 
-_LOCK = 0x5E60E
-"""The number of the advisory lock under which one process creates the tables while the others wait."""
+LOCK = f"SELECT pg_catalog.pg_advisory_xact_lock({0x5E60E})"
+"""One process creates the tables while the others wait."""
 
 
 class Migration(NamedTuple):
@@ -67,14 +68,16 @@ def find_place(connections: Connections, address: Address) -> Place | None:
     return _check(address, newest, to_read, to_write, space)
 
 
-def create_tables(connections: Connections, address: Address) -> None:
-    """Apply what is missing, in one transaction. Of many that begin at the same moment, one does it."""
-    schema = sql.Identifier(address.schema)
+def create_tables(connections: Connections, address: Address, grants: Sequence[str] = ()) -> int | None:
+    """Apply what is missing, in one transaction, and these GRANTs. Of many that begin at the same moment, one does it.
+
+    Returns the version of the tables before; None if there were none.
+    """
     with connections.use("create the tables of Segue") as connection, connection.transaction():
-        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+        connection.execute(LOCK)
         if not _exists(connection, "SELECT 1 FROM pg_namespace WHERE nspname = %s", address.schema):
-            connection.execute(sql.SQL("CREATE SCHEMA {}").format(schema))
-        connection.execute(sql.SQL("SET LOCAL search_path = {}").format(schema))
+            connection.execute(_create_schema(address.schema))
+        connection.execute(_search_path(address.schema))
         found = "SELECT 1 FROM pg_tables WHERE schemaname = %s AND tablename = 'migrations'"
         applied = set()
         if _exists(connection, found, address.schema):
@@ -82,10 +85,31 @@ def create_tables(connections: Connections, address: Address) -> None:
         for migration in iter_migrations():
             if migration.number not in applied:
                 connection.execute(migration.statements, prepare=False)
-                connection.execute(
-                    "INSERT INTO migrations (number, name, needed_to_read, needed_to_write) VALUES (%s, %s, %s, %s)",
-                    (migration.number, migration.name, migration.needed_to_read, migration.needed_to_write),
-                )
+                connection.execute(_record(migration), prepare=False)
+        for grant in grants:
+            connection.execute(grant, prepare=False)
+    return max(applied, default=None)
+
+
+def script_of(schema: str, grants: Sequence[str] = ()) -> str:
+    """The same for an empty database, as one text for an administrator."""
+    begin = ["BEGIN", LOCK, f"CREATE SCHEMA IF NOT EXISTS {quoted(schema)}", _search_path(schema)]
+    tables = [text for migration in iter_migrations() for text in (migration.statements, _record(migration))]
+    return "\n".join([f"{text.strip().removesuffix(';')};" for text in (*begin, *tables, *grants, "COMMIT")]) + "\n"
+
+
+def _create_schema(schema: str) -> str:
+    return f"CREATE SCHEMA {quoted(schema)}"
+
+
+def _search_path(schema: str) -> str:
+    """The names of the tables mean those of this schema, and nobody's temporary ones."""
+    return f"SET LOCAL search_path = {quoted(schema)}, pg_temp"
+
+
+def _record(migration: Migration) -> str:
+    values = f"({migration.number}, '{migration.name}', {migration.needed_to_read}, {migration.needed_to_write})"
+    return f"INSERT INTO migrations (number, name, needed_to_read, needed_to_write) VALUES {values}"  # noqa: S608 - ours
 
 
 def _check(address: Address, newest: int, to_read: int, to_write: int, space: int | None) -> Place:
@@ -105,6 +129,15 @@ def _check(address: Address, newest: int, to_read: int, to_write: int, space: in
             hint="ask the owner of the database to add it",
         )
     return Place(space, writable=to_write <= NEWEST)
+
+
+def check_no_space(address: Address) -> None:
+    """NotFoundError if the URL names a space, which tables that are only now created cannot have."""
+    if address.space:
+        raise NotFoundError(
+            f"{address.url}: there is no space {address.space!r}, because there are no tables yet",
+            hint="ask the owner of the database to create the tables and to add it",
+        )
 
 
 def check_writable(place: Place, address: Address) -> None:

@@ -20,6 +20,7 @@ from segue.ids import check_id, new_session_id
 from segue.model import fold, own_turn_ranges
 from segue.store import FORMAT_VERSION, WAIT_SECONDS, Capabilities, Durability, Examination, Recovery
 from segue.stores.postgres.address import parse_address
+from segue.stores.postgres.administration import PostgresAdministration
 from segue.stores.postgres.bulk import PostgresBulk
 from segue.stores.postgres.columns import head_of_row
 from segue.stores.postgres.lease import Holder
@@ -57,6 +58,7 @@ class PostgresStore:
         self.tables = Tables(parse_address(path))
         self.trash = PostgresTrash(self.tables)
         self.bulk = PostgresBulk(self.tables)
+        self.administration = PostgresAdministration(self.tables)
         self._statements = self.tables.statements
         self._writers = Writers(self.tables, self._end)
         self.queries = PostgresQueries(self.tables, self.overview)
@@ -77,6 +79,9 @@ class PostgresStore:
 
     def path_of(self, session_id: str) -> str:
         return check_id(session_id)
+
+    def size_bytes(self) -> int:
+        return self.administration.size_bytes()
 
     # ── Writing ──────────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -8,7 +8,7 @@ from segue.errors import ConflictError, SessionLockedError, SessionNotFoundError
 from segue.ids import check_id
 from segue.stores.postgres.connections import Connections
 from segue.stores.postgres.lease import Holder
-from segue.stores.postgres.migrations import Place, check_writable, create_tables, find_place
+from segue.stores.postgres.migrations import Place, check_no_space, check_writable, create_tables, find_place
 from segue.stores.postgres.statements import Statements
 from segue.stores.postgres.verification import derived_of_row
 
@@ -64,6 +64,7 @@ class Tables:
         """The same; the tables are created if there are none."""
         place = self.place()
         if place is None:
+            check_no_space(self.address)
             create_tables(self.connections, self.address)
             place = self.place()
         if place is None:

@@ -14,14 +14,14 @@ CREATE TABLE migrations (
 CREATE TABLE spaces (
     number integer PRIMARY KEY,
     name   text NOT NULL UNIQUE,
-    -- Members of this Postgres role may use the space; NULL: everyone with rights on the tables.
+    -- Who has the rights of this Postgres role may use the space; NULL: everyone with rights on the tables.
     role   name
 );
 
 INSERT INTO spaces (number, name) VALUES (0, '');
 
 CREATE TABLE sessions (
-    key         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    key         bigint GENERATED ALWAYS AS IDENTITY,
     space       integer NOT NULL REFERENCES spaces,
     id          text COLLATE "C" NOT NULL,
     -- For those who know only the end of an id.
@@ -66,7 +66,10 @@ CREATE TABLE sessions (
 
     -- In the trash: its key there, and since when.
     trash_key   text,
-    deleted_at  timestamptz
+    deleted_at  timestamptz,
+
+    -- Every key begins with the space, so that no row can be in the way of one in another space.
+    PRIMARY KEY (space, key)
 ) WITH (fillfactor = 70);
 
 CREATE UNIQUE INDEX sessions_id ON sessions (space, id) WHERE trash_key IS NULL;
@@ -127,7 +130,9 @@ CREATE TABLE words (
 
 CREATE INDEX words_words ON words USING gin (words);
 
--- A role sees the spaces that it is a member of, also with statements of its own. The owner of the tables sees all.
+-- A role sees the spaces whose role it has, also with statements of its own. The owner of the tables sees all, and is
+-- the only one who changes the first two. A space whose role was dropped is closed.
+ALTER TABLE migrations ENABLE ROW LEVEL SECURITY;
 ALTER TABLE spaces ENABLE ROW LEVEL SECURITY;
 ALTER TABLE sessions ENABLE ROW LEVEL SECURITY;
 ALTER TABLE events ENABLE ROW LEVEL SECURITY;
@@ -135,8 +140,9 @@ ALTER TABLE checkpoints ENABLE ROW LEVEL SECURITY;
 ALTER TABLE blobs ENABLE ROW LEVEL SECURITY;
 ALTER TABLE words ENABLE ROW LEVEL SECURITY;
 
-CREATE POLICY members ON spaces
-    USING (role IS NULL OR pg_has_role(current_user, role, 'MEMBER'));
+CREATE POLICY everyone ON migrations FOR SELECT USING (true);
+CREATE POLICY members ON spaces FOR SELECT
+    USING (role IS NULL OR pg_catalog.pg_has_role(pg_catalog.to_regrole(pg_catalog.quote_ident(role)), 'USAGE'));
 CREATE POLICY members ON sessions
     USING (space = ANY (ARRAY(SELECT number FROM spaces)));
 CREATE POLICY members ON events
@@ -148,7 +154,7 @@ CREATE POLICY members ON blobs
 CREATE POLICY members ON words
     USING (space = ANY (ARRAY(SELECT number FROM spaces)));
 
--- The partitions come last, because each has the policy too: a right on all tables of a schema covers them as well.
+-- Each partition has the policy too: a right on all tables of a schema covers them as well.
 DO $$
 DECLARE
     parent text;
@@ -165,3 +171,19 @@ BEGIN
     END LOOP;
 END
 $$;
+
+-- The planner keeps samples of columns, of all spaces together, and EXPLAIN tells everyone what it concludes from them.
+-- So it keeps none of what was said, by whom, where and when.
+ALTER TABLE sessions
+    ALTER id SET STATISTICS 0, ALTER reversed_id SET STATISTICS 0, ALTER agent SET STATISTICS 0,
+    ALTER title SET STATISTICS 0,
+    ALTER tags SET STATISTICS 0, ALTER branch SET STATISTICS 0, ALTER tool SET STATISTICS 0,
+    ALTER project SET STATISTICS 0, ALTER folder SET STATISTICS 0, ALTER git_branch SET STATISTICS 0,
+    ALTER summary SET STATISTICS 0, ALTER usage SET STATISTICS 0, ALTER created_at SET STATISTICS 0,
+    ALTER updated_at SET STATISTICS 0, ALTER recent_at SET STATISTICS 0, ALTER lease_until SET STATISTICS 0,
+    ALTER owner_token SET STATISTICS 0, ALTER owner_host SET STATISTICS 0, ALTER owner_process SET STATISTICS 0,
+    ALTER owned_since SET STATISTICS 0, ALTER trash_key SET STATISTICS 0, ALTER deleted_at SET STATISTICS 0;
+ALTER TABLE events ALTER id SET STATISTICS 0, ALTER branch SET STATISTICS 0, ALTER body SET STATISTICS 0;
+ALTER TABLE checkpoints ALTER body SET STATISTICS 0;
+ALTER TABLE blobs ALTER name SET STATISTICS 0, ALTER data SET STATISTICS 0;
+ALTER TABLE words ALTER words SET STATISTICS 0;
