@@ -47,7 +47,7 @@ _SILENT_SECONDS = 60.0
 """After this time without use a connection is tried first: a firewall or a load balancer may have forgotten it."""
 _SILENT_SHARE = 4
 """The trial may take this part of the whole time."""
-_LONG_SECONDS = 0.05
+_LONG_SECONDS = 0.01
 _LONG_SHARE = 3
 """A commit took long if it took this many times as long as the fastest one, and `_LONG_SECONDS` at least."""
 _SETTLING_SECONDS = 0.2
