@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import segue
+from segue.stores.postgres.rights import grants_to_read, grants_to_write
 from tests.support.postgres import DATABASE, PASSWORD_USERS, PostgresServer, free_port
 from tests.support.postgres_pretender import PostgresPretender
 
@@ -114,21 +115,20 @@ def test_rights_that_are_missing_name_the_grant_and_nothing_is_created(
     assert result.complaint.startswith(f"segue: no sessions in postgresql://{user}@127.0.0.1")
     assert refused(cli, 6, url, verbs=(("new",),)) == (
         f"cannot create the tables of Segue: permission denied for database {DATABASE}; "
-        f"an administrator can run: GRANT CREATE ON DATABASE {DATABASE} TO {user}"
+        f'an administrator can run: GRANT CREATE ON DATABASE "{DATABASE}" TO "{user}"'
     )
     assert schemas(postgres_server, schema) == []
     with segue.open(postgres_server.url(schema)) as library:
         session = library.create(title="Login").id
     assert refused(cli, 6, url).endswith(
-        f": permission denied for schema {schema}; an administrator can run: GRANT USAGE ON SCHEMA {schema} TO {user}; "
-        f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO {user}"
+        f": permission denied for schema {schema}; an administrator can run: {'; '.join(grants_to_read(schema, user))}"
     )
-    postgres_server.execute(f"GRANT USAGE ON SCHEMA {schema} TO {user}")
-    postgres_server.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO {user}")
+    for grant in grants_to_read(schema, user):
+        postgres_server.execute(grant)
     shown = cli.call("list", "--store", url)
     assert (shown.code, session in shown.text) == (0, True)
     assert refused(cli, 6, url, verbs=(("new", "--id", "refused"),)).endswith(
-        f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {user}"
+        f"an administrator can run: {'; '.join(grants_to_write(schema, user))}"
     )
     assert_hidden(cli, shown)
 

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from segue.errors import DiskFullError, ReadOnlyError, StorageError, TooLargeError
+from segue.stores.postgres.rights import grants_to_read, grants_to_write, quoted
 
 if TYPE_CHECKING:
     import psycopg
@@ -21,7 +22,6 @@ RETRIED = frozenset({"40001", "40P01"})
 _READ_ONLY = "25006"
 _WRITES = re.compile(r"\b(?:INSERT|UPDATE|DELETE)\b")
 _NUMBER = re.compile(r"\[Errno -?\d+\] ")
-_PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
 _OBJECT = re.compile(r"permission denied for (?P<kind>\w+(?: \w+)?) (?P<name>\S+)")
 _MISSING_TABLES = frozenset({"3F000", "42P01"})
 _HINTS = {
@@ -251,7 +251,7 @@ def is_on_standby(error: psycopg.Error | OSError) -> bool:
 
 def _grant_hint(text: str, address: Address, role: str, statement: str) -> str:
     """The statement that gives the missing right; `statement` is the one that was refused, if it is known."""
-    user, schema = _identifier(role), _identifier(address.schema)
+    user, schema = quoted(role), quoted(address.schema)
     if "row-level security" in text:
         return f"make the role a member of the space: GRANT the role of the space TO {user}"
     if text.startswith("must be owner"):
@@ -259,28 +259,20 @@ def _grant_hint(text: str, address: Address, role: str, statement: str) -> str:
     match = _OBJECT.search(text)
     kind, name = (match["kind"], match["name"].strip('"')) if match else ("", "")
     if kind == "database":
-        return f"an administrator can run: GRANT CREATE ON DATABASE {_identifier(name)} TO {user}"
+        return f"an administrator can run: GRANT CREATE ON DATABASE {quoted(name)} TO {user}"
     if not statement and kind == "schema":
         return f"an administrator can run: GRANT USAGE, CREATE ON SCHEMA {schema} TO {user}"
-    rights = "SELECT, INSERT, UPDATE, DELETE" if _WRITES.search(statement) else "SELECT"
-    return (
-        f"an administrator can run: GRANT USAGE ON SCHEMA {schema} TO {user}; "
-        f"GRANT {rights} ON ALL TABLES IN SCHEMA {schema} TO {user}"
-    )
+    grants = grants_to_write if _WRITES.search(statement) else grants_to_read
+    return f"an administrator can run: {'; '.join(grants(address.schema, role))}"
 
 
 def _login_hint(text: str, address: Address) -> str:
-    user = _identifier(address.user) if address.user else "the role"
+    user = quoted(address.user) if address.user else "the role"
     if "log in" in text:
         return f"an administrator can run: ALTER ROLE {user} LOGIN"
     match = _OBJECT.search(text)
-    database = _identifier(match["name"].strip('"')) if match else "the database"
+    database = quoted(match["name"].strip('"')) if match else "the database"
     return f"an administrator can run: GRANT CONNECT ON DATABASE {database} TO {user}"
-
-
-def _identifier(name: str) -> str:
-    """A name as SQL takes it."""
-    return name if _PLAIN.fullmatch(name) else '"' + name.replace('"', '""') + '"'
 
 
 def _message(error: psycopg.Error | OSError, address: Address) -> str:
