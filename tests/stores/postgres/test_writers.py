@@ -1,4 +1,4 @@
-"""The writers of one store, and the leases that it renews for them."""
+"""The writers of one store."""
 
 from __future__ import annotations
 
@@ -16,20 +16,6 @@ from tests.support.postgres_proxy import LoopbackProxy, Moment
 if TYPE_CHECKING:
     from segue.testing.harness_postgres import PostgresHarness
     from tests.support.postgres import PostgresServer
-
-
-def test_a_writer_that_lost_its_session_does_not_end_the_lease_of_the_next(postgres_harness: PostgresHarness) -> None:
-    store = postgres_harness.make()
-    assert isinstance(store, PostgresStore)
-    lost = create_session(store, turn(1))
-    postgres_harness.kill()
-    with store.open(ID, timeout_seconds=0) as writer:
-        lost.close()
-        postgres_harness.expire_leases()
-        assert store.owner(ID) is None
-        store._writers._renew()
-        assert store.owner(ID) is not None
-        assert writer.append(turn(2)).seqs == (3,)
 
 
 def test_opening_again_after_a_lost_answer_forgets_nothing_of_the_session(
