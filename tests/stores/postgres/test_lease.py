@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from segue.store import Writer
     from segue.testing.harness_postgres import PostgresHarness
+    from tests.support.postgres import PostgresServer
 
 
 @pytest.fixture
@@ -88,6 +89,18 @@ def test_a_writer_of_a_deleted_session_writes_nothing(
     assert event_ids(other) == ["turn-2"]
     other.delete(ID)
     assert harness.snapshot() == before
+
+
+@pytest.mark.parametrize("write", [WRITES["a turn"], WRITES["events"]], ids=["a turn", "events"])
+def test_a_writer_adds_nothing_to_a_session_that_is_not_as_it_left_it(
+    harness: PostgresHarness, store: PostgresStore, postgres_server: PostgresServer, write: Callable[[Writer], object]
+) -> None:
+    with create_session(store, turn(1)) as writer:
+        for change in ("DELETE FROM {}.events WHERE seq = 2", "UPDATE {}.sessions SET seq = 1"):
+            postgres_server.execute(change.format(harness.address.schema))
+        with pytest.raises(WriterStoppedError, match="another program"):
+            write(writer)
+    assert event_ids(store) == []
 
 
 def test_a_lease_that_ended_and_was_not_taken_begins_again_with_the_next_append(
