@@ -16,7 +16,7 @@ from segue.errors import NotFoundError, SessionNotFoundError
 from segue.stores.journal import JournalStore
 from segue.stores.postgres.store import PostgresStore
 from segue.transfer.convert import copy
-from tests.support.journals import metadata, turn
+from tests.support.journals import metadata
 from tests.support.postgres import wait_until
 from tests.support.postgres_ledger import check_continues, check_ledger
 from tests.support.postgres_operations import BLOB, FIRST, MANY, OTHER_BLOB, WRITING, blob_name, prepare

@@ -143,33 +143,29 @@ class QueryStatements:
         return self._text(f"SELECT DISTINCT n.id FROM {texts}, LATERAL ({' UNION ALL '.join(found)}) AS n")
 
     def candidates(self, condition: str, *, on_branch: bool, in_sessions: bool) -> str:
-        """Texts that have the words. The title and the summary of a session that has changed are looked up instead.
+        """Texts that have the words, each with the time of its session, or NULL if that is not wanted.
 
-        The sessions are found one by one for the texts, since Postgres believes that every word is in many of them.
+        The title and the summary of a session that has changed are looked up instead. The sessions are found one by one
+        for the texts, since Postgres believes that every word is in many of them.
         """
         branch = (
-            " AND EXISTS (SELECT FROM {s}.events AS e WHERE e.space = h.space AND e.session = h.session"
+            " AND EXISTS (SELECT FROM {s}.events AS e WHERE e.space = %(space)s AND e.session = h.session"
             " AND e.seq = h.seq AND e.branch = %(branch)s)"
             if on_branch
             else ""
         )
-        within = " AND w.session = ANY(%(keys)s::bigint[])" if in_sessions else ""
-        return self._text(
-            "WITH h AS MATERIALIZED (SELECT w.space, w.session, w.seq, w.part, w.kind, w.length, w.is_cut"
-            f" FROM {{s}}.words AS w WHERE w.space = %(space)s AND w.words @@ %(query)s::tsquery{within}"
-            " LIMIT %(most)s)"
-            " SELECT h.session, h.seq, h.part, h.kind, h.length, h.is_cut, s.updated_at FROM h, LATERAL ("
-            " SELECT s.updated_at FROM {s}.sessions AS s WHERE s.key = h.session AND s.space = h.space"
-            f" AND s.trash_key IS NULL AND NOT (h.seq = 0 AND s.words_due) AND {condition} OFFSET 0) AS s"
-            f" WHERE true{branch}"
+        found = (
+            "(SELECT w.session, w.seq, w.part, w.kind, w.length, w.is_cut FROM {s}.words AS w"
+            " WHERE w.space = %(space)s AND w.session = ANY(%(keys)s::bigint[])"
+            " AND w.words @@ %(query)s::tsquery LIMIT %(most)s)"
+            if in_sessions
+            else "{s}.find_words(%(space)s::integer, %(query)s::tsquery, %(most)s::bigint)"
         )
-
-    @cached_property
-    def has_more(self) -> str:
-        """Whether more texts have the words than a number."""
         return self._text(
-            "SELECT count(*) > %(most)s FROM (SELECT FROM {s}.words AS w WHERE w.space = %(space)s"
-            " AND w.words @@ %(query)s::tsquery LIMIT %(most)s + 1) AS w"
+            f"SELECT h.session, h.seq, h.part, h.kind, h.length, h.is_cut, s.updated_at FROM {found} AS h"
+            " LEFT JOIN LATERAL (SELECT s.updated_at FROM {s}.sessions AS s"
+            " WHERE s.space = %(space)s AND s.key = h.session AND s.trash_key IS NULL"
+            f" AND NOT (h.seq = 0 AND s.words_due) AND {condition}{branch} OFFSET 0) AS s ON true"
         )
 
     def newest(self, condition: str, *, is_first: bool) -> str:

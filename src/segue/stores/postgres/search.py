@@ -101,8 +101,9 @@ class Matches:
 
     def read_index(self, limit: int | None) -> None:
         query = self._search.query
-        if limit is None or not self._has_more(query):
-            self._add(self._candidates(query, _ALL))
+        rows = self._candidates(query, _ALL if limit is None else _MOST_CANDIDATES + 1)
+        if limit is None or len(rows) <= _MOST_CANDIDATES:
+            self._add(rows)
             return
         self._is_all = False
         self._add(self._candidates(in_titles(query), _MOST_CANDIDATES))
@@ -112,11 +113,6 @@ class Matches:
             self._add(row for row in rows if row[:3] not in known)
             if len(self._found) >= max(_ENOUGH, 2 * limit):
                 return
-
-    def _has_more(self, query: str) -> bool:
-        values = {"space": self._space, "query": query, "most": _MOST_CANDIDATES}
-        ((has_more,),) = self._tables.ask("search", self._statements.has_more, **values)
-        return bool(has_more)
 
     def _candidates(self, query: str, most: int, keys: Sequence[int] | None = None) -> list[tuple[Any, ...]]:
         statement = self._statements.candidates(
@@ -141,6 +137,8 @@ class Matches:
 
     def _add(self, rows: Iterable[tuple[Any, ...]]) -> None:
         for key, seq, part, kind, length, is_cut, updated_at in rows:
+            if updated_at is None:
+                continue
             match = Match(key, seq, part, kind, length, is_checked=self._search.is_exact and not is_cut)
             self._found.setdefault(key, []).append(match)
             self._updated[key] = updated_at
