@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from segue.model import Event, Head, Overview, Session, Turn
-    from segue.queries import Queries
     from segue.store import Owner
     from segue.stores.postgres.tables import Row
     from segue.stores.postgres.writer import PostgresWriter
@@ -46,7 +45,6 @@ class PostgresStore:
     """See store.Store."""
 
     new_id = staticmethod(new_session_id)
-    queries: Queries | None = None
 
     def __init__(
         self,
