@@ -23,7 +23,11 @@ _LISTED = (
     "s.id, s.agent, s.title, s.tags, s.status, s.branch, s.turn_count, s.created_at, s.updated_at,"
     f" {HOLDER}, s.tool, s.project, s.folder, s.summary, s.git_branch, s.usage, s.key, s.recent_at"
 )
-_NAMES = "concat_ws(' ', s.id, s.title, s.agent, s.tool, array_to_string(s.tags, ' '), s.project) COLLATE \"C\""
+# What takes any type is named with its schema: one for a certain type that somebody put into `public` would fit better.
+_NAMES = (
+    "pg_catalog.concat_ws(' ', s.id, s.title, s.agent, s.tool, pg_catalog.array_to_string(s.tags, ' '), s.project)"
+    ' COLLATE "C"'
+)
 _IS_LEASED = "coalesce(s.lease_until > clock_timestamp(), false)"
 _IS_OURS = "starts_with(coalesce(s.owner_process, ''), %(machine)s)"
 _IS_ENCODED = f"(strpos({_NAMES}, 'json:') > 0 OR starts_with(s.folder, 'json:'))"
@@ -139,7 +143,9 @@ class QueryStatements:
             for column, text in (("id", "t.text"), ("reversed_id", "reverse(t.text)"))
             for compare, order in ((">=", "ASC"), ("<", "DESC"))
         ]
-        texts = 'unnest(%(texts)s::text[]) AS given (text), LATERAL (SELECT given.text COLLATE "C" AS text) AS t'
+        texts = (
+            'pg_catalog.unnest(%(texts)s::text[]) AS given (text), LATERAL (SELECT given.text COLLATE "C" AS text) AS t'
+        )
         return self._text(f"SELECT DISTINCT n.id FROM {texts}, LATERAL ({' UNION ALL '.join(found)}) AS n")
 
     def candidates(self, condition: str, *, on_branch: bool, in_sessions: bool) -> str:
