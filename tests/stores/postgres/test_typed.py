@@ -65,3 +65,15 @@ def test_ids_that_no_column_holds_come_back_through_a_pooler_too(
                     writer.append(replace(turn(1), id=f"{id} {writer.overview.seq}"), ids_are_new=True)
             assert [event.id.rpartition(" ")[0] for event in store.read(ID, after=1)][-len(ids) :] == ids
             store.close()
+
+
+def test_a_rollback_on_the_same_connection_makes_no_append_fail(postgres_harness: PostgresHarness) -> None:
+    store = postgres_harness.make()
+    assert isinstance(store, PostgresStore)
+    with create_session(store) as writer:
+        writer.append(turn(1), ids_are_new=True)
+        with store.tables.connections.use("roll back") as connection:
+            connection.execute("SELECT 1")
+            with connection.transaction(force_rollback=True):
+                connection.execute("SELECT 2")
+        assert writer.append(turn(2), ids_are_new=True).seqs == (3,)

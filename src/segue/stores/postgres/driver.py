@@ -96,17 +96,25 @@ class TimedConnection(psycopg.Connection[tuple[Any, ...]]):
         if isinstance(statement, str):
             cursor = self.execute(statement, values or None, binary=True)
             return cursor.fetchall() if cursor.pgresult is not None and cursor.pgresult.nfields else []
-        if self.prepare_threshold is None:
-            self.pgconn.send_query_params(statement.encoded, values, statement.types, statement.formats)  # type: ignore[arg-type]
-        else:
-            name = self._names.get(statement.text) or self._prepare(statement)
-            self.pgconn.send_query_prepared(name, values, statement.formats)  # type: ignore[arg-type]
-        result = self._result()
+        result = self._run(statement, values)  # type: ignore[arg-type]
         columns = range(result.nfields)
         return [
             tuple([(result.get_value(row, column) or b"").decode() for column in columns])
             for row in range(result.ntuples)
         ]
+
+    def _run(self, statement: TypedStatement, values: Sequence[bytes]) -> PGresult:
+        if self.prepare_threshold is None:
+            self.pgconn.send_query_params(statement.encoded, values, statement.types, statement.formats)
+            return self._result()
+        name = self._names.get(statement.text) or self._prepare(statement)
+        try:
+            self.pgconn.send_query_prepared(name, values, statement.formats)
+            return self._result()
+        except errors.InvalidSqlStatementName:  # the driver forgets all of them after a ROLLBACK
+            self._names.clear()
+            self.pgconn.send_query_prepared(self._prepare(statement), values, statement.formats)
+            return self._result()
 
     def _prepare(self, statement: TypedStatement) -> bytes:
         # A pooler that was not recognized may have this name from another client: then it is the same statement.
