@@ -245,6 +245,13 @@ def test_tables_of_a_newer_version_are_refused_before_anything_is_written(
     assert "was made by a newer version of Segue" in refused(cli, 6, url, verbs=(("list",), ("new",), ("clean",)))
 
 
+def test_without_the_driver_the_line_names_the_command_that_installs_it(cli: Segue) -> None:
+    code = "import sys; sys.modules['psycopg'] = None; from segue.cli import main; sys.exit(main())"
+    result = cli.python(code, "list", "--store", f"postgresql://alice:{SECRET}@db/x")
+    assert (result.code, result.text) == (7, "")
+    assert result.complaint == "segue: the Postgres driver is not installed; run: segue setup postgres\n"
+
+
 def test_another_dialect_shows_no_password_either(cli: Segue) -> None:
     result = cli.call("gptel", "list", "--store", f"postgresql://alice:{SECRET}@db/x")
     assert result.code == 2

@@ -16,8 +16,9 @@ def parse(text: str, **environ: str) -> Address:
 
 
 def given(text: str, **environ: str) -> dict[str, object]:
-    """What libpq gets of a URL."""
-    return dict(conninfo_to_dict(parse(text, **environ).conninfo))
+    """What libpq gets of a URL, without what is always there."""
+    found = conninfo_to_dict(parse(text, **environ).conninfo)
+    return {key: value for key, value in found.items() if not key.startswith(("keepalives_", "tcp_"))}
 
 
 LIBPQ_URLS = [
@@ -67,7 +68,7 @@ def test_parameters_of_segue_are_not_for_libpq() -> None:
     address = parse("//db/x?schema=team_1&space=blue&lease=1500ms&timeout=2m&sslmode=require")
     assert (address.schema, address.space) == ("team_1", "blue")
     assert (address.lease_seconds, address.timeout_seconds) == (1.5, 120)
-    assert set(conninfo_to_dict(address.conninfo)) == {"application_name", "host", "dbname", "sslmode"}
+    assert not {"schema", "space", "lease", "timeout"} & set(conninfo_to_dict(address.conninfo))
     assert address.url == "postgresql://db/x?sslmode=require&schema=team_1&space=blue&lease=1.5s&timeout=120s"
     assert parse("//db/x").url == "postgresql://db/x"
 
@@ -166,6 +167,19 @@ def test_a_malformed_url_is_refused_with_what_to_do_and_without_its_secrets(url:
     assert refused.value.hint
     assert "s3cret" not in f"{refused.value} {refused.value.hint}"
     assert "\n" not in f"{refused.value} {refused.value.hint}"
+
+
+def test_a_host_that_vanished_is_noticed_in_time_unless_the_url_or_a_service_decides() -> None:
+    defaults = conninfo_to_dict(parse("postgresql://db/x?timeout=20s").conninfo)
+    assert defaults["tcp_user_timeout"] == "10000"
+    assert (defaults["keepalives_idle"], defaults["keepalives_interval"], defaults["keepalives_count"]) == (
+        "2",
+        "2",
+        "3",
+    )
+    own = conninfo_to_dict(parse("postgresql://db/x?tcp_user_timeout=7&keepalives_idle=9").conninfo)
+    assert (own["tcp_user_timeout"], own["keepalives_idle"]) == ("7", "9")
+    assert "tcp_user_timeout" not in conninfo_to_dict(parse("postgresql://?service=team").conninfo)
 
 
 def test_hosts_are_counted_and_a_primary_is_wanted_where_the_url_says_so() -> None:

@@ -257,6 +257,15 @@ def test_a_connection_that_was_not_used_for_long_is_tried_first(
         assert row[0] != silent
 
 
+def test_the_system_ends_a_connection_to_a_host_that_vanished(postgres_server: PostgresServer) -> None:
+    connections = Connections(parse_address(postgres_server.url(None, tcp=True)))
+    with connections.use("ask") as connection, socket.socket(fileno=os.dup(connection.fileno())) as ours:
+        assert ours.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 10_000
+        assert ours.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
+        assert ours.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == 2
+    connections.close()
+
+
 def test_a_server_that_accepts_and_never_answers_ends_the_attempt() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]

@@ -176,7 +176,7 @@ def _address(given: dict[str, str]) -> Address:
     return Address(
         url=_show(given, shown),
         place=_show(_identity(given), {"schema": shown["schema"], "space": space}),
-        conninfo=" ".join(f"{key}={_quoted(value)}" for key, value in ({"application_name": "segue"} | given).items()),
+        conninfo=" ".join(f"{key}={_quoted(value)}" for key, value in (_defaults(given, timeout) | given).items()),
         schema=schema,
         space=space,
         lease_seconds=lease,
@@ -195,6 +195,19 @@ def check_space(name: str) -> None:
         raise UsageError(
             f"{name!r:.80} cannot be the name of a space", hint="use 1 to 63 letters, digits, '.', '_' or '-'"
         )
+
+
+def _defaults(given: dict[str, str], timeout: float) -> dict[str, str]:
+    """What libpq gets unless the URL, or a service, has it: a host that vanished is noticed in half of the time.
+
+    So there is time left to ask another host.
+    """
+    found = {"application_name": "segue"}
+    if "service" not in given:
+        seconds = max(1, int(timeout / 8))
+        found |= {"tcp_user_timeout": str(max(1, int(timeout * 500)))}
+        found |= {"keepalives_idle": str(seconds), "keepalives_interval": str(seconds), "keepalives_count": "3"}
+    return found
 
 
 def _connect_timeout(text: str | None) -> float | None:
