@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 import socket
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
 
-from segue.errors import SessionLockedError, SessionNotFoundError, TakenOverError, WriterStoppedError
+from segue.errors import ConflictError, SessionLockedError, SessionNotFoundError, TakenOverError, WriterStoppedError
 from segue.stores.postgres import PostgresStore
 from segue.testing.conformance.chapter import ID, create_session, event_ids
 from segue.testing.events import turn
+from tests.support.postgres_proxy import LoopbackProxy, Moment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from segue.store import Writer
     from segue.testing.harness_postgres import PostgresHarness
@@ -39,6 +41,15 @@ def other(harness: PostgresHarness) -> PostgresStore:
     store = harness.make()
     assert isinstance(store, PostgresStore)
     return store
+
+
+@pytest.fixture
+def distant(harness: PostgresHarness, postgres_server: PostgresServer) -> Iterator[tuple[PostgresStore, LoopbackProxy]]:
+    """One behind a network that can be stopped."""
+    with LoopbackProxy(postgres_server) as proxy:
+        store = PostgresStore(proxy.url(harness.address.schema))
+        yield store, proxy
+        store.close()
 
 
 def renew(store: PostgresStore) -> None:
@@ -160,3 +171,37 @@ def test_a_writer_that_lost_its_session_to_its_own_store_does_not_end_the_renewa
         renew(store)
         assert store.owner(ID) is not None
         assert writer.append(turn(2)).seqs == (3,)
+
+
+REMOVALS: dict[str, tuple[bytes, Callable[[PostgresStore], object]]] = {
+    "deleted": (b"DELETE FROM", lambda store: store.delete(ID)),
+    "moved to the trash": (b"SET trash_key", lambda store: store.trash.put(ID)),
+}
+
+
+@pytest.mark.parametrize(("statement", "remove"), REMOVALS.values(), ids=REMOVALS)
+@pytest.mark.parametrize("writes", [False, True], ids=["opened", "written"])
+def test_a_session_that_is_taken_at_the_last_moment_is_not_removed(
+    store: PostgresStore,
+    distant: tuple[PostgresStore, LoopbackProxy],
+    statement: bytes,
+    remove: Callable[[PostgresStore], object],
+    *,
+    writes: bool,
+) -> None:
+    create_session(store, turn(1)).close()
+    remover, proxy = distant
+    assert remover.owner(ID) is None
+    proxy.strike(Moment.BEFORE_REQUEST, containing=statement, cut=False)
+    with ThreadPoolExecutor() as pool:
+        removal = pool.submit(remove, remover)
+        proxy.wait_for_strike()
+        writer = store.open(ID, timeout_seconds=0)
+        if writes:
+            writer.append(turn(2))
+            writer.close()
+        proxy.resume()
+        with pytest.raises(ConflictError if writes else SessionLockedError):
+            removal.result()
+    writer.close()
+    assert event_ids(store) == ["turn-1", *(["turn-2"] if writes else [])]
