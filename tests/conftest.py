@@ -31,6 +31,9 @@ pytest.register_assert_rewrite("segue.testing")
 # How fast an example is says nothing of whether it is right, least of all on a busy machine.
 SLOW = (HealthCheck.too_slow,)
 
+POSTGRES = {"postgres_server", "PostgresServer", "StandbyPair", "small_disk_server"}
+"""The fixture and the names that stand for a real server."""
+
 MOUNTING = "mounting"
 """The one need that is a right and not a program."""
 
@@ -149,11 +152,10 @@ def _has_no_sandbox() -> str:
 
 
 def _needs(item: pytest.Item) -> set[str]:
-    """What its marks name, and the server of the fixtures that it asks for."""
-    fixtures: list[str] = getattr(item, "fixturenames", [])
-    return {mark.args[0] for mark in item.iter_markers("needs")} | {
-        "postgres" for _ in {"postgres_server"} & {*fixtures}
-    }
+    """What its marks name, and Postgres if it asks for the server of the run or its module can start one."""
+    named = {mark.args[0] for mark in item.iter_markers("needs")}
+    asked = {*getattr(item, "fixturenames", ()), *vars(getattr(item, "module", object))}
+    return named | {"postgres"} if asked & POSTGRES else named
 
 
 @functools.cache

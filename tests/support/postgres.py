@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import random
 import shutil
 import signal
 import socket
@@ -65,7 +66,7 @@ class PostgresServer:
     """One server with its data in one folder, on a socket in that folder and on a port of the loopback interface.
 
     Everything is on as in production, `fsync` too, unless `settings` has it otherwise. The superuser is `postgres`.
-    A test that makes one is marked with `needs("postgres")`; one that uses the fixtures needs no mark.
+    Tests of a module that imports it are left out, and reported, where no server can run.
     """
 
     def __init__(self, folder: Path, *, major: int | None = None, port: int | None = None) -> None:
@@ -266,10 +267,12 @@ def start_kept(
 
 
 def free_port() -> int:
-    """A port of the loopback interface that is free now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A port of the loopback interface that is free now, and that no outgoing connection is given."""
+    while True:
+        port = random.SystemRandom().randrange(20_000, 32_768)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def _quoted(value: object) -> str:

@@ -10,7 +10,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlencode
 
-from tests.support.postgres import DATABASE, PATIENCE_SECONDS
+from tests.support.postgres import DATABASE, PATIENCE_SECONDS, free_port
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -63,7 +63,7 @@ class LoopbackProxy:
         self.struck = threading.Event()
         """Set when the fault that was asked for has happened."""
         self._listener: socket.socket | None = None
-        self.port = 0
+        self.port = free_port()
         self.accept()
 
     # ── The network ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -102,7 +102,6 @@ class LoopbackProxy:
     def accept(self) -> None:
         """Accept connections again, on the same port."""
         listener = socket.create_server(("127.0.0.1", self.port))
-        self.port = listener.getsockname()[1]
         self._listener = listener
         threading.Thread(target=self._serve, args=(listener,), daemon=True).start()
 

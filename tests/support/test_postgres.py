@@ -16,8 +16,6 @@ from tests.support.postgres_small_disk import small_disk_server
 
 INSERT = "INSERT INTO kept VALUES (%s, repeat('x', 1000))"
 
-pytestmark = pytest.mark.needs("postgres")
-
 
 def test_a_test_has_a_schema_of_its_own_that_does_not_exist_yet(
     postgres_server: PostgresServer, postgres_schema: str

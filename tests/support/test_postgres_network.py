@@ -139,7 +139,6 @@ def test_a_connection_is_cut_after_exactly_so_many_bytes(proxy: LoopbackProxy) -
         assert len(received) == 99
 
 
-@pytest.mark.needs("postgres")
 def test_what_the_primary_acknowledged_is_on_the_standby_when_the_primary_is_destroyed() -> None:
     with StandbyPair() as pair:
         pair.primary.execute("CREATE TABLE kept (number int)")

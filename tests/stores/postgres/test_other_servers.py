@@ -52,7 +52,6 @@ def older(request: pytest.FixtureRequest) -> Iterator[PostgresPlaces]:
 
 
 @pytest.mark.long
-@pytest.mark.needs("postgres")
 class TestOlder(Conformance):
     @pytest.fixture
     def harness(self, older: PostgresPlaces) -> Iterator[Harness]:
