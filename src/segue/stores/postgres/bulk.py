@@ -11,6 +11,7 @@ from psycopg.types.json import Jsonb
 from segue.bulk import Digest, StoredBlob
 from segue.errors import Damage, DamagedError, SegueError, SessionExistsError
 from segue.formats.journal import BadLineError, decode_line, encode_checkpoint, encode_event
+from segue.formats.search_texts import event_texts
 from segue.model import Attachment, Turn, accept_first, total_usage
 from segue.stores.postgres.bulk_statements import BulkStatements
 from segue.stores.postgres.columns import event_columns, listed_columns
@@ -84,8 +85,10 @@ class PostgresBulk:
         events = ((key, *row) for key, session in sessions for row in session.events)
         checkpoints = ((key, *session.checkpoint) for key, session in sessions if session.checkpoint)
         blobs = ((key, name, data) for key, session in sessions for name, data in session.blobs.items())
+        words = ((key, *row) for key, session in sessions for row in session.words)
         for statement, rows in (
             (self._statements.insert_events, events),
+            (self._statements.insert_words, words),
             (self._statements.insert_checkpoints, checkpoints),
             (self._statements.insert_blobs, blobs),
         ):
@@ -102,12 +105,15 @@ class _NewSession:
     """The rows of a session that is to be created."""
 
     def __init__(self, session: WholeSession) -> None:
+        from segue.stores.postgres.indexing import word_rows  # imports SQLite
+
         numbered, _, overview = accept_first(session.id, session.events)
         usage = total_usage(event for event in numbered if isinstance(event, Turn))
         bodies = [encode_event(event) for event in numbered]
         columns = event_columns(numbered, bodies)
         self.events = list(zip(*columns.values(), strict=True))
         self.blobs = session.blobs
+        self.words = word_rows(overview.title, overview.summary, (list(event_texts(event)) for event in numbered))
         is_long = sum(map(len, bodies)) >= CHECKPOINT_EVERY_BYTES or len(bodies) >= CHECKPOINT_EVERY_EVENTS
         self.checkpoint = (overview.seq, encode_checkpoint(overview)) if is_long else None
         self.row = {

@@ -53,8 +53,9 @@ class BulkStatements(Statements):
     @cached_property
     def create(self) -> str:
         return self._text(f"""
-            INSERT INTO {{s}}.sessions (space, id, tags, {_LISTED}, {_TIMES}, version, seq)
-            SELECT %(space)s, id, ARRAY(SELECT jsonb_array_elements_text(tags)), {_LISTED}, {_TIMES}, version, seq
+            INSERT INTO {{s}}.sessions (space, id, tags, {_LISTED}, {_TIMES}, version, seq, words_seq, words_due)
+            SELECT %(space)s, id, ARRAY(SELECT jsonb_array_elements_text(tags)), {_LISTED}, {_TIMES}, version, seq,
+                seq, false
             FROM jsonb_to_recordset(%(rows)s) AS r (id text, tags jsonb, agent text, title text, status text,
                 branch text, turn_count bigint, tool text, project text, folder text, git_branch text, summary text,
                 usage jsonb, created_at timestamptz, updated_at timestamptz, recent_at timestamptz, version bigint,
@@ -75,6 +76,15 @@ class BulkStatements(Statements):
             INSERT INTO {s}.checkpoints (space, session, seq, body)
             SELECT %(space)s, c.* FROM unnest(
                 %(column0)s::bigint[], %(column1)s::bigint[], %(column2)b::bytea[]) AS c""")
+
+    @cached_property
+    def insert_words(self) -> str:
+        return self._text("""
+            INSERT INTO {s}.words (space, session, seq, part, kind, length, is_cut, words)
+            SELECT %(space)s, w.session, w.seq, w.part, w.kind, w.length, w.is_cut, w.words::tsvector
+            FROM unnest(%(column0)s::bigint[], %(column1)s::bigint[], %(column2)s::integer[], %(column3)s::text[],
+                %(column4)s::integer[], %(column5)s::boolean[], %(column6)s::text[]
+            ) AS w (session, seq, part, kind, length, is_cut, words)""")
 
     @cached_property
     def insert_blobs(self) -> str:

@@ -6,6 +6,7 @@ from collections import deque
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from segue.errors import SegueError
 from segue.queries import is_match
 from segue.stores.postgres.columns import listed_of_row
 from segue.stores.postgres.lease import this_machine
@@ -30,6 +31,7 @@ class PostgresQueries:
         self._tables = tables
         self._numbers = TurnNumbers(tables, overview)
         self._statements = QueryStatements(tables.address.schema)
+        self._may_index = True
 
     def list(self, filters: Filters, limit: int | None = None) -> Iterator[ListedSession]:
         place = self._tables.place()
@@ -90,6 +92,7 @@ class PostgresQueries:
         search, place = parse_search(text, unfinished=unfinished), self._tables.place()
         if place is None or not search.query:
             return []
+        self._index(place.space)
         matches = find_matches(self._tables, place.space, search, filters, limit)
         return matches.best(limit, self._numbers, turns_first=turns_first)
 
@@ -120,6 +123,16 @@ class PostgresQueries:
             bound = page[-1][0] + (1 if first else -1)
         shown = sorted(islice(found, limit), key=lambda text: text.seq)
         return self._numbers.numbered(session_id, place.space, row.key, shown)
+
+    def _index(self, space: int) -> None:
+        """Add the words that killed writers left to do, unless this role may only read, as on a standby."""
+        if self._may_index:
+            from segue.stores.postgres.indexing import index_abandoned
+
+            try:
+                index_abandoned(self._tables, space)
+            except SegueError:
+                self._may_index = False
 
     def _ask(self, statement: str, **values: object) -> Sequence[tuple[Any, ...]]:
         return self._tables.ask("list the sessions", statement, **values)

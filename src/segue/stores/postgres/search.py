@@ -15,7 +15,7 @@ from msgspec import Struct
 from segue.formats.search_texts import overview_texts
 from segue.queries import MOST_COUNTED, FoundSession, IndexedText, is_match
 from segue.stores.postgres.columns import listed_of_row
-from segue.stores.postgres.indexing import SUMMARY, TITLE, texts_of, try_to_index
+from segue.stores.postgres.indexing import SUMMARY, TITLE, texts_of
 from segue.stores.postgres.query_statements import TEXT_KINDS, QueryStatements, conditions
 from segue.stores.postgres.text_columns import from_column, to_column
 from segue.stores.postgres.turn_numbers import TurnPlace
@@ -72,7 +72,6 @@ class Match(Struct, gc=False):
 
 def find_matches(tables: Tables, space: int, search: Search, filters: Filters, limit: int | None) -> Matches:
     """The texts that have the words; of very many, those in the newest sessions, unless there is no limit."""
-    try_to_index(tables, space)
     matches = Matches(tables, space, search, filters)
     matches.read_index(limit)
     matches.read_due()
