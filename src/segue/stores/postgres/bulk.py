@@ -72,7 +72,7 @@ class PostgresBulk:
                 new[session.id] = _NewSession(session)
             except SegueError as error:
                 failed[session.id] = error
-        space = self._tables.place_to_write().space
+        space = self._tables.place_to_write(creates=True).space
         doing = f"create {len(new)} sessions" if len(new) > 1 else f"create session {''.join(new)}"
         with self._tables.connections.use(doing) as connection, connection.transaction():
             rows = Jsonb([session.row for session in new.values()])

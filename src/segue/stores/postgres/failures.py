@@ -23,10 +23,12 @@ _READ_ONLY = "25006"
 _WRITES = re.compile(r"\b(?:INSERT|UPDATE|DELETE)\b")
 _NUMBER = re.compile(r"\[Errno -?\d+\] ")
 _OBJECT = re.compile(r"permission denied for (?P<kind>\w+(?: \w+)?) (?P<name>\S+)")
+UNDEFINED_COLUMN = "42703"
 _MISSING_TABLES = frozenset({"3F000", "42P01"})
 _HINTS = {
     "3F000": "check the name of the schema in the URL",
     "42P01": "check the name of the schema in the URL",
+    "42P07": "another program has tables in this schema; use a schema of its own: add schema=NAME to the URL",
     "53200": "the server is out of memory; try again later",
     "53300": "close other clients, or raise the limit of connections",
     "55P03": "another client has locked it; try again",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from psycopg import sql
 
 from segue.errors import NotFoundError, ReadOnlyError, StorageError
-from segue.stores.postgres.failures import MissingTablesError
+from segue.stores.postgres.failures import UNDEFINED_COLUMN, MissingTablesError, StatementError
 from segue.stores.postgres.rights import quoted
 
 if TYPE_CHECKING:
@@ -62,6 +62,14 @@ def find_place(connections: Connections, address: Address) -> Place | None:
         rows = connections.execute("look for the tables of Segue", statement.as_string(), (address.space,), retry=True)
     except MissingTablesError:
         return None
+    except StatementError as error:
+        if error.sqlstate != UNDEFINED_COLUMN:
+            raise
+        raise StorageError(
+            f"{address.url}: the table migrations in the schema {address.schema} belongs to another program",
+            hint="use a schema of its own: add schema=NAME to the URL",
+            path=address.url,
+        ) from None
     newest, to_read, to_write, space = rows[0]
     if newest is None:
         return None

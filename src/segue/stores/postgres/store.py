@@ -94,6 +94,8 @@ class PostgresStore:
     def load(self, session_id: str) -> Session:
         row = self.tables.find(session_id)
         session, damages, _ = self._whole(session_id, row)
+        if damages and self._is_replaced(session_id, row):
+            return self.load(session_id)
         if damages or session is None:
             raise DamagedError(session_id, damages)
         return _with_liveness(session, row)
@@ -158,13 +160,17 @@ class PostgresStore:
     def _examine(self, session_id: str) -> tuple[Session | None, list[Damage], list[Event], Row]:
         row, derived = self.tables.find_derived(session_id)
         session, damages, events = self._whole(session_id, row)
-        if damages and self.tables.find(session_id).key != row.key:  # deleted while it was read, or replaced
+        if damages and self._is_replaced(session_id, row):
             return self._examine(session_id)
         if session is not None and not damages:
             values = {"space": self.tables.place_of(session_id).space, "key": row.key, "upto": row.seq}
             columns = self.tables.ask(f"read session {session_id}", self._statements.columns, **values)
             damages = derived_damages(derived, session, events, columns)
         return session, damages, events, row
+
+    def _is_replaced(self, session_id: str, row: Row) -> bool:
+        """Whether it was deleted and created again while it was read; NotFoundError if it was only deleted."""
+        return self.tables.find(session_id).key != row.key
 
     def _whole(self, session_id: str, row: Row) -> tuple[Session | None, list[Damage], list[Event]]:
         records = Records(session_id)

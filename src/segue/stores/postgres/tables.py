@@ -60,15 +60,16 @@ class Tables:
             self._place = find_place(self.connections, self.address)
         return self._place
 
-    def place_to_write(self) -> Place:
-        """The same; the tables are created if there are none."""
+    def place_to_write(self, *, creates: bool = False) -> Place:
+        """The same, looked up again: a newer version may have changed the tables since. They are created if asked."""
+        self._place = None
         place = self.place()
-        if place is None:
+        if place is None and creates:
             check_no_space(self.address)
             create_tables(self.connections, self.address)
             place = self.place()
         if place is None:
-            raise StorageError(f"{self.url}: the tables were removed again", hint="try again")
+            raise StorageError(f"{self.url}: the tables were removed", hint="create a session first")
         check_writable(place, self.address)
         return place
 

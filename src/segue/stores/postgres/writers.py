@@ -14,7 +14,6 @@ from segue.store import FORMAT_VERSION
 from segue.stores.postgres.columns import event_columns, listed_columns
 from segue.stores.postgres.failures import LostAnswerError
 from segue.stores.postgres.lease import Heartbeat, new_claim
-from segue.stores.postgres.migrations import check_writable
 from segue.stores.postgres.writer import PostgresWriter
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ class Writers:
     def create(self, session_id: str, events: Sequence[Event]) -> PostgresWriter:
         check_id(session_id)
         numbered, _, overview = accept_first(session_id, events)
-        place = self._tables.place_to_write()
+        place = self._tables.place_to_write(creates=True)
         claim = new_claim()
         usage = total_usage(event for event in numbered if isinstance(event, Turn))
         last = len(numbered) - 1
@@ -73,8 +72,8 @@ class Writers:
             return [(row.key, row.fence)] if row is not None and row.holder.token == claim.token else rows
 
     def open(self, session_id: str, timeout_seconds: float) -> PostgresWriter:
-        place = self._tables.place_of(session_id)
-        check_writable(place, self._tables.address)
+        self._tables.place_of(session_id)
+        place = self._tables.place_to_write()
         claim = new_claim()
         key, fence, _, usage = self._take(session_id, place, claim, timeout_seconds)
         try:
