@@ -22,7 +22,7 @@ POOL_SIZE = 3
 class PgBouncer:
     """It ends with the server, whose folder has its files; no client may count on the same server process twice."""
 
-    def __init__(self, server: PostgresServer) -> None:
+    def __init__(self, server: PostgresServer, *, pool_size: int = POOL_SIZE) -> None:
         self.port = free_port()
         self._folder = server.folder / f"pgbouncer-{self.port}"
         self._folder.mkdir()
@@ -34,7 +34,7 @@ class PgBouncer:
             "[pgbouncer]\n"
             f"listen_addr = 127.0.0.1\nlisten_port = {self.port}\nunix_socket_dir =\n"
             f"auth_type = trust\nauth_file = {self._folder / 'users'}\n"
-            f"pool_mode = transaction\ndefault_pool_size = {POOL_SIZE}\nmax_client_conn = 200\n"
+            f"pool_mode = transaction\ndefault_pool_size = {pool_size}\nmax_client_conn = 200\n"
             # The one that waited longest comes next, so that clients change their server process all the time.
             "server_round_robin = 1\n",
             encoding="utf-8",
