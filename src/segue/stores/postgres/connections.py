@@ -50,7 +50,6 @@ _SILENT_SHARE = 4
 _LONG_SECONDS = 0.01
 _LONG_SHARE = 3
 """A commit took long if it took this many times as long as the fastest one, and `_LONG_SECONDS` at least."""
-_SETTLING_SECONDS = 0.2
 _FIRST_PAUSE_SECONDS = 0.02
 _LONGEST_PAUSE_SECONDS = 1.0
 _SHORTEST_CONNECT_SECONDS = 2
@@ -127,9 +126,9 @@ class Connections:
     def _is_still_replicated(self, doing: str) -> bool:
         """Ask for the settings after a long wait: one that an administrator ended looks like one that succeeded.
 
-        Every process of the server is told of new settings on its own, so this waits a moment before it asks.
+        The server signals new settings to all connections before it signals them to the process that ends the waits, and
+        a connection takes them over before its next statement.
         """
-        time.sleep(_SETTLING_SECONDS)
         try:
             return self.execute(doing, f"SELECT {ACHIEVED}", retry=True) == [(Durability.REPLICATED,)]
         except StorageError:
