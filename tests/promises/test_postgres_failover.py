@@ -7,9 +7,12 @@ from contextlib import ExitStack
 
 import pytest
 
+from segue.store import Durability
 from segue.stores.postgres import PostgresStore
-from tests.support.postgres import wait_until
+from tests.support.journals import metadata, turn
+from tests.support.postgres import DATABASE, wait_until
 from tests.support.postgres_load import Load
+from tests.support.postgres_proxy import LoopbackProxy
 from tests.support.postgres_standby import StandbyPair
 
 ROUNDS = 25
@@ -34,6 +37,10 @@ def lose_the_primary(chance: random.Random, *, is_cut_off: bool, told: str) -> N
         pair.primary.configure(synchronous_commit=chance.choice(["on", "remote_write", "remote_apply"]))
         url = pair.url(timeout="60s")
         writers = [stack.enter_context(Load(url, f"session-{number}")) for number in range(chance.randrange(2, 5))]
+        here = PostgresStore(url)
+        stack.callback(here.close)
+        idle = stack.enter_context(here.create("idle", [metadata("idle")]))
+        assert idle.append(turn(1)).durability == Durability.REPLICATED, told
         for writer in writers:
             writer.wait_for(chance.randrange(1, 40))
         if is_cut_off:
@@ -45,7 +52,12 @@ def lose_the_primary(chance: random.Random, *, is_cut_off: bool, told: str) -> N
         for writer, count in zip(writers, before, strict=True):
             writer.wait_for(count + ENOUGH)
             writer.stop()
+        # One that did nothing meanwhile notices nothing, and others begin.
+        assert [event.id for event in here.read("idle")][1:] == ["t-1"], told
+        assert idle.append(turn(2)).durability == Durability.SYNCED, told
+        here.create("later", [metadata("later")]).close()
         store = PostgresStore(pair.standby.url())
+        assert sorted(store.ids()) == sorted([*(writer.session_id for writer in writers), "idle", "later"]), told
         for writer in writers:
             durabilities = [durability for _, durability in writer.receipts]
             replicated = durabilities.count("REPLICATED")
@@ -56,3 +68,21 @@ def lose_the_primary(chance: random.Random, *, is_cut_off: bool, told: str) -> N
             assert store.examine(writer.session_id).damages == (), told
             assert store.owner(writer.session_id) is None, told
         store.close()
+
+
+@pytest.mark.long
+def test_clients_follow_when_the_primary_vanishes_from_the_network() -> None:
+    """No connection breaks, and none is refused: only their patience ends."""
+    with StandbyPair() as pair, LoopbackProxy(pair.primary) as proxy:
+        query = "target_session_attrs=read-write&timeout=6s&lease=120s"
+        hosts = f"127.0.0.1:{proxy.port},127.0.0.1:{pair.standby.port}"
+        with Load(f"postgresql://postgres@{hosts}/{DATABASE}?{query}", "session") as writer:
+            writer.wait_for(5)
+            proxy.hold()
+            pair.destroy_primary()
+            count = len(writer.receipts)
+            pair.promote()
+            writer.wait_for(count + ENOUGH)
+            writer.stop()
+        found = [event.id for event in PostgresStore(pair.standby.url()).read("session")][1:]
+        assert found == writer.ids

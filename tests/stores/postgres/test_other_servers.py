@@ -1,4 +1,4 @@
-"""The whole conformance suite again: on the other versions of Postgres that are here, and through a pooler."""
+"""The conformance suite again: on other versions of Postgres, through a pooler, and at other levels of durability."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from segue.testing.conformance import AppendChapter, Conformance, LocksChapter
+from segue.testing.conformance import AppendChapter, Conformance, DurabilityChapter, LocksChapter, ReopeningChapter
 from tests.support.pgbouncer import PgBouncer
 from tests.support.postgres import PostgresServer
 from tests.support.postgres_fixtures import PostgresPlaces
 from tests.support.postgres_programs import find_versions
+from tests.support.postgres_standby import StandbyPair
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,3 +58,33 @@ class TestOlder(Conformance):
     def harness(self, older: PostgresPlaces) -> Iterator[Harness]:
         yield older.take()
         older.give_back()
+
+
+@pytest.fixture(scope="module")
+def hasty() -> Iterator[PostgresPlaces]:
+    with PostgresServer.create(synchronous_commit=False) as server:
+        yield PostgresPlaces(server)
+
+
+@pytest.fixture(scope="module")
+def replicated() -> Iterator[PostgresPlaces]:
+    with StandbyPair() as pair:
+        yield PostgresPlaces(pair.primary)
+
+
+@pytest.mark.long
+@pytest.mark.needs("postgres")
+class TestWritten(DurabilityChapter, ReopeningChapter):
+    @pytest.fixture
+    def harness(self, hasty: PostgresPlaces) -> Iterator[Harness]:
+        yield hasty.take()
+        hasty.give_back()
+
+
+@pytest.mark.long
+@pytest.mark.needs("postgres")
+class TestReplicated(DurabilityChapter, ReopeningChapter):
+    @pytest.fixture
+    def harness(self, replicated: PostgresPlaces) -> Iterator[Harness]:
+        yield replicated.take()
+        replicated.give_back()

@@ -126,8 +126,8 @@ class Connections:
     def _is_still_replicated(self, doing: str) -> bool:
         """Ask for the settings after a long wait: one that an administrator ended looks like one that succeeded.
 
-        The server signals new settings to all connections before it signals them to the process that ends the waits, and
-        a connection takes them over before its next statement.
+        The server signals new settings to all connections before the process that ends the waits, and a connection
+        takes them over before its next statement.
         """
         try:
             return self.execute(doing, f"SELECT {ACHIEVED}", retry=True) == [(Durability.REPLICATED,)]
