@@ -69,8 +69,8 @@ class Administration(Protocol):
         NotFoundError if there is no such role.
         """
 
-    def script(self, *, readers: Sequence[str] = (), writers: Sequence[str] = ()) -> str:
-        """The SQL that does the same in an empty database, for those who would rather read and run it themselves."""
+    def script(self, *, readers: Sequence[str] = (), writers: Sequence[str] = (), after: int | None = None) -> str:
+        """The SQL that does the same with no tables yet, or `after` a version, for those who run it themselves."""
 
     def add_space(self, name: str, role: str) -> bool:
         """Add a space for those who have the rights of a role; False if it is there already, with this role.

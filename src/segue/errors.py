@@ -17,6 +17,7 @@ SegueError
 ├── StorageError               check the machine
 │   ├── DiskFullError
 │   ├── ReadOnlyError
+│   ├── OutdatedStoreError
 │   ├── TooLargeError
 │   └── WriterStoppedError
 └── MissingExtraError          install a package
@@ -225,6 +226,10 @@ class DiskFullError(StorageError):
 
 class ReadOnlyError(StorageError):
     """It can be read here, but not written."""
+
+
+class OutdatedStoreError(StorageError):
+    """An older version made the store, and it must be upgraded first."""
 
 
 class TooLargeError(StorageError):

@@ -75,6 +75,8 @@ CALLS: dict[str, list[tuple[str, ...]]] = {
               ("gptel", "branches", ATTACKS[2], "--json"), ("gptel", ATTACKS[3])],
     "verify": [("verify",), ("verify", "broken"), ("verify", "--json")],
     "recover": [("recover", "broken", "--yes"), ("recover", "evil", "--yes")],
+    "store": [("store", "info"), ("store", "info", "--json"), ("store", "add-space", ATTACKS[0], "--role", ATTACKS[1]),
+              ("store", "create", "--grant-read", ATTACKS[2]), ("store", ATTACKS[0])],
     "setup": [("setup", ATTACKS[0]), ("setup", ATTACKS[1], "--json")],
     "completion": [("completion", "bash"), ("completion", ATTACKS[0])],
 }  # fmt: skip

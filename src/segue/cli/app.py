@@ -24,7 +24,7 @@ SECTIONS = {
     "Import and convert": ("tools", "import", "watch", "convert"),
     "Permissions": ("trust", "scope"),
     "Emacs": ("gptel",),
-    "Maintain": ("verify", "recover"),
+    "Maintain": ("verify", "recover", "store"),
     "Set up": ("setup", "completion"),
 }
 VERBS = tuple(verb for verbs in SECTIONS.values() for verb in verbs)

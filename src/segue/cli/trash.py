@@ -155,7 +155,11 @@ def count(things: Sequence[object]) -> str:
 
 def size(entries: Sequence[Trashed]) -> str:
     """Their total size, e.g. 1.2 MB."""
-    found = float(sum(entry.size_bytes for entry in entries))
+    return format_size(sum(entry.size_bytes for entry in entries))
+
+
+def format_size(size_bytes: int) -> str:
+    found = float(size_bytes)
     for unit in ("B", "KB", "MB", "GB"):
         if found < _KILO or unit == "GB":
             break

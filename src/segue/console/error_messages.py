@@ -14,6 +14,7 @@ from segue.errors import (
     DamagedError,
     MissingExtraError,
     NotInTrashError,
+    OutdatedStoreError,
     SessionExistsError,
     SessionLockedError,
     SessionNotFoundError,
@@ -34,6 +35,7 @@ class ErrorHints(Struct, frozen=True, kw_only=True):
     reopen: str = ""
     copy: str = ""
     trash: str = ""
+    upgrade: str = ""
 
     def hint_for(self, error: SegueError) -> str:
         """What to do after this error."""
@@ -48,6 +50,8 @@ class ErrorHints(Struct, frozen=True, kw_only=True):
                 return f"{self.list} shows all"
             case NotInTrashError() if self.trash:
                 return f"{self.trash} shows what is in it"
+            case OutdatedStoreError() if self.upgrade:
+                return f"to upgrade its tables: {self.upgrade}"
             case TransitionError(current="completed") if self.reopen:
                 return f"{self.reopen.format(id=error.session_id)} makes it paused again"
             case UntrustedError():
@@ -68,6 +72,7 @@ SEGUE_HINTS = ErrorHints(
     reopen="segue reopen {id}",
     copy="segue fork {id} --new",
     trash="segue trash list",
+    upgrade="segue store upgrade",
 )
 PLAIN_HINTS = ErrorHints()
 """For a command line that has none of these commands."""

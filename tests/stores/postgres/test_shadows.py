@@ -111,6 +111,7 @@ def use_everything(teams: Teams, folder: Path) -> None:
     journal.create("copied", [metadata("copied"), *every_kind()]).close()
     for kind in ("bob", "owner"):
         store = teams.store(kind, "b")
+        assert store.queries is not None
         with store.create(kind, [metadata(kind)]) as writer:
             writer.append(turn(1, "hello world"), turn(2))
             writer.append(turn(3))

@@ -80,8 +80,8 @@ class PostgresAdministration:
         before = create_tables(self._tables.connections, self._tables.address, grants)
         return TableChanges(before=before, version=max(before or 0, NEWEST), grants=grants)
 
-    def script(self, *, readers: Sequence[str] = (), writers: Sequence[str] = ()) -> str:
-        return script_of(self._schema, self._grants(readers, writers))
+    def script(self, *, readers: Sequence[str] = (), writers: Sequence[str] = (), after: int | None = None) -> str:
+        return script_of(self._schema, self._grants(readers, writers), after=after or 0)
 
     def add_space(self, name: str, role: str) -> bool:
         check_space(name)

@@ -22,6 +22,8 @@ RETRIED = frozenset({"40001", "40P01"})
 _READ_ONLY = "25006"
 _WRITES = re.compile(r"\b(?:INSERT|UPDATE|DELETE)\b")
 _NUMBER = re.compile(r"\[Errno -?\d+\] ")
+_OWNED = frozenset({"migrations", "spaces"})
+"""The tables that only their owner changes."""
 _OBJECT = re.compile(r"permission denied for (?P<kind>\w+(?: \w+)?) (?P<name>\S+)")
 UNDEFINED_COLUMN = "42703"
 _MISSING_TABLES = frozenset({"3F000", "42P01"})
@@ -57,6 +59,14 @@ class StatementError(StorageError):
 
 class MissingTablesError(StatementError):
     """The schema or a table does not exist: nothing was ever stored, or by an older or newer version."""
+
+
+class MissingRightError(StatementError):
+    """The role has not been granted what the statement needs."""
+
+    def __init__(self, message: str, *, role: str, **fields: str) -> None:
+        super().__init__(message, **fields)
+        self.role = role
 
 
 class DuplicateError(StatementError):
@@ -190,10 +200,11 @@ def statement_error(
             return TooLargeError(
                 f"cannot {doing}: it is too large for the database ({text})", hint="make it smaller", path=where
             )
-    kind = MissingTablesError if code in _MISSING_TABLES else DuplicateError if code == "23505" else StatementError
-    hint = _HINTS.get(code, "check the server and its log")
     if code == "42501":
         hint = _grant_hint(text, address, role, statement)
+        return MissingRightError(f"cannot {doing}: {text}", role=role, hint=hint, path=where, sqlstate=code)
+    kind = MissingTablesError if code in _MISSING_TABLES else DuplicateError if code == "23505" else StatementError
+    hint = _HINTS.get(code, "check the server and its log")
     constraint = getattr(getattr(error, "diag", None), "constraint_name", None) or ""
     return kind(f"cannot {doing}: {text}", hint=hint, path=where, sqlstate=code, constraint=constraint)
 
@@ -252,20 +263,25 @@ def is_on_standby(error: psycopg.Error | OSError) -> bool:
 
 
 def _grant_hint(text: str, address: Address, role: str, statement: str) -> str:
-    """The statement that gives the missing right; `statement` is the one that was refused, if it is known."""
+    """The statements that give the missing right; `statement` is the one that was refused, if it is known."""
     user, schema = quoted(role), quoted(address.schema)
     if "row-level security" in text:
         return f"make the role a member of the space: GRANT the role of the space TO {user}"
-    if text.startswith("must be owner"):
-        return f"connect as the owner of the schema {schema}"
     match = _OBJECT.search(text)
     kind, name = (match["kind"], match["name"].strip('"')) if match else ("", "")
+    is_writing = not statement or bool(_WRITES.search(statement))
+    if text.startswith("must be owner") or (is_writing and name in _OWNED):
+        return f"connect as the owner of the schema {schema}"
     if kind == "database":
         return f"an administrator can run: GRANT CREATE ON DATABASE {quoted(name)} TO {user}"
     if not statement and kind == "schema":
         return f"an administrator can run: GRANT USAGE, CREATE ON SCHEMA {schema} TO {user}"
-    grants = grants_to_write if _WRITES.search(statement) else grants_to_read
-    return f"an administrator can run: {'; '.join(grants(address.schema, role))}"
+    return grants_hint(address, role, is_writing=is_writing)
+
+
+def grants_hint(address: Address, role: str, *, is_writing: bool) -> str:
+    grants = grants_to_write(address.schema, role) if is_writing else grants_to_read(address.schema, role)
+    return f"an administrator can run: {'; '.join(grants)}"
 
 
 def _login_hint(text: str, address: Address) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from psycopg import sql
 
-from segue.errors import NotFoundError, ReadOnlyError, StorageError
+from segue.errors import NotFoundError, OutdatedStoreError, ReadOnlyError, StorageError
 from segue.stores.postgres.failures import UNDEFINED_COLUMN, MissingTablesError, StatementError
 from segue.stores.postgres.rights import quoted
 
@@ -99,15 +99,16 @@ def create_tables(connections: Connections, address: Address, grants: Sequence[s
     return max(applied, default=None)
 
 
-def script_of(schema: str, grants: Sequence[str] = ()) -> str:
-    """The same for an empty database, as one text for an administrator."""
-    begin = ["BEGIN", LOCK, f"CREATE SCHEMA IF NOT EXISTS {quoted(schema)}", _search_path(schema)]
-    tables = [text for migration in iter_migrations() for text in (migration.statements, _record(migration))]
+def script_of(schema: str, grants: Sequence[str] = (), *, after: int = 0) -> str:
+    """The same as one text for an administrator, for an empty database or after a version."""
+    missing = [migration for migration in iter_migrations() if migration.number > after]
+    begin = ["BEGIN", LOCK, *([] if after else [_create_schema(schema, "IF NOT EXISTS ")]), _search_path(schema)]
+    tables = [text for migration in missing for text in (migration.statements, _record(migration))]
     return "\n".join([f"{text.strip().removesuffix(';')};" for text in (*begin, *tables, *grants, "COMMIT")]) + "\n"
 
 
-def _create_schema(schema: str) -> str:
-    return f"CREATE SCHEMA {quoted(schema)}"
+def _create_schema(schema: str, condition: str = "") -> str:
+    return f"CREATE SCHEMA {condition}{quoted(schema)}"
 
 
 def _search_path(schema: str) -> str:
@@ -127,7 +128,7 @@ def _check(address: Address, newest: int, to_read: int, to_write: int, space: in
             hint="install a newer segue",
         )
     if newest < NEWEST:
-        raise StorageError(
+        raise OutdatedStoreError(
             f"{address.url} was made by an older version of Segue (tables of version {newest}; {NEWEST} is needed)",
             hint="upgrade its tables first",
         )

@@ -254,5 +254,7 @@ class QueryStatements:
 
     @cached_property
     def abandoned(self) -> str:
-        """Sessions without a writer whose words are not in the table yet."""
-        return self._sessions("s.key", f"s.words_due AND NOT {_IS_LEASED}") + " ORDER BY s.key LIMIT %(rows)s"
+        """Sessions without a writer whose words are not in the table yet; none for a role that only reads."""
+        writes = "has_table_privilege('{s}.words', 'INSERT') AND current_setting('transaction_read_only') = 'off'"
+        found = self._sessions("s.key", f"s.words_due AND NOT {_IS_LEASED} AND {writes}")
+        return f"{found} ORDER BY s.key LIMIT %(rows)s"

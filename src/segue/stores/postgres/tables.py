@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 from segue.errors import ConflictError, SessionLockedError, SessionNotFoundError, StorageError
 from segue.ids import check_id
 from segue.stores.postgres.connections import Connections
+from segue.stores.postgres.failures import MissingRightError, grants_hint
 from segue.stores.postgres.lease import Holder
 from segue.stores.postgres.migrations import Place, check_no_space, check_writable, create_tables, find_place
 from segue.stores.postgres.statements import Statements
@@ -63,7 +64,11 @@ class Tables:
     def place_to_write(self, *, creates: bool = False) -> Place:
         """The same, looked up again: a newer version may have changed the tables since. They are created if asked."""
         self._place = None
-        place = self.place()
+        try:
+            place = self.place()
+        except MissingRightError as error:
+            error.hint = grants_hint(self.address, error.role, is_writing=True)
+            raise
         if place is None and creates:
             check_no_space(self.address)
             create_tables(self.connections, self.address)
