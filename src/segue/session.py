@@ -7,7 +7,7 @@ from datetime import datetime  # noqa: TC003 - the fields of a TypedDict
 from itertools import count
 from typing import TYPE_CHECKING, TypedDict
 
-from segue.errors import UsageError
+from segue.errors import DiskFullError, StorageError, TakenOverError, UsageError
 from segue.model import (
     Attachment,
     BranchCreated,
@@ -53,6 +53,7 @@ class LiveSession:
         self._clock = clock
         self._whole: Session | None = None  # as of the seq it carries
         self._open = True
+        self._is_stopped = False  # by an error after which the writer accepts nothing more
         self._prefix = os.urandom(6).hex()  # of the ids made here: unique, and cheap to extend by a number
         self._numbers = count(1)
         # Only a writer that died leaves an active session without an owner. It is recorded with our first event.
@@ -241,19 +242,20 @@ class LiveSession:
         self._writer.close()
 
     def reopen(self, *, timeout_seconds: float = WAIT_SECONDS) -> None:
-        """Take the lock again after `release` or `close`, and read what has happened since.
+        """Take the lock again after `release`, `close` or an error of the store, and read what has happened since.
 
         Raises SessionLockedError if another process has it, and NotFoundError if the session is gone.
         """
-        if not self._open:
+        if not self.is_open:
+            self.release()
             self._writer = self._store.open(self.id, timeout_seconds=timeout_seconds)
             self._was_interrupted = self._writer.overview.status == "active"
-            self._open = True
+            self._open, self._is_stopped = True, False
 
     @property
     def is_open(self) -> bool:
-        """Whether this is the writer: until `close` or `release`, and again after `reopen`."""
-        return self._open
+        """Whether this is the writer: until `close`, `release` or an error of the store, and again after `reopen`."""
+        return self._open and not self._is_stopped
 
     def __enter__(self) -> Self:
         return self
@@ -275,11 +277,15 @@ class LiveSession:
         return self._append(event, ids_are_new=True)
 
     def _append(self, *events: Event, ids_are_new: bool) -> Receipt:
-        if not self._was_interrupted:
-            return self._writer.append(*events, ids_are_new=ids_are_new)
-        receipt = self._writer.append(
-            StatusChanged(status="interrupted", **self._stamp()), *events, ids_are_new=ids_are_new
-        )
+        try:
+            if not self._was_interrupted:
+                return self._writer.append(*events, ids_are_new=ids_are_new)
+            receipt = self._writer.append(
+                StatusChanged(status="interrupted", **self._stamp()), *events, ids_are_new=ids_are_new
+            )
+        except (StorageError, TakenOverError) as error:
+            self._is_stopped |= not isinstance(error, DiskFullError)
+            raise
         self._was_interrupted = False
         return Receipt(seqs=receipt.seqs[1:], durability=receipt.durability)
 

@@ -13,7 +13,6 @@ from segue.chat.agent import AgentError
 from segue.chat.commands.completion import suggestions
 from segue.chat.dialect import Dialect
 from segue.chat.terminal.script import ScriptTerminal
-from segue.errors import WriterStoppedError
 from segue.library import Library
 from segue.stores.journal import JournalStore
 from segue.testing.failing import WatchedKernel
@@ -159,14 +158,17 @@ def test_whatever_breaks_the_conversation_leaves_the_session_interrupted(desk: S
         pass
 
 
-def test_a_message_that_cannot_be_recorded_is_not_sent(desk: ScriptedChat) -> None:
+def test_a_message_that_cannot_be_recorded_is_not_sent_and_the_next_one_opens_the_session_again(
+    desk: ScriptedChat,
+) -> None:
     library = desk.library
     session = library.create(id="talk")
     session._writer.close()  # as a failed disk would
-    with pytest.raises(WriterStoppedError):
-        desk.converse(library, session, b"hello\n")
-    assert desk.agent.requests == []
+    desk.converse(library, session, b"hello\nhello again\n")
+    assert [request.messages[-1].content for request in desk.agent.requests] == ["hello again"]
     assert "any more" in desk.err
+    assert "your next message opens the session again" in desk.err
+    assert (desk.said[0], desk.session.status) == (("user", "hello again"), "paused")
 
 
 def test_an_answer_that_a_full_disk_refused_is_recorded_later_whatever_comes_next(desk: ScriptedChat) -> None:

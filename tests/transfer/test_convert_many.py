@@ -12,11 +12,13 @@ from msgspec.structs import replace
 
 from segue.errors import DamagedError, SessionExistsError, StorageError
 from segue.model import Attachment
+from segue.queries import Filters
 from segue.stores.journal import JournalStore
 from segue.stores.memory import MemoryStore
 from segue.stores.postgres import PostgresStore
 from segue.stores.postgres import bulk as postgres_bulk
 from segue.stores.postgres.driver import TimedConnection
+from segue.stores.postgres.indexing import index_abandoned
 from segue.testing.conformance.chapter import create_and_close, create_session
 from segue.testing.events import every_kind, fork, moment, turn, turns
 from segue.transfer import convert_many
@@ -126,6 +128,25 @@ def test_a_copy_can_be_continued_there(source: MemoryStore, postgres: PostgresSt
         writer.append(turn(7))
     found = [one for one in copy_all(source, postgres, ["a", "b"]) if isinstance(one, Unconverted)]
     assert [(one.session_id, type(one.error)) for one in found] == [("a", SessionExistsError)]
+
+
+def test_a_copy_is_found_by_its_words_at_once(
+    source: MemoryStore, postgres: PostgresStore, postgres_server: PostgresServer, postgres_schema: str
+) -> None:
+    def words() -> list[tuple[object, ...]]:
+        rows = "SELECT s.id, w.seq, part, kind, length, is_cut, w.words::text FROM {s}.words w JOIN {s}.sessions s"
+        text = f"{rows} ON session = key ORDER BY 1, 2, 3"
+        return postgres_server.execute(text.replace("{s}", postgres_schema))
+
+    copied(source, postgres)
+    assert postgres.queries is not None
+    assert [found.session.head.id for found in postgres.queries.search("250", Filters())] == ["long"]
+    at_once = words()
+    postgres_server.execute(f"TRUNCATE {postgres_schema}.words")
+    due = "UPDATE {s}.sessions SET words_seq = 0, words_due = true"
+    postgres_server.execute(due.replace("{s}", postgres_schema))
+    index_abandoned(postgres.tables, 0)
+    assert at_once == words() != []
 
 
 def test_what_is_new_in_the_source_is_added(source: MemoryStore, postgres: PostgresStore) -> None:

@@ -34,7 +34,10 @@ def wake(session: LiveSession) -> int | None:
     """Become the writer of the session again; how many turns were added elsewhere, None if nothing has happened."""
     before = session.overview
     session.reopen(timeout_seconds=_WAIT_SECONDS)
-    return None if session.overview.seq == before.seq else session.overview.turn_count - before.turn_count
+    now = session.overview
+    if session.status == "interrupted":  # by an error of the store
+        session.resume()
+    return None if now.seq == before.seq else now.turn_count - before.turn_count
 
 
 def save_at_exit(conversation: Conversation, dialect: Dialect, terminal: Terminal) -> None:

@@ -265,7 +265,8 @@ class Chat:
     def _wake(self) -> bool:
         """Become the writer again after a pause, with what was said elsewhere meanwhile; whether that was possible."""
         try:
-            added = wake(self.session)
+            with self.terminal.busy(f"opening {self.library.store.url}"):
+                added = wake(self.session)
             if added is not None:
                 left, named = self.conversation, self.conversation.named
                 self.conversation = self.agents.attach(self.session, named.get("agent", ""), named.get("model", ""))
@@ -281,6 +282,8 @@ class Chat:
             return call()
         except SegueError as error:
             self._fail(str(error), self.dialect.hint_for(error))
+            if not self.session.is_open:
+                self.terminal.note("your next message opens the session again")
             return None
 
     def _answer(self, ask: Callable[[], Generator[str, None, None]]) -> None:

@@ -94,15 +94,21 @@ class Connections:
             self._put(connection)
 
     def execute(
-        self, doing: str, statement: str, params: Sequence[Any] | Mapping[str, Any] = (), *, retry: bool
+        self,
+        doing: str,
+        statement: str,
+        params: Sequence[Any] | Mapping[str, Any] = (),
+        *,
+        retry: bool,
+        seconds: float | None = None,
     ) -> list[tuple[Any, ...]]:
-        """Run one statement and return its rows, all within `timeout_seconds`.
+        """Run one statement and return its rows, all within `timeout_seconds` of the address, or within `seconds`.
 
         It is repeated when it was certainly not carried out: no connection, a serialization failure, a deadlock.
         With `retry` also when its outcome is not known; without, that raises LostAnswerError, and the statement may
         still be running on the server.
         """
-        return self._execute(doing, statement, params, retry=retry)[0]
+        return self._execute(doing, statement, params, retry=retry, seconds=seconds)[0]
 
     def commit(
         self, doing: str, statement: str | TypedStatement, params: Mapping[str, Any] | Sequence[bytes], *, retry: bool
@@ -135,10 +141,16 @@ class Connections:
             return False
 
     def _execute(
-        self, doing: str, statement: str | TypedStatement, params: Sequence[Any] | Mapping[str, Any], *, retry: bool
+        self,
+        doing: str,
+        statement: str | TypedStatement,
+        params: Sequence[Any] | Mapping[str, Any],
+        *,
+        retry: bool,
+        seconds: float | None = None,
     ) -> tuple[list[tuple[Any, ...]], bool]:
         """The rows, and whether the server has warned that the commit is not on its standby."""
-        deadline = time.monotonic() + self.address.timeout_seconds
+        deadline = time.monotonic() + min(self.address.timeout_seconds, seconds or math.inf)
         pauses: Iterator[float] | None = None
         while True:
             connection = self._take(deadline)

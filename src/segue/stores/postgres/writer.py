@@ -299,6 +299,11 @@ class PostgresWriter(Closing):
                 self._explain(())
         return name
 
+    @property
+    def is_stopped(self) -> bool:
+        """Whether an error has ended it, so that it accepts nothing more."""
+        return self._stopped is not None
+
     def lose(self, error: SegueError) -> None:
         """Accept nothing more: another process is the writer now."""
         self._stopped = self._stopped or error

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from segue.stores.postgres.migrations import Place
     from segue.stores.postgres.tables import Tables
 
+_RELEASE_SECONDS = 1.0
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.005, 0.25
 _PAGES_AT_ONCE = 10
 """How much of a session is indexed before the leases are renewed again."""
@@ -34,6 +35,8 @@ class Writers:
         self._tables = tables
         self._read_end = read_end
         self._open: dict[int, PostgresWriter] = {}
+        self._abandoned: list[UUID] = []
+        """The tokens of closed writers whose leases could not be ended: no one else has them."""
         self._heartbeat = Heartbeat(self._beat, tables.address.lease_seconds / 3)
 
     def create(self, session_id: str, events: Sequence[Event]) -> PostgresWriter:
@@ -90,7 +93,8 @@ class Writers:
         """Become the writer as soon as nobody else is: the key, the fence, the seq and the usage."""
         values = {"id": session_id, "version": FORMAT_VERSION, **self._claim_values(place, claim)}
         deadline, pause = time.monotonic() + timeout_seconds, _FIRST_PAUSE_SECONDS
-        gone = [claim.token]  # if the answer is lost, the statement is repeated and meets itself
+        # If the answer is lost, the statement is repeated and meets itself.
+        gone = [claim.token, *self._abandoned]
         while True:
             rows = self._tables.ask(f"open session {session_id}", self._tables.statements.take, **values, gone=gone)
             if rows:
@@ -103,7 +107,7 @@ class Writers:
                 )
             holder = row.holder
             if holder.is_leased and not holder.is_alive:
-                gone = [claim.token, *holder.gone]
+                gone += holder.gone
                 continue
             if time.monotonic() >= deadline and holder.is_leased:
                 raise SessionLockedError(session_id, pid=holder.pid, host=holder.host, since=holder.since)
@@ -145,9 +149,19 @@ class Writers:
         self._heartbeat.stop()
         if self._open.get(writer.key) is writer:
             del self._open[writer.key]
-        with suppress(SegueError):
-            self._tables.ask("release a session", self._tables.statements.release, **writer.values)
-            self._index(writer)
+        try:
+            self._end_lease(writer)
+        except SegueError:
+            self._abandoned.append(writer.token)
+        else:
+            with suppress(SegueError):
+                self._index(writer)
+
+    def _end_lease(self, writer: PostgresWriter) -> None:
+        statement = self._tables.statements.release
+        # Where the server has been waited for in vain already, it is not worth another wait.
+        seconds = _RELEASE_SECONDS if writer.is_stopped else None
+        self._tables.connections.execute("release a session", statement, writer.values, retry=True, seconds=seconds)
 
     def _beat(self) -> None:
         self._renew()
