@@ -112,7 +112,7 @@ def read_end(session_id: str, seq: int, rows: Iterable[tuple[int, str | None, by
     known = overview.seq if overview is not None else 0
     checked = [row for row in records if row[0] <= known]
     damages = [found for row in checked if isinstance(found := read_event(row), Damage)]
-    if len(checked) != len({1, seq} & set(range(1, known + 1))):
+    if len(checked) != len({number for number in (1, seq) if 1 <= number <= known}):
         return End(None, damages, 0)
     later = Records(session_id, after=known)
     events = later.feed(records[len(checked) :])
