@@ -19,7 +19,6 @@ from segue.stores.postgres.writer import PostgresWriter
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from uuid import UUID
-    from uuid import UUID
 
     from segue.model import Event, Overview, Usage
     from segue.stores.postgres.lease import Claim, Holder
