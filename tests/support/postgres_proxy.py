@@ -45,6 +45,8 @@ class Fault(NamedTuple):
     containing: bytes
     is_cut: bool
     """Whether the connection is reset; otherwise it is silent from then on, in both directions."""
+    after: int
+    """How many such requests pass before."""
 
 
 class LoopbackProxy:
@@ -105,14 +107,15 @@ class LoopbackProxy:
         self._listener = listener
         threading.Thread(target=self._serve, args=(listener,), daemon=True).start()
 
-    def strike(self, moment: Moment, *, containing: bytes = b"", cut: bool = True) -> None:
+    def strike(self, moment: Moment, *, containing: bytes = b"", after: int = 0, cut: bool = True) -> None:
         """Break the connection of the next request that contains these bytes, once. `struck` is set when it happened.
 
+        With `after`, that many of such requests pass before.
         A statement that is prepared contains its values, and not its text.
         """
         with self._changed:
             self.struck.clear()
-            self._fault = Fault(moment, containing, cut)
+            self._fault = Fault(moment, containing, cut, after)
 
     def cut_after(self, count: int, way: Way) -> None:
         """Reset a connection when this many more bytes went that way, on whatever connection the last of them is."""
@@ -208,6 +211,9 @@ class LoopbackProxy:
         if fault is None or fault.containing not in link.seen:
             return data
         link.seen = b""
+        if fault.after:
+            self._fault = fault._replace(after=fault.after - 1)
+            return data
         self._fault = None
         match fault.moment:
             case Moment.BEFORE_REQUEST:

@@ -69,6 +69,18 @@ def test_a_connection_breaks_at_the_moment_that_was_asked_for(
     assert words(postgres_server, table) == [*CARRIED_OUT[moment], "two"]
 
 
+def test_requests_pass_before_the_one_that_breaks(
+    proxy: LoopbackProxy, postgres_server: PostgresServer, table: str
+) -> None:
+    with connect(proxy) as connection:
+        proxy.strike(Moment.BEFORE_REQUEST, containing=b"INSERT", after=2)
+        for word in ("one", "two"):
+            insert(connection, table, word)
+        with pytest.raises(psycopg.OperationalError):
+            insert(connection, table, "three")
+    assert words(postgres_server, table) == ["one", "two"]
+
+
 @pytest.mark.parametrize("moment", Moment)
 def test_a_connection_that_falls_silent_goes_on_where_it_stopped(
     proxy: LoopbackProxy, postgres_server: PostgresServer, table: str, moment: Moment

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
@@ -17,12 +17,12 @@ from tests.support.postgres_proxy import LoopbackProxy, Moment
 from tests.test_state_machine import Side, TwoStores
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tests.support.postgres import PostgresServer
 
-# Each example asks the server some thousand times.
-FEW = settings(max_examples=max(8, settings().max_examples // 5))
+# Each example asks the server some thousand times, so that making a failing one smaller would take minutes.
+FEW = settings(max_examples=max(8, settings().max_examples // 5), phases=(Phase.explicit, Phase.reuse, Phase.generate))
 
 
 class PostgresAndMemory(TwoStores):
@@ -40,9 +40,20 @@ class PostgresAndMemory(TwoStores):
 class BadNetwork(PostgresAndMemory):
     proxy: ClassVar[LoopbackProxy]
 
-    @rule(moment=st.sampled_from(Moment))
-    def break_the_next_request(self, moment: Moment) -> None:
-        self.proxy.strike(moment)
+    def __init__(self) -> None:
+        super().__init__()
+        self._next: tuple[Moment, int] | None = None
+
+    def both(self, do: Callable[[Side], object]) -> object:
+        if self._next is not None:
+            moment, after = self._next
+            self._next = None
+            self.proxy.strike(moment, after=after)
+        return super().both(do)
+
+    @rule(moment=st.sampled_from(Moment), after=st.integers(0, 3))
+    def break_a_request_of_the_next_operation(self, moment: Moment, after: int) -> None:
+        self._next = moment, after
 
     @rule()
     def cut(self) -> None:
