@@ -20,7 +20,7 @@ from urllib.parse import urlencode
 import psycopg
 
 from tests.support import postgres_keeper
-from tests.support.postgres_programs import find_account, find_versions, reachable, run
+from tests.support.postgres_programs import find_account, find_versions, is_reachable, reachable, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -240,8 +240,12 @@ class PostgresServer:
 
 
 def new_folder() -> Path:
-    """A folder for a server, in memory where there is room: a sync costs nothing there, and no test cuts the power."""
-    in_memory = MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM_BYTES
+    """A folder for a server, in memory where there is room: a sync costs nothing there, and no test cuts the power.
+
+    If its programs have to be copied there, it is on disk, since programs may not be run from the other place.
+    """
+    has_room = MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM_BYTES
+    in_memory = has_room and all(map(is_reachable, find_versions().values()))
     return Path(tempfile.mkdtemp(prefix=PREFIX, dir=MEMORY if in_memory else DISK))
 
 

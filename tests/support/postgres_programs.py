@@ -66,9 +66,15 @@ def run(program: Path, arguments: Sequence[str | Path]) -> str:
     return str(done.stdout)
 
 
+@functools.cache
+def is_reachable(folder: Path) -> bool:
+    """Whether the user that runs the server can read these programs: what is in /root, for example, it cannot."""
+    return bool(_version(folder / "postgres"))
+
+
 def reachable(folder: Path, place: Path) -> Path:
     """The programs of this folder, copied to the place if the user that runs the server cannot read them."""
-    if _version(folder / "postgres"):
+    if is_reachable(folder):
         return folder
     installed, package = folder.parent, folder.parent.parent
     libraries = f"{package.name}.libs"  # which the programs of a wheel find by their own place
