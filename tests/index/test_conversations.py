@@ -16,17 +16,18 @@ from segue.integrations.claude import writer as claude
 from segue.integrations.format.outgoing import outgoing_messages
 from segue.integrations.gemini import writer as gemini
 from segue.integrations.shared.index_source import IntegrationSource
+from segue.library import Library
 from segue.links import NAME, Links
 from segue.model import Turn
 from segue.queries import Filters
 from segue.trust import Trust
+from tests.support.answering_store import AnsweringJournal
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from segue.index import Source
     from segue.integrations.format.outgoing import OutgoingMessage
-    from segue.library import Library
     from segue.links import How
 
 NOW = datetime(2026, 1, 5, tzinfo=UTC)
@@ -38,9 +39,10 @@ OTHER = "7f0d2b1c-4a5e-4f6a-8b9c-0d1e2f3a4b5c"
 class Machine:
     """A home with a store and AI tools, and the links of its user."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, answers: bool = False) -> None:
         self.root = root
-        self.library = segue.open(f"journal:{root}/sessions")
+        url = f"{root}/sessions"
+        self.library = Library(AnsweringJournal(url)) if answers else segue.open(f"journal:{url}")
         self.trust = Trust(Folder(f"{root}/trust"))
         self.links = Links(Folder(f"{root}/trust"))
 
@@ -76,9 +78,9 @@ def _messages(text: str, now: datetime) -> list[OutgoingMessage]:
     return list(outgoing_messages([said], now=now))
 
 
-@pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    return Machine(tmp_path)
+@pytest.fixture(params=[False, True], ids=["copied", "answers by itself"])
+def machine(request: pytest.FixtureRequest, tmp_path: Path) -> Machine:
+    return Machine(tmp_path, answers=request.param)
 
 
 def ids(index: Index, **filters: object) -> list[str]:

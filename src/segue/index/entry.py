@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from segue.formats.fts_query import clean_text
 from segue.model import Usage, parse_usage
 from segue.queries import Kind
 
@@ -122,8 +123,13 @@ def conditions(
         found.append(("s.updated_at < :until", {"until": to_microseconds(filters.until)}))
     if for_search and filters.branch is not None:
         found.append(("p.branch = :branch", {"branch": filters.branch}))
-    values = {name: value for _, some in found for name, value in some.items()}
+    # As they are stored.
+    values = {name: _clean(value) for _, some in found for name, value in some.items()}
     return " AND ".join(condition for condition, _ in found) or "1", values
+
+
+def _clean(value: object) -> object:
+    return clean_text(value) if isinstance(value, str) else value
 
 
 def is_within(microseconds: int, filters: Filters) -> bool:

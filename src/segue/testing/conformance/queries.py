@@ -99,7 +99,7 @@ class QueriesChapter(Chapter):
                 assert entry == plain[entry.id]
 
     def test_a_writer_that_died_leaves_an_interrupted_session(self, harness: Harness, store: Store) -> None:
-        if store.queries is None:
+        if store.queries is None or not store.capabilities.shared:
             return
         create_session(store, turn(1))
         create_and_close(store, status("paused", 2), session_id="other")
