@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from segue.errors import StorageError
+from segue.errors import ReadOnlyError, SessionLockedError, StorageError
+from segue.library import Library
 from segue.store import Durability
 from segue.stores.postgres.store import PostgresStore
 from segue.testing.events import metadata, turn
@@ -262,3 +263,34 @@ def test_a_retry_is_replicated_only_when_the_first_try_is(pair: StandbyPair) -> 
         pair.standby.start()
         assert writer.append(turn(1)).durability == Durability.REPLICATED
     store.close()
+
+
+def test_a_standby_answers_everything_that_reads_and_refuses_the_rest(pair: StandbyPair) -> None:
+    pair.primary.configure(synchronous_commit="remote_apply")  # so that readers of the standby see it at once
+    written = PostgresStore(pair.primary.url("standby"))
+    with written.create("session", [metadata("session"), turn(1)]) as writer:
+        writer.append(turn(2))
+        store = PostgresStore(pair.standby.url("standby"))
+        assert store.load("session") == written.load("session")
+        assert store.overview("session") == written.overview("session")
+        assert store.tail("session", 1) == written.tail("session", 1)
+        assert [head.id for head in store.heads()] == ["session"]
+        assert store.owner("session") == written.owner("session")
+        assert store.examine("session").damages == ()
+        library = Library(store)
+        assert [head.id for head in library.list()] == ["session"]
+        assert {found.session_id for found in library.search("said")} == {"session"}
+        for change in (
+            lambda: store.create("other", [metadata("other")]),
+            lambda: store.open("session", timeout_seconds=0),
+            lambda: store.delete("session"),
+            lambda: store.trash.put("session"),
+        ):
+            with pytest.raises((ReadOnlyError, SessionLockedError)):
+                change()
+    with pytest.raises(ReadOnlyError, match="read-only") as caught:
+        store.open("session", timeout_seconds=0)
+    assert "target_session_attrs=read-write" in str(caught.value.hint)
+    pair.primary.configure(synchronous_commit=None)
+    for one in (written, store):
+        one.close()
