@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
 import pytest
@@ -39,6 +40,8 @@ def lose_the_primary(chance: random.Random, *, is_cut_off: bool, told: str) -> N
         writers = [stack.enter_context(Load(url, f"session-{number}")) for number in range(chance.randrange(2, 5))]
         here = PostgresStore(url)
         stack.callback(here.close)
+        here_too = PostgresStore(url)
+        stack.callback(here_too.close)
         idle = stack.enter_context(here.create("idle", [metadata("idle")]))
         assert idle.append(turn(1)).durability == Durability.REPLICATED, told
         for writer in writers:
@@ -48,7 +51,10 @@ def lose_the_primary(chance: random.Random, *, is_cut_off: bool, told: str) -> N
             wait_until(lambda: pair.waiting >= len(writers), what="appends")
         pair.destroy_primary()
         before = [len(writer.receipts) for writer in writers]
-        pair.promote()
+        with ThreadPoolExecutor(1) as thread:  # one that begins while there is no primary waits for it
+            during = thread.submit(lambda: here_too.create("during", [metadata("during")]).close())
+            pair.promote()
+        during.result()
         for writer, count in zip(writers, before, strict=True):
             writer.wait_for(count + ENOUGH)
             writer.stop()
@@ -57,7 +63,9 @@ def lose_the_primary(chance: random.Random, *, is_cut_off: bool, told: str) -> N
         assert idle.append(turn(2)).durability == Durability.SYNCED, told
         here.create("later", [metadata("later")]).close()
         store = PostgresStore(pair.standby.url())
-        assert sorted(store.ids()) == sorted([*(writer.session_id for writer in writers), "idle", "later"]), told
+        assert sorted(store.ids()) == sorted([*(writer.session_id for writer in writers), "during", "idle", "later"]), (
+            told
+        )
         for writer in writers:
             durabilities = [durability for _, durability in writer.receipts]
             replicated = durabilities.count("REPLICATED")

@@ -6,10 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from segue.console.exit_codes import Exit
 from segue.errors import DamagedError, UsageError
 from segue.testing.events import every_kind, metadata, turn, turns
+from tests.support.cli import Segue
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from segue.store import Store
     from segue.testing.harness_postgres import PostgresHarness
     from tests.support.postgres import PostgresServer
@@ -183,3 +187,20 @@ def test_recovery_derives_everything_again_and_loses_no_event(store: Store, rows
     assert store.head("session").turn_count == before.turn_count
     with pytest.raises(UsageError):
         store.recover("session")
+
+
+@pytest.mark.usefixtures("store")
+def test_the_command_shows_what_differs_and_repairs_it(
+    tmp_path: Path, rows: Rows, postgres_harness: PostgresHarness
+) -> None:
+    segue = Segue(tmp_path)
+    segue.store = postgres_harness.address.url
+    rows.run("UPDATE {s}.sessions SET title = %s WHERE id = 'session'", "\x1b[31mRed")
+    found = segue.call("verify")
+    assert (found.code, found.complaint) == (Exit.DAMAGED, "")
+    assert found.text == (
+        "session: column title: it is '\\x1b[31mRed' in the table of sessions, and 'Logout bug' by the events\n"
+        "1 of 2 sessions is damaged\n"
+    )
+    assert "in the trash" in segue.ok("recover", "session", "--yes")
+    assert segue.ok("verify") == "2 sessions are sound\n"

@@ -81,7 +81,7 @@ class ConnectError(StorageError):
     ) -> None:
         super().__init__(message, hint=hint, path=path)
         self.is_starting = is_starting
-        """True if the server is there, but does not accept connections yet."""
+        """True if the server is there, but does not accept connections, or writes, yet."""
         self.is_permanent = is_permanent
         """True if another attempt would fail in the same way."""
 
@@ -166,8 +166,14 @@ def connect_error(error: psycopg.Error | OSError, address: Address) -> ConnectEr
         hint=_login_hint(text, address) if cause.hint == "{grant}" else cause.hint,
         path=address.url,
         is_permanent=cause.is_permanent,
-        is_starting="starting up" in text,
+        is_starting="starting up" in text or _has_only_standbys(error, address),
     )
+
+
+def _has_only_standbys(error: psycopg.Error | OSError, address: Address) -> bool:
+    """True if one of several hosts is a standby, and none the primary: it is about to be promoted."""
+    is_standby = re.search(r"session is read-only|server is in hot standby mode", str(error))
+    return address.wants_primary and address.hosts > 1 and is_standby is not None
 
 
 def check_server(version: int, address: Address) -> None:
