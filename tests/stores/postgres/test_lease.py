@@ -109,7 +109,7 @@ def test_a_writer_adds_nothing_to_a_session_that_is_not_as_it_left_it(
     with create_session(store, turn(1)) as writer:
         for change in ("DELETE FROM {}.events WHERE seq = 2", "UPDATE {}.sessions SET seq = 1"):
             postgres_server.execute(change.format(harness.address.schema))
-        with pytest.raises(WriterStoppedError, match="another program"):
+        with pytest.raises(WriterStoppedError, match="has lost the last event"):
             write(writer)
     assert event_ids(store) == []
 

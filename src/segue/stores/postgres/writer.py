@@ -249,8 +249,14 @@ class PostgresWriter(Closing):
         holder = Holder(*rows[0][4:])
         if holder.token != self.token:
             raise TakenOverError(self._overview.id, pid=holder.pid, host=holder.host, since=holder.since)
-        if self._is_recorded(events) and (achieved := self._advance_fence()) is not None:
+        if events and self._is_recorded(events) and (achieved := self._advance_fence()) is not None:
             return achieved
+        if (lost := self._seq - rows[0][1]) > 0:
+            which = "the last event" if lost == 1 else f"the last {lost} events"
+            raise WriterStoppedError(
+                f"{self._place} has lost {which} of session {self._overview.id}",
+                hint="a standby that did not have them yet may have become the primary; open the session again",
+            )
         raise WriterStoppedError(
             f"another program changed session {self._overview.id} in {self._place}", hint="open the session again"
         )
