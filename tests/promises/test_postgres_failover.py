@@ -8,6 +8,7 @@ from contextlib import ExitStack
 
 import pytest
 
+from segue.errors import WriterStoppedError
 from segue.store import Durability
 from segue.stores.postgres import PostgresStore
 from tests.support.journals import metadata, turn
@@ -94,3 +95,22 @@ def test_clients_follow_when_the_primary_vanishes_from_the_network() -> None:
             writer.stop()
         found = [event.id for event in PostgresStore(pair.standby.url()).read("session")][1:]
         assert found == writer.ids
+
+
+@pytest.mark.long
+def test_what_a_standby_never_got_was_not_called_replicated_and_is_reported_as_lost() -> None:
+    with StandbyPair() as pair:
+        store = PostgresStore(pair.url(timeout="60s"))
+        with store.create("session", [metadata("session"), turn(1)]) as writer:
+            assert writer.append(turn(2)).durability == Durability.REPLICATED
+            pair.primary.configure(synchronous_standby_names=None)
+            pair.standby.configure(primary_conninfo="")
+            assert {writer.append(turn(number)).durability for number in (3, 4, 5)} == {Durability.SYNCED}
+            pair.destroy_primary()
+            pair.promote()
+            with pytest.raises(WriterStoppedError, match="has lost the last 3 events of session session"):
+                writer.append(turn(6))
+        with store.open("session") as writer:
+            writer.append(*(turn(number) for number in range(1, 7)))
+        assert [event.id for event in store.read("session")][1:] == [f"t-{number}" for number in range(1, 7)]
+        store.close()
