@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from segue.cli.trash import format_size
 from tests.support.cli import Segue
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def test_a_store_in_files_says_where_and_how_large_it_is(cli: Segue) -> None:
     assert shown == {
         "store": cli.store,
         "sessions": "1",
-        "size": f"{size} B",
+        "size": format_size(size),
         "durability": "synced: a turn survives power loss",
     }
     facts = json.loads(cli.ok("store", "info", "--json"))

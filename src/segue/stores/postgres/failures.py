@@ -91,6 +91,7 @@ class _Cause(NamedTuple):
 
     pattern: str
     hint: str
+    """Empty where a right is missing: its statement is the hint."""
     meaning: str = ""
     """Shown instead of the text."""
     is_permanent: bool = False
@@ -115,7 +116,7 @@ _CAUSES = (
         "create it, or correct its name after the host in the URL",
         is_permanent=True,
     ),
-    _Cause(r"permission denied for database|is not permitted to log in|no such database", "{grant}", is_permanent=True),
+    _Cause(r"permission denied for database|is not permitted to log in|no such database", "", is_permanent=True),
     _Cause(
         r"no pg_hba\.conf entry|pg_hba\.conf rejects",
         "allow this host, user and database in pg_hba.conf of the server, or try sslmode=require",
@@ -163,7 +164,7 @@ def connect_error(error: psycopg.Error | OSError, address: Address) -> ConnectEr
     cause = next((one for one in _CAUSES if re.search(one.pattern, text)), unknown)
     return ConnectError(
         f"cannot connect to {address.url}: {cause.meaning or text}",
-        hint=_login_hint(text, address) if cause.hint == "{grant}" else cause.hint,
+        hint=cause.hint or _login_hint(text, address),
         path=address.url,
         is_permanent=cause.is_permanent,
         is_starting="starting up" in text or _has_only_standbys(error, address),
