@@ -236,10 +236,11 @@ def test_a_search_finds_nothing_of_another_space(teams: Teams) -> None:
 def test_the_index_of_words_is_asked_only_for_the_spaces_of_the_caller(teams: Teams) -> None:
     rows = teams.server.execute(f"SELECT name, number FROM {teams.schema}.spaces")
     numbers = {str(name): number for name, number in rows}
-    call = f"SELECT count(*) FROM {teams.schema}.find_words(%s, '{SECRET}', 9)"
+    token = f"(SELECT token FROM {teams.schema}.spaces WHERE number = %s)"
+    call = f"SELECT count(*) FROM {teams.schema}.find_words(%s, {token}, '{SECRET}', 9)"
 
     def ask(connection: psycopg.Connection, space: str = "b") -> object:
-        return (connection.execute(call, [numbers[space]]).fetchone() or ("",))[0]
+        return (connection.execute(call, [numbers[space]] * 2).fetchone() or ("",))[0]
 
     with teams.server.connect(user=teams.roles["bob"]) as bob:
         assert ask(bob) == 1

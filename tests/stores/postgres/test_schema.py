@@ -41,6 +41,7 @@ def dump(server: PostgresServer, schema: str, *, data: bool = False) -> str:
     command = [str(server.programs / "pg_dump"), *([] if data else ["-s"]), "-n", schema, "-d", server.dsn()]
     found = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     moments = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+\+00", "MOMENT", found)
+    moments = re.sub(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", "TOKEN", moments)
     return re.sub(r"^\\(?:un)?restrict .*$", "", moments, flags=re.MULTILINE)
 
 

@@ -165,7 +165,8 @@ class QueryStatements:
             " WHERE w.space = %(space)s AND w.session = ANY(%(keys)s::bigint[])"
             " AND w.words @@ %(query)s::tsquery LIMIT %(most)s)"
             if in_sessions
-            else "{s}.find_words(%(space)s::integer, %(query)s::tsquery, %(most)s::bigint)"
+            else "{s}.find_words(%(space)s::integer, (SELECT token FROM {s}.spaces WHERE number = %(space)s),"
+            " %(query)s::tsquery, %(most)s::bigint)"
         )
         return self._text(
             f"SELECT h.session, h.seq, h.part, h.kind, h.length, h.is_cut, s.updated_at FROM {found} AS h"

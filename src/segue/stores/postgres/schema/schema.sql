@@ -20,7 +20,9 @@ CREATE TABLE spaces (
     number integer PRIMARY KEY,
     name   text NOT NULL UNIQUE,
     -- Who has the rights of this Postgres role may use the space; NULL: everyone with rights on the tables.
-    role   name
+    role   name,
+    -- What whoever sees this row shows to find_words.
+    token  uuid NOT NULL DEFAULT gen_random_uuid()
 );
 
 INSERT INTO spaces (number, name) VALUES (0, '');
@@ -136,11 +138,13 @@ CREATE TABLE words (
 CREATE INDEX words_words ON words USING gin (words);
 
 -- Row-level security keeps Postgres from asking this index, whose operator might tell about rows of other spaces. So
--- this function asks it with the rights of the owner of the tables, for a space that its caller may use.
+-- this function asks it with the rights of the owner of the tables, for a space that its caller may use. It cannot see
+-- whose code calls it: while a superuser or the server itself maintains the tables of a role, that is code of the role.
+-- So the caller must also show what only row-level security gives him.
 DO $$
 BEGIN
     EXECUTE format($function$
-        CREATE FUNCTION find_words(wanted integer, query tsquery, most bigint)
+        CREATE FUNCTION find_words(wanted integer, shown uuid, query tsquery, most bigint)
         RETURNS TABLE (session bigint, seq bigint, part integer, kind text, length integer, is_cut boolean)
         LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, %I, pg_temp
         AS $body$
@@ -152,11 +156,12 @@ BEGIN
             IF NOT has_table_privilege(caller, 'words'::regclass, 'SELECT') THEN
                 RAISE insufficient_privilege USING MESSAGE = 'permission denied for table words';
             END IF;
-            IF EXISTS (SELECT FROM spaces AS s WHERE s.number = wanted
-                           AND (s.role IS NULL OR pg_has_role(caller, to_regrole(quote_ident(s.role)), 'USAGE')))
-                OR EXISTS (SELECT FROM pg_roles AS r WHERE r.rolname = caller AND (r.rolsuper OR r.rolbypassrls))
-                OR EXISTS (SELECT FROM pg_class AS c WHERE c.oid = 'words'::regclass
-                           AND pg_has_role(caller, c.relowner, 'USAGE'))
+            IF EXISTS (SELECT FROM spaces AS s WHERE s.number = wanted AND s.token = shown
+                           AND (s.role IS NULL OR pg_has_role(caller, to_regrole(quote_ident(s.role)), 'USAGE')
+                               OR EXISTS (SELECT FROM pg_roles AS r
+                                          WHERE r.rolname = caller AND (r.rolsuper OR r.rolbypassrls))
+                               OR EXISTS (SELECT FROM pg_class AS c WHERE c.oid = 'words'::regclass
+                                          AND pg_has_role(caller, c.relowner, 'USAGE'))))
             THEN
                 RETURN QUERY SELECT w.session, w.seq, w.part, w.kind, w.length, w.is_cut FROM words AS w
                     WHERE w.space = wanted AND w.words @@ query LIMIT most;
@@ -211,6 +216,7 @@ $$;
 
 -- The planner keeps samples of columns, of all spaces together, and EXPLAIN tells everyone what it concludes from them.
 -- So it keeps none of what was said, by whom, where and when.
+ALTER TABLE spaces ALTER name SET STATISTICS 0, ALTER role SET STATISTICS 0, ALTER token SET STATISTICS 0;
 ALTER TABLE sessions
     ALTER id SET STATISTICS 0, ALTER reversed_id SET STATISTICS 0, ALTER agent SET STATISTICS 0,
     ALTER title SET STATISTICS 0,
