@@ -9,6 +9,7 @@ import click
 
 from segue.cli.import_ import TOOLS, show
 from segue.console import options, output
+from segue.console.error_messages import SEGUE_HINTS
 from segue.integrations.registry import INTEGRATIONS
 
 if TYPE_CHECKING:
@@ -49,8 +50,15 @@ def command(*, library: Library, tools: tuple[str, ...], every: float, as_json: 
     )
     output.note(f"importing into {library.store.url}; press Ctrl-C to stop")
     reported: set[str] = set()
+    was_lost = False
     while True:
+        is_lost = False
         for found in watch.poll():
+            if isinstance(found, FailedImport) and found.is_store_lost:
+                is_lost = True
+                if not was_lost:
+                    output.warn(f"{SEGUE_HINTS.describe(found.error)}; trying again")
+                continue
             if isinstance(found, FailedImport):
                 key = f"{found.native_id}: {found.error}"
                 is_new = key not in reported
@@ -59,4 +67,7 @@ def command(*, library: Library, tools: tuple[str, ...], every: float, as_json: 
                 is_new = bool(found.turns)
             if is_new:
                 show(found, as_json=as_json)
+        if was_lost and not is_lost:
+            output.warn(f"{library.store.url} answers again")
+        was_lost = is_lost
         time.sleep(every)

@@ -157,6 +157,8 @@ class FailedImport(Struct, frozen=True, kw_only=True):
     native_id: str
     """Empty if the sessions of the tool could not be listed at all."""
     error: SegueError
+    is_store_lost: bool = False
+    """Whether the store itself does not answer: then nothing else is tried."""
 
 
 class ImportWatch:
@@ -186,7 +188,10 @@ class ImportWatch:
         self._known: dict[tuple[str, str], str] = {}
 
     def poll(self) -> Iterator[Imported | FailedImport]:
-        """Import every session that has changed since the last poll, or was not complete then."""
+        """Import every session that has changed since the last poll, or was not complete then.
+
+        It ends early if the store does not answer; the next poll begins there.
+        """
         for integration in self._integrations:
             try:
                 originals = Originals(self._trust.links, integration, self._store) if self._trust is not None else None
@@ -199,6 +204,8 @@ class ImportWatch:
                     found = self._import(integration, external)
                     if isinstance(found, FailedImport) or not found.is_ours:
                         yield found
+                    if isinstance(found, FailedImport) and found.is_store_lost:
+                        return
             except SegueError as error:
                 yield FailedImport(tool=integration.name, native_id="", error=error)
 
@@ -214,7 +221,8 @@ class ImportWatch:
                 positions=self._positions,
             )
         except SegueError as error:
-            return FailedImport(tool=integration.name, native_id=external.id, error=error)
+            is_lost = isinstance(error, StorageError) and error.path == self._store.url
+            return FailedImport(tool=integration.name, native_id=external.id, error=error, is_store_lost=is_lost)
         if not found.is_growing:
             self._known[integration.name, external.id] = external.revision
         return found
