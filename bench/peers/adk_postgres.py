@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import psycopg
 from google.adk.events import Event
 from google.adk.sessions import DatabaseSessionService
 from google.adk.sessions.base_session_service import GetSessionConfig
 from google.genai import types
-from sqlalchemy import create_engine
-from sqlalchemy import text as sql
 
 from bench.workload import role, text
 
@@ -21,7 +20,7 @@ _COPY = """
 INSERT INTO events (id, app_name, user_id, session_id, invocation_id, timestamp, event_data)
 SELECT 'copy-' || n, app_name, user_id, session_id, invocation_id, timestamp,
        jsonb_set(event_data::jsonb, '{id}', to_jsonb('copy-' || n))
-FROM generate_series(1, :count) n, (SELECT * FROM events LIMIT 1) first
+FROM generate_series(1, %(count)s) n, (SELECT * FROM events LIMIT 1) first
 """
 
 
@@ -35,10 +34,8 @@ class Peer:
     def fill(self, count: int) -> None:
         if count:
             self.append(0)
-            engine = create_engine(self._url)
-            with engine.begin() as connection:
-                connection.execute(sql(_COPY), {"count": count - 1})
-            engine.dispose()
+            with psycopg.connect(self._url.replace("+psycopg", "")) as connection:
+                connection.execute(_COPY, {"count": count - 1})
             self._session = self._run(self._service.get_session(**_WHO))
 
     def fill_sessions(self, count: int) -> None:

@@ -100,13 +100,12 @@ def measure(place: Workplace, server: PostgresServer) -> list[Row]:
 
 def _rows(prior: int, pair: Pair) -> list[Row]:
     named = f"{prior:,} turns before / INSERT and COMMIT"
-    p50 = [percentile(times, 0.5) for times in (pair.ours, pair.bare)]
-    p99 = [percentile(times, 0.99) for times in (pair.ours, pair.bare)]
-    middle = compare(SECTION, f"append p50, {named}", *p50, OVER_BARE)
+    p50, p99 = ((percentile(pair.ours, share), percentile(pair.bare, share)) for share in (0.5, 0.99))
+    middle = compare(SECTION, f"append p50, {named}", p50[0], p50[1], OVER_BARE)
     rounds = f"median of {len(pair.ratios)} rounds of {_BATCH}"
     return [
         replace(middle, ratio=median(pair.ratios), note=rounds),
-        compare(SECTION, f"append p99, {named}", *p99),
+        compare(SECTION, f"append p99, {named}", p99[0], p99[1]),
     ]
 
 

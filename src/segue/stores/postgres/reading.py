@@ -12,10 +12,9 @@ from segue.model import Metadata, Turn, apply, initial_overview
 from segue.stores.postgres.text_columns import to_column
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from datetime import datetime
+    from collections.abc import Callable, Iterable, Sequence
 
-    from segue.model import Event, Overview
+    from segue.model import Event, Head, Overview
 
 Record = tuple[int, str, bytes]
 """The columns seq, id and body of an event."""
@@ -134,7 +133,7 @@ def named(metadata: Metadata, session_id: str) -> Metadata:
 
 
 def with_metadata(
-    events: list[Event], damages: list[Damage], session_id: str, *, agent: str, created_at: datetime, version: int
+    events: list[Event], damages: list[Damage], session_id: str, *, version: int, head: Callable[[str], Head]
 ) -> list[Event]:
     """The events with the metadata first, rebuilt from the row of the session where it was lost."""
     first = events[0] if events else None
@@ -142,10 +141,11 @@ def with_metadata(
         return [named(first, session_id), *events[1:]]
     if not damages:
         damages.append(Damage("event 1", "the session does not begin with its metadata", line=1))
+    known = head(session_id)
     lost = Metadata(
         session_id=session_id,
-        agent=agent,
-        created_at=created_at,
+        agent=known.agent,
+        created_at=known.created_at,
         status="active",
         version=version,
         id="event-1",

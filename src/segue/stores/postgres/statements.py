@@ -197,10 +197,7 @@ class Statements:
                 WHERE space = %(space)s AND session = row.key
                 UNION ALL
                 SELECT seq, id, body FROM {{s}}.events
-                WHERE space = %(space)s AND session = row.key AND seq = 1 AND latest.seq >= 1
-                UNION ALL
-                SELECT seq, id, body FROM {{s}}.events
-                WHERE space = %(space)s AND session = row.key AND seq = row.seq AND seq <= latest.seq AND seq > 1
+                WHERE space = %(space)s AND session = row.key AND seq = ANY(ARRAY[1, row.seq]) AND seq <= latest.seq
                 UNION ALL
                 SELECT seq, id, body FROM {{s}}.events
                 WHERE space = %(space)s AND session = row.key AND seq > coalesce(latest.seq, 0) AND seq <= row.seq

@@ -101,23 +101,24 @@ class PostgresStore:
         return _with_liveness(session, row)
 
     def overview(self, session_id: str) -> Overview:
-        overview, holder, _ = self._end(session_id)
+        overview, holder, _, _ = self._end(session_id)
         return overview if overview.status != "active" or holder.is_alive else replace(overview, status="interrupted")
 
-    def _end(self, session_id: str) -> tuple[Overview, Holder, int]:
+    def _end(self, session_id: str) -> tuple[Overview, Holder, int, int]:
+        """The overview, the writer, the bytes of the events after the checkpoint, and the key of the row."""
         place = self.tables.place_of(session_id)
         rows = self.tables.ask(f"read session {session_id}", self._statements.end, space=place.space, id=session_id)
         if not rows:
             raise SessionNotFoundError(session_id, self.url)
-        _, seq, *holder = rows[0][:8]
+        key, seq, *holder = rows[0][:8]
         overview, damages, size = read_end(session_id, seq, [row[8:] for row in rows if row[8] is not None])
         if overview is None:
             raise DamagedError(session_id, damages or self.examine(session_id).damages or [_BAD_CHECKPOINT])
-        return overview, Holder(*holder), size
+        return overview, Holder(*holder), size, key
 
     def tail(self, session_id: str, count: int, *, branch: str | None = None) -> tuple[Turn, ...]:
-        overview, _, _ = self._end(session_id)
-        row, place = self.tables.find(session_id), self.tables.place_of(session_id)
+        overview, _, _, key = self._end(session_id)
+        place = self.tables.place_of(session_id)
         found: list[Turn] = []
         damages: list[Damage] = []
         for name, (low, high) in own_turn_ranges(overview, branch or overview.branch, count).items():
@@ -127,13 +128,13 @@ class PostgresStore:
                 "branch": name,
             }
             # What was appended since the overview was read is not counted.
-            values |= {"space": place.space, "key": row.key, "upto": overview.seq}
+            values |= {"space": place.space, "key": key, "upto": overview.seq}
             rows = self.tables.ask(f"read session {session_id}", self._statements.tail, **values)
             if len(rows) != high - low or not all(is_whole for *_, is_whole in rows):
                 damages.append(Damage(f"branch {name}", "some of its turns are missing"))
             found = turns_of([row[:3] for row in rows], damages) + found
         if damages:
-            if self.tables.find(session_id).key != row.key:  # deleted while it was read, or replaced
+            if self.tables.find(session_id).key != key:  # deleted while it was read, or replaced
                 return self.tail(session_id, count, branch=branch)
             raise DamagedError(session_id, self.examine(session_id).damages or damages)
         return tuple(found)
@@ -178,10 +179,7 @@ class PostgresStore:
         records.finish(row.seq)
         if not events:
             return None, records.damages or [_EMPTY], []
-        head = self.head(session_id)
-        named = with_metadata(
-            events, records.damages, session_id, agent=head.agent, created_at=head.created_at, version=row.version
-        )
+        named = with_metadata(events, records.damages, session_id, version=row.version, head=self.head)
         return fold(named), records.damages, named
 
     def revision(self, session_id: str) -> str:

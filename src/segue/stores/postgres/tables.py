@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from segue.stores.postgres.address import Address
     from segue.stores.postgres.verification import Derived
 
-_FIRST_PAGE_ROWS, _MOST_PAGE_ROWS = 64, 4096
+_FIRST_PAGE_ROWS, _MOST_PAGE_ROWS, _PAGE_GROWTH = 64, 4096, 16
 _PAGE_BYTES = 4 << 20
 
 
@@ -149,7 +149,7 @@ class Tables:
                 return
             after = rows[-1][0]
             size = sum(len(body) for *_, body in rows)
-            limit = max(1, min(4 * limit, _MOST_PAGE_ROWS, (_PAGE_BYTES * limit) // (size + 1)))
+            limit = max(1, min(_PAGE_GROWTH * limit, _MOST_PAGE_ROWS, (_PAGE_BYTES * limit) // (size + 1)))
 
 
 def changed_meanwhile(session_id: str) -> ConflictError:

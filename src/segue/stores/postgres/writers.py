@@ -32,7 +32,7 @@ _PAGES_AT_ONCE = 10
 
 
 class Writers:
-    def __init__(self, tables: Tables, read_end: Callable[[str], tuple[Overview, Holder, int]]) -> None:
+    def __init__(self, tables: Tables, read_end: Callable[[str], tuple[Overview, Holder, int, int]]) -> None:
         self._tables = tables
         self._read_end = read_end
         self._open: dict[int, PostgresWriter] = {}
@@ -81,7 +81,7 @@ class Writers:
         claim = new_claim()
         key, fence, _, usage = self._take(session_id, place, claim, timeout_seconds)
         try:
-            overview, _, size = self._read_end(session_id)
+            overview, _, size, _ = self._read_end(session_id)
             return self._writer(place, (key, fence), claim, overview, parse_usage(usage), since_checkpoint=size)
         except BaseException:
             with suppress(SegueError):
