@@ -30,6 +30,7 @@ from bench import (
     tools,
 )
 from bench.measure import settle
+from bench.postgres import section as postgres
 from bench.workload import FULL, QUICK, Workplace
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ SECTIONS: dict[str, Callable[[Workplace], list[Row]]] = {
     "scope": scope.measure,
     "ralph": ralph.measure,
     "gptel": gptel.measure,
+    "postgres": postgres.measure,
+    "skew": postgres.measure_skew,
 }
 PEERS = "peers"
 
@@ -83,7 +86,11 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="smaller sizes, under a minute; ratios are rougher")
     parser.add_argument("--no-peers", action="store_true", help="only Segue and raw calls; needs no extra libraries")
     parser.add_argument("--only", action="append", choices=[*SECTIONS, PEERS], help="this section (repeatable)")
-    parser.add_argument("--large", action="store_true", help="sessions of AI tools of 500 MB, too")
+    parser.add_argument(
+        "--large",
+        action="store_true",
+        help="sessions of AI tools of 500 MB, and Postgres with 100,000 sessions of 20 turns",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON instead of columns")
     parser.add_argument("--check", action="store_true", help="exit with 1 if a row misses its target")
     parser.add_argument(

@@ -33,12 +33,10 @@ class Records:
         """The events that can be read; `damages` gets a place for each one that cannot."""
         if not rows:
             return []
-        plain = decode_plain(b"".join([body for *_, body in rows]), self.seq)
-        if plain is not None and plain.lines == len(rows) == len(plain.events):
-            columns = [(seq, id) for seq, id, _ in rows]
-            if columns == [(event.seq, event.id) for event in plain.events]:
-                self.seq = rows[-1][0]
-                return plain.events
+        events = _usual_events(rows, self.seq)
+        if events is not None:
+            self.seq = rows[-1][0]
+            return events
         return [event for row in rows if (event := self._take(row)) is not None]
 
     def finish(self, upto: int) -> None:
@@ -59,6 +57,15 @@ class Records:
         if seq > self.seq + 1:
             missing = f"event {seq - 1} is" if seq == self.seq + 2 else f"events {self.seq + 1} to {seq - 1} are"
             self.damages.append(Damage(f"event {self.seq + 1}", f"{missing} missing", line=self.seq + 1))
+
+
+def _usual_events(rows: Sequence[Record], after: int) -> list[Event] | None:
+    """All events at once, if they follow each other and nothing about them is unusual; else None."""
+    plain = decode_plain(b"".join([body for *_, body in rows]), after)
+    if plain is None or not plain.lines == len(rows) == len(plain.events):
+        return None
+    columns = [(seq, id) for seq, id, _ in rows]
+    return plain.events if columns == [(event.seq, event.id) for event in plain.events] else None
 
 
 def read_event(row: Record) -> Event | Damage:
@@ -155,6 +162,9 @@ def with_metadata(
 
 
 def turns_of(rows: Sequence[Record], damages: list[Damage]) -> list[Turn]:
+    events = _usual_events(rows, rows[0][0] - 1) if rows else []
+    if events is not None and all(isinstance(event, Turn) for event in events):
+        return events  # type: ignore[return-value]
     found: list[Turn] = []
     for row in rows:
         event = read_event(row)

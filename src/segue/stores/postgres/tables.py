@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from segue.stores.postgres.address import Address
     from segue.stores.postgres.verification import Derived
 
-_FIRST_PAGE_ROWS, _MOST_PAGE_ROWS, _PAGE_GROWTH = 64, 4096, 16
+_FIRST_PAGE_ROWS, _MOST_PAGE_ROWS, _PAGE_GROWTH = 256, 4096, 16
 _PAGE_BYTES = 4 << 20
 
 
