@@ -95,8 +95,8 @@ def _dead(ours: Load, theirs: Load) -> str:
 def _run(server: PostgresServer, schema: str, exponent: float, seconds: float) -> Load:
     context = multiprocessing.get_context("fork")
     begin, found = context.Barrier(WORKERS + 1), context.SimpleQueue()
-    work = (server.url(schema), begin, seconds, exponent, found)
-    processes = [context.Process(target=_work, args=(number, *work)) for number in range(WORKERS)]
+    work = Work(server.url(schema), begin, seconds, exponent, found)
+    processes = [context.Process(target=_work, args=(number, work)) for number in range(WORKERS)]
     for process in processes:
         process.start()
     begin.wait()
@@ -113,27 +113,47 @@ def _run(server: PostgresServer, schema: str, exponent: float, seconds: float) -
         " WHERE schemaname = %s AND relname = 'sessions'",
         (schema,),
     )
-    [(sessions,)] = server.execute(f"SELECT pg_table_size('{schema}.sessions')")
+    [(sessions,)] = server.execute("SELECT pg_table_size(%s::regclass)", (f"{schema}.sessions",))
     [(events, indexes)] = server.execute(
         "SELECT sum(pg_table_size(inhrelid)), sum(pg_indexes_size(inhrelid)) FROM pg_inherits"
-        f" WHERE inhparent = '{schema}.events'::regclass"
+        " WHERE inhparent = %s::regclass",
+        (f"{schema}.events",),
     )
-    numbers = [int(str(number)) for number in (updated, hot_updated, dead, sessions, events, indexes)]
     count = len(hot) + len(cold)
-    return Load(count / seconds, hot, cold, *numbers, wal, count)
+    return Load(
+        rate=count / seconds,
+        hot=hot,
+        cold=cold,
+        updated=int(str(updated)),
+        hot_updated=int(str(hot_updated)),
+        dead=int(str(dead)),
+        sessions_bytes=int(str(sessions)),
+        events_bytes=int(str(events)),
+        index_bytes=int(str(indexes)),
+        wal_bytes=wal,
+        turns=count,
+    )
 
 
-def _work(
-    number: int, url: str, begin: Barrier, seconds: float, exponent: float, found: SimpleQueue[tuple[list[int], ...]]
-) -> None:
+class Work(NamedTuple):
+    """What a worker is given."""
+
+    url: str
+    begin: Barrier
+    seconds: float
+    exponent: float
+    found: SimpleQueue[tuple[list[int], list[int]]]
+
+
+def _work(number: int, work: Work) -> None:
     chance = random.Random(SEED + number)
-    library = segue.open(url)
+    library = segue.open(work.url)
     sessions = [library.create(agent="bench", id=f"w{number}-{at:03}") for at in range(SESSIONS_OF_A_WORKER)]
-    weights = list(accumulate(1 / rank**exponent for rank in range(1, len(sessions) + 1)))
+    weights = list(accumulate(1 / rank**work.exponent for rank in range(1, len(sessions) + 1)))
     picks = chance.choices(range(len(sessions)), cum_weights=weights, k=100_000)
-    begin.wait()
+    work.begin.wait()
     times: tuple[list[int], list[int]] = ([], [])
-    ends = time.monotonic() + seconds
+    ends = time.monotonic() + work.seconds
     turn = 0
     while time.monotonic() < ends:
         pick = picks[turn % len(picks)]
@@ -141,8 +161,8 @@ def _work(
         sessions[pick].add(role(turn), text(turn), tokens=60)
         times[pick >= HOTTEST].append(time.perf_counter_ns() - began)
         turn += 1
-    found.put(times)
-    begin.wait()
+    work.found.put(times)
+    work.begin.wait()
     for session in sessions:
         session.release()
 
