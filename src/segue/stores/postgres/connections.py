@@ -8,7 +8,7 @@ import threading
 import time
 import weakref
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from segue.errors import MissingExtraError, StorageError
 from segue.store import Durability
@@ -29,7 +29,7 @@ from segue.stores.postgres.failures import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from types import ModuleType
 
     import psycopg
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from segue.stores.postgres.address import Address
     from segue.stores.postgres.driver import TimedConnection
     from segue.stores.postgres.typed import TypedStatement
+
+T = TypeVar("T")
 
 _MOST_CONNECTIONS = 32
 """How many threads use a connection at the same time; others wait."""
@@ -100,15 +102,17 @@ class Connections:
         params: Sequence[Any] | Mapping[str, Any] = (),
         *,
         retry: bool,
+        changes: bool = False,
         seconds: float | None = None,
     ) -> list[tuple[Any, ...]]:
-        """Run one statement and return its rows, all within `timeout_seconds` of the address, or within `seconds`.
+        """Run one statement and return its rows, all within `timeout_seconds`, or even within `seconds`.
 
         It is repeated when it was certainly not carried out: no connection, a serialization failure, a deadlock.
-        With `retry` also when its outcome is not known; without, that raises LostAnswerError, and the statement may
-        still be running on the server.
+        With `retry` also when its outcome is not known. If it then stays unknown, that is a StorageError, or with
+        `changes` LostAnswerError; without `retry`, it is LostAnswerError at once. The statement may still be running
+        on the server.
         """
-        return self._execute(doing, statement, params, retry=retry, seconds=seconds)[0]
+        return self._execute(doing, statement, params, retry=retry, changes=changes, seconds=seconds)[0]
 
     def commit(
         self, doing: str, statement: str | TypedStatement, params: Mapping[str, Any] | Sequence[bytes], *, retry: bool
@@ -147,10 +151,12 @@ class Connections:
         params: Sequence[Any] | Mapping[str, Any],
         *,
         retry: bool,
+        changes: bool = False,
         seconds: float | None = None,
     ) -> tuple[list[tuple[Any, ...]], bool]:
         """The rows, and whether the server has warned that the commit is not on its standby."""
-        deadline = time.monotonic() + min(self.address.timeout_seconds, seconds or math.inf)
+        limit = self.address.timeout_seconds
+        deadline = time.monotonic() + (limit if seconds is None else min(seconds, limit))
         pauses: Iterator[float] | None = None
         while True:
             connection = self._take(deadline)
@@ -161,9 +167,34 @@ class Connections:
                 is_repeated = self._is_rolled_back(error, connection) or (retry and is_lost(error))
                 pauses = pauses or _pauses()
                 if not is_repeated or time.monotonic() + (pause := next(pauses)) > deadline:
-                    raise self._failure(error, doing, connection, str(statement), is_harmless=retry) from None
+                    is_harmless = retry and not changes
+                    raise self._failure(error, doing, connection, str(statement), is_harmless=is_harmless) from None
             finally:
                 connection.deadline, connection.cancels = None, True
+                self._put(connection)
+            time.sleep(pause)
+
+    def transact(self, doing: str, work: Callable[[TimedConnection], T]) -> T:
+        """Do several statements in one transaction, which is repeated as in `execute` with `retry` and `changes`.
+
+        So the work must find out whether it was done already, by an attempt whose answer was lost.
+        """
+        deadline = time.monotonic() + self.address.timeout_seconds
+        pauses = _pauses()
+        while True:
+            connection = self._take(deadline)
+            connection.deadline = deadline
+            try:
+                with connection.transaction():
+                    # What others did while a statement waited for them is seen by the next one.
+                    connection.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
+                    return work(connection)
+            except (import_driver().psycopg.Error, OSError) as error:
+                is_repeated = self._is_rolled_back(error, connection) or is_lost(error)
+                if not is_repeated or time.monotonic() + (pause := next(pauses)) > deadline:
+                    raise self._failure(error, doing, connection) from None
+            finally:
+                connection.deadline = None
                 self._put(connection)
             time.sleep(pause)
 

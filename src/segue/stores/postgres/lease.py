@@ -6,19 +6,22 @@ cannot write any more, because its fence is old.
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import threading
+import time
 import uuid
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from segue.errors import ConflictError, NotFoundError
 from segue.store import Owner
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from datetime import datetime
 
 
@@ -35,8 +38,8 @@ class Holder(NamedTuple):
 
     @property
     def is_alive(self) -> bool:
-        """Whether it may still write: a process of this machine that is gone has no lease."""
-        return self.is_leased and not _is_gone(self.pid, self.process)
+        """Whether it may still write: a writer of this process that was left, or a process that is gone, cannot."""
+        return self.is_leased and self.token not in _left and not _is_gone(self.pid, self.process)
 
     @property
     def gone(self) -> list[uuid.UUID]:
@@ -57,6 +60,31 @@ class Claim(NamedTuple):
     process: str
 
 
+_left: set[uuid.UUID] = set()
+
+
+def leave(token: uuid.UUID) -> None:
+    """Remember that nobody in this process has this claim any more, whether or not the server can be told."""
+    _left.add(token)
+
+
+def forget(token: uuid.UUID) -> None:
+    """The server has been told."""
+    _left.discard(token)
+
+
+@contextmanager
+def leaving(claim: Claim) -> Iterator[None]:
+    """Leave the claim if this fails and the server may have accepted it."""
+    try:
+        yield
+    except (NotFoundError, ConflictError):
+        raise
+    except BaseException:
+        leave(claim.token)
+        raise
+
+
 def new_claim() -> Claim:
     pid = os.getpid()
     return Claim(uuid.uuid4(), pid, socket.gethostname(), f"{this_machine()} {_started(pid) or ''}")
@@ -65,7 +93,10 @@ def new_claim() -> Claim:
 def _is_gone(pid: int | None, process: str | None) -> bool:
     """Whether it was a process of this machine, since its last start, that runs no more."""
     machine, _, started = (process or "").rpartition(" ")
-    return bool(pid and machine and started) and machine == this_machine() and _started(pid) != started
+    if not (pid and machine and started) or machine != this_machine():
+        return False
+    now = _started(pid)
+    return now != started if now is not None else not _is_hidden(pid)
 
 
 @lru_cache(maxsize=1)
@@ -86,12 +117,24 @@ def _started(pid: int | None) -> str | None:
     return None
 
 
+def _is_hidden(pid: int) -> bool:
+    """Whether a process that cannot be looked at runs: one of another user, where the machine hides those."""
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        return True
+    except ProcessLookupError:
+        return False
+    return False  # ended, and not yet collected by its parent
+
+
 class Heartbeat:
     """Calls `beat` every so often from one thread of its own, while anybody needs it."""
 
-    def __init__(self, beat: Callable[[], None], every_seconds: float) -> None:
+    def __init__(self, beat: Callable[[], None], every_seconds: float, *, name: str) -> None:
         self._beat = beat
         self._every = every_seconds
+        self._name = name
         self._wake = threading.Event()
         self._mutex = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -106,7 +149,7 @@ class Heartbeat:
             self._count += 1
             if self._thread is None:
                 self._wake = threading.Event()
-                self._thread = threading.Thread(target=self._run, args=(self._wake,), name="segue-lease", daemon=True)
+                self._thread = threading.Thread(target=self._run, args=(self._wake,), name=self._name, daemon=True)
                 self._thread.start()
 
     def stop(self) -> None:
@@ -117,5 +160,12 @@ class Heartbeat:
                 self._wake.set()
 
     def _run(self, wake: threading.Event) -> None:
-        while not wake.wait(self._every):
-            self._beat()
+        pause = self._every
+        while not wake.wait(pause):
+            began = time.monotonic()
+            try:
+                self._beat()
+            except Exception as error:  # no failure may end it: the next beat tries again
+                logging.getLogger("segue").debug("%s failed", self._name, exc_info=error)
+            # A beat that had to wait for a dead connection is followed by the next one at once.
+            pause = max(self._every / 10, self._every - (time.monotonic() - began))

@@ -16,6 +16,8 @@ _HOLDER = (
 _HEAD = "id, agent, title, tags, status, branch, turn_count, created_at, updated_at"
 _LISTED = "agent, title, tags, status, branch, turn_count, tool, project, folder, git_branch, summary, usage"
 _IS_FREE = "(lease_until IS NULL OR lease_until <= clock_timestamp() OR owner_token = ANY(%(gone)s))"
+_IS_HELD = "trash_key IS NULL AND lease_until IS NOT NULL"
+"""Not released: a lease that ran out, and that nobody took over, can still be renewed."""
 _LEASE = "clock_timestamp() + make_interval(secs => %(lease)s)"
 
 
@@ -60,7 +62,7 @@ class Statements:
 
     @cached_property
     def _turn_with_checkpoint(self) -> TypedStatement:
-        kept = _KEPT.format(space="$1", seq="$4", checkpoint="$12", s="{s}")
+        kept = _KEPT.format(space="$1", seq="$4", checkpoint="$13", s="{s}")
         return typed(self._text(_TURN.replace("{kept}", kept)), *_TURN_TYPES, "bytea")
 
     def append(self, *, checkpoint: bool) -> str:
@@ -78,8 +80,8 @@ class Statements:
             WITH head AS (
                 UPDATE {{s}}.sessions SET seq = %(seq)s, {listed},
                     updated_at = %(updated_at)s, recent_at = %(recent_at)s, lease_until = {_LEASE}, words_due = true
-                WHERE key = %(key)s AND space = %(space)s AND fence = %(fence)s AND seq = %(expected)s
-                    AND trash_key IS NULL
+                WHERE key = %(key)s AND space = %(space)s AND fence = %(fence)s AND owner_token = %(token)s
+                    AND seq = %(expected)s AND trash_key IS NULL
                 RETURNING key
             ), recorded AS ({_insert("head")}){kept}
             SELECT {ACHIEVED} FROM head""")
@@ -98,20 +100,26 @@ class Statements:
         """Wait for a statement of ours that may still be running, and let it fail if it has not been committed."""
         return self._text(f"""
             UPDATE {{s}}.sessions SET fence = fence + 1, lease_until = {_LEASE}
-            WHERE key = %(key)s AND space = %(space)s AND owner_token = %(token)s AND trash_key IS NULL
-            RETURNING fence, {ACHIEVED}""")
+            WHERE key = %(key)s AND space = %(space)s AND owner_token = %(token)s AND {_IS_HELD}
+            RETURNING fence, seq, {ACHIEVED}""")
 
     @cached_property
     def renew(self) -> str:
+        """Renew the leases of many sessions. A row that is locked now is skipped, so that it delays no other lease."""
         return self._text(f"""
-            UPDATE {{s}}.sessions SET lease_until = {_LEASE}
-            WHERE space = %(space)s AND key = ANY(%(keys)s) AND owner_token = ANY(%(tokens)s) AND trash_key IS NULL
-            RETURNING key""")
+            WITH mine AS (
+                SELECT key FROM {{s}}.sessions
+                WHERE space = %(space)s AND key = ANY(%(keys)s) AND owner_token = ANY(%(tokens)s) AND {_IS_HELD}
+                FOR NO KEY UPDATE SKIP LOCKED
+            )
+            UPDATE {{s}}.sessions SET lease_until = {_LEASE} FROM mine WHERE sessions.key = mine.key
+            RETURNING sessions.key""")
 
     @cached_property
     def release(self) -> str:
+        """Leave the session. The fence is advanced, so that nothing that is still on its way can be recorded."""
         return self._text("""
-            UPDATE {s}.sessions SET lease_until = NULL
+            UPDATE {s}.sessions SET lease_until = NULL, fence = fence + 1
             WHERE key = %(key)s AND space = %(space)s AND owner_token = %(token)s""")
 
     @cached_property
@@ -119,7 +127,8 @@ class Statements:
         return self._text("""
             WITH mine AS (
                 SELECT key FROM {s}.sessions
-                WHERE key = %(key)s AND space = %(space)s AND fence = %(fence)s AND trash_key IS NULL FOR NO KEY UPDATE
+                WHERE key = %(key)s AND space = %(space)s AND fence = %(fence)s AND owner_token = %(token)s
+                    AND trash_key IS NULL FOR NO KEY UPDATE
             ), kept AS (
                 INSERT INTO {s}.blobs (space, session, name, data)
                 SELECT %(space)s, key, %(name)s, %(data)b FROM mine
@@ -249,7 +258,8 @@ class Statements:
     @cached_property
     def put_in_trash(self) -> str:
         return self._text(f"""
-            UPDATE {{s}}.sessions SET trash_key = %(trash_key)s, deleted_at = clock_timestamp(), lease_until = NULL
+            UPDATE {{s}}.sessions SET trash_key = %(trash_key)s, deleted_at = clock_timestamp(), lease_until = NULL,
+                fence = fence + 1
             WHERE key = %(key)s AND space = %(space)s AND seq = %(seq)s AND trash_key IS NULL AND {_IS_FREE}
             RETURNING key""")
 
@@ -276,6 +286,11 @@ class Statements:
             SELECT key, id, seq FROM {s}.sessions WHERE space = %(space)s AND trash_key = %(trash_key)s""")
 
     @cached_property
+    def trash_key(self) -> str:
+        """The key in the trash of a session wherever it is; no row if there is no such session any more."""
+        return self._text("SELECT trash_key FROM {s}.sessions WHERE space = %(space)s AND key = %(key)s")
+
+    @cached_property
     def restore(self) -> str:
         return self._text("""
             UPDATE {s}.sessions SET trash_key = NULL, deleted_at = NULL, words_due = true
@@ -286,14 +301,17 @@ _TURN = f"""
     WITH head AS (
         UPDATE {{s}}.sessions SET seq = $4, turn_count = $5, updated_at = $6, recent_at = $7,
             lease_until = clock_timestamp() + make_interval(secs => $8), words_due = true
-        WHERE key = $2 AND space = $1 AND fence = $3 AND seq = $4 - 1 AND trash_key IS NULL
+        WHERE key = $2 AND space = $1 AND fence = $3 AND owner_token = $12 AND seq = $4 - 1 AND trash_key IS NULL
         RETURNING key
     ), recorded AS (
         INSERT INTO {{s}}.events (space, session, seq, id, kind, branch, body)
         SELECT $1, key, $4, $9, 'turn', $10, $11 FROM head
     ){{kept}}
     SELECT {ACHIEVED} FROM head"""
-_TURN_TYPES = ("int4", "int8", "int8", "int8", "int8", "timestamptz", "timestamptz", "float8", "text", "text", "bytea")
+_TURN_TYPES = (
+    *("int4", "int8", "int8", "int8", "int8", "timestamptz", "timestamptz", "float8"),
+    *("text", "text", "bytea", "uuid"),
+)
 _KEPT = """, kept AS (
         INSERT INTO {s}.checkpoints (space, session, seq, body)
         SELECT {space}, key, {seq}, {checkpoint} FROM head

@@ -121,10 +121,20 @@ class Tables:
     def delete(
         self, doing: str, key: int, seq: int, holder: Holder | None = None, *, trash_key: str | None = None
     ) -> bool:
-        """Delete a session with everything, unless it has changed or somebody writes it; whether it was deleted."""
+        """Delete a session with everything, unless it has changed or somebody writes it; whether it is deleted."""
         gone = holder.gone if holder is not None else []
         values = {"space": self.place_to_write().space, "key": key, "seq": seq, "gone": gone, "trash_key": trash_key}
-        return bool(self.ask(doing, self.statements.delete, **values))
+        return self.change(doing, self.statements.delete, [], **values)
+
+    def change(self, doing: str, statement: str, after: list[tuple[str | None]], **values: object) -> bool:
+        """Run a statement that returns the row that it changed; whether the change is made.
+
+        Its answer may be lost, so that it is repeated and finds nothing more to change. Then the row tells: `after` is
+        what `Statements.trash_key` returns once the change is made.
+        """
+        if self.connections.execute(doing, statement, values, retry=True, changes=True):
+            return True
+        return self.ask(doing, self.statements.trash_key, **values) == after
 
     def place_of(self, session_id: str) -> Place:
         check_id(session_id)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from segue.model import Event
+    from segue.stores.postgres.driver import TimedConnection
     from segue.stores.postgres.statements import Statements
     from segue.stores.postgres.tables import Row, Tables
 
@@ -32,10 +33,12 @@ class PostgresTrash:
     def put(self, session_id: str, *, revision: str | None = None) -> str:
         row = self._tables.find_free(session_id, revision=revision)
         values = self._values(session_id, row)
-        if not self._tables.ask(f"move session {session_id} to the trash", self._statements.put_in_trash, **values):
+        trash_key = str(values["trash_key"])
+        doing = f"move session {session_id} to the trash"
+        if not self._tables.change(doing, self._statements.put_in_trash, [(trash_key,)], **values):
             self._tables.find_free(session_id, revision=row.revision)
             raise changed_meanwhile(session_id)
-        return str(values["trash_key"])
+        return trash_key
 
     def entries(self) -> Iterator[Trashed]:
         place = self._tables.place()
@@ -50,16 +53,19 @@ class PostgresTrash:
         number, session_id, _ = self._get(key)
         values = {"space": self._tables.place_to_write().space, "key": number, "trash_key": key}
         try:
-            rows = self._tables.ask(f"restore session {session_id}", self._statements.restore, **values)
+            is_done = self._tables.change(
+                f"restore session {session_id}", self._statements.restore, [(None,)], **values
+            )
         except DuplicateError:
             raise SessionExistsError(session_id) from None
-        if not rows:
+        if not is_done:
             raise NotInTrashError(key, self._tables.url)
         return str(session_id)
 
     def erase(self, key: str) -> None:
         number, _, seq = self._get(key)
-        self._tables.delete(f"erase {key}", number, seq, trash_key=key)
+        if not self._tables.delete(f"erase {key}", number, seq, trash_key=key):
+            raise NotInTrashError(key, self._tables.url)
 
     def replace(self, session_id: str, row: Row, events: Sequence[Event]) -> str:
         """Move a damaged session to the trash and put these events in its place, in one transaction; its key there."""
@@ -76,12 +82,16 @@ class PostgresTrash:
             **listed_columns(overview, usage),
             **event_columns(events, [encode_event(event) for event in events]),
         }
-        with self._tables.connections.use(f"recover session {session_id}") as connection, connection.transaction():
-            moved = connection.execute(self._statements.put_in_trash, values).fetchall()
-            if moved:
+
+        def move_and_create(connection: TimedConnection) -> bool:
+            """Whether it is done: by this transaction, or by an earlier one whose answer was lost."""
+            if connection.execute(self._statements.put_in_trash, values).fetchone():
                 connection.execute(self._statements.create, values | created)
                 connection.execute(self._statements.copy_blobs, values | {"id": session_id})
-        if not moved:
+                return True
+            return connection.execute(self._statements.trash_key, values).fetchone() == (values["trash_key"],)
+
+        if not self._tables.connections.transact(f"recover session {session_id}", move_and_create):
             raise changed_meanwhile(session_id)
         return f"{values['trash_key']} in the trash"
 

@@ -14,7 +14,7 @@ POSTGRES_EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 """Times are stored as microseconds since then."""
 _MICROSECOND = timedelta(microseconds=1)
 _MICROSECONDS_OF_A_MINUTE = 60_000_000
-_TYPES = {"int4": 23, "int8": 20, "float8": 701, "timestamptz": 1184, "text": 25, "bytea": 17}
+_TYPES = {"int4": 23, "int8": 20, "float8": 701, "timestamptz": 1184, "text": 25, "bytea": 17, "uuid": 2950}
 """The numbers that Postgres gave to its types for good."""
 
 

@@ -20,7 +20,7 @@ from segue.errors import (
 from segue.formats.journal import encode_checkpoint, encode_event, fingerprint
 from segue.model import Turn, accept, apply_turns, check_event, total_usage
 from segue.model.acceptance import copy_all_but_turns
-from segue.store import Receipt
+from segue.store import Durability, Receipt
 from segue.stores.postgres.columns import event_columns, listed_columns
 from segue.stores.postgres.failures import DuplicateError, LostAnswerError
 from segue.stores.postgres.lease import Holder
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from segue.errors import SegueError
     from segue.model import Event, Overview, Usage
-    from segue.store import Durability
     from segue.stores.postgres.connections import Connections
     from segue.stores.postgres.statements import Statements
     from segue.stores.postgres.typed import TypedStatement
@@ -76,6 +75,8 @@ class PostgresWriter(Closing):
         self._statements = statements
         self._place = place
         self._fence = fence
+        self._recorded_seq = overview.seq
+        """The number of the last event when the fence was advanced last."""
         self.values = {"space": space, "key": key, "token": token, "lease": lease_seconds}
         self._space, self._key, self._lease = int4(space), int8(key), float8(lease_seconds)
         self._overview = overview
@@ -87,7 +88,7 @@ class PostgresWriter(Closing):
         self._checkpoint_due = CHECKPOINT_EVERY_BYTES
         self._events_since = 0
         self._on_close = on_close
-        self._pid = os.getpid()
+        self.pid = os.getpid()
         self._mutex = threading.RLock()
         self._stopped: SegueError | None = None
         self._is_open = True
@@ -143,6 +144,7 @@ class PostgresWriter(Closing):
             to_column(turn.id).encode(),
             to_column(turn.branch).encode(),
             body,
+            self.token.bytes,
         ]
         if checkpoint is not None:
             values.append(checkpoint)
@@ -159,7 +161,7 @@ class PostgresWriter(Closing):
         recorded = {} if ids_are_new else self._recall(events)
         new, seqs, overview = accept(events, self._counted(), recorded, fingerprint, copy=copy_all_but_turns)
         if not new:
-            return Receipt(seqs=seqs, durability=self._advance_fence() or self._explain(events))
+            return Receipt(seqs=seqs, durability=self._confirm())
         usage = self._usage + total_usage(event for event in new if isinstance(event, Turn))
         last = len(new) - 1
         bodies = [encode_event(event, continues=at < last) for at, event in enumerate(new)]
@@ -186,19 +188,25 @@ class PostgresWriter(Closing):
         values: Callable[[], Mapping[str, object] | Sequence[bytes]],
     ) -> Durability:
         """Make the append. If its answer is lost, ask whether it was recorded, and make it again if it was not."""
-        for attempt in range(_ATTEMPTS):
-            achieved: Durability | None
+        for _ in range(_ATTEMPTS):
             try:
                 rows, achieved = self._connections.commit(self._doing, statement, values(), retry=False)
             except LostAnswerError as lost:
-                achieved = self._resolve(events, lost)
-                if achieved is None and attempt == _ATTEMPTS - 1:
+                try:
+                    found = self._resolve(events)
+                except WriterStoppedError:
                     raise
+                except StorageError:  # the server cannot be asked either: the outcome stays unknown
+                    raise lost from None
             else:
-                achieved = achieved if rows else self._explain(events)
-            if achieved is not None:
-                return achieved
-        raise AssertionError("the last attempt raised")
+                found = achieved if rows else self._resolve(events)
+            if found is not None:
+                return found
+        raise StorageError(
+            f"cannot {self._doing}: the connection to {self._place} broke {_ATTEMPTS} times, and nothing was recorded",
+            hint="check the network and the server, then open the session again",
+            path=self._place,
+        )
 
     def _note_size(self, size: int, count: int, checkpoint: bytes | None) -> None:
         """Remember how much was appended since the last checkpoint."""
@@ -210,30 +218,55 @@ class PostgresWriter(Closing):
             self._since_checkpoint = self._events_since = 0
             self._checkpoint_due = max(CHECKPOINT_EVERY_BYTES, CHECKPOINT_SHARE * len(checkpoint))
 
-    def _resolve(self, events: Sequence[Event], lost: LostAnswerError) -> Durability | None:
-        """Whether an append with a lost answer was recorded; None if it was not, and now cannot be any more.
+    def _resolve(self, events: Sequence[Event]) -> Durability | None:
+        """What the append survives if it was recorded; None if it was not, and now cannot be any more.
 
-        The statement may still be running on the server. Advancing the fence waits for it, and lets it fail unless it
-        was committed before. If the server cannot be asked either, the outcome stays unknown, and the error says so.
+        The statement may still be running on the server, or be on its way. Advancing the fence waits for it, and lets
+        it fail unless it was committed before. So does another writer that took over; then the session is lost, but
+        not what was recorded before. A repeated statement of ours may have advanced the fence late: then the append
+        found no row, and is made again.
         """
-        try:
-            achieved = self._advance_fence()
-            if achieved is None:
-                return self._explain(events)
-            return achieved if self._is_recorded(events) else None
-        except StorageError:
-            raise lost from None
+        expected, achieved = self._seq, self._advance_fence()
+        if events and self._is_recorded(events):
+            return self._visible_durability() if achieved is None else achieved
+        if achieved is None:
+            raise self._loss()
+        if self._recorded_seq != expected:
+            raise self._unexpected(expected - self._recorded_seq)
+        return None
 
-    def _advance_fence(self) -> Durability | None:
-        """What everything committed until now survives; None if another writer has the session.
+    def _unexpected(self, lost: int) -> SegueError:
+        """The error for a session that is not as this writer left it: events are missing, or there are more."""
+        if lost > 0:
+            which = "the last event" if lost == 1 else f"the last {lost} events"
+            return WriterStoppedError(
+                f"{self._place} has lost {which} of session {self._overview.id}",
+                hint="a standby that did not have them yet may have become the primary; open the session again",
+            )
+        return WriterStoppedError(
+            f"another program changed session {self._overview.id} in {self._place}", hint="open the session again"
+        )
+
+    def _visible_durability(self) -> Durability:
+        """What everything that can be read survives: it is visible before a standby has it, but not before the disk."""
+        return min(Durability.SYNCED, Durability(int(self._ask(self._statements.achieved, {})[0][0])))
+
+    def _confirm(self) -> Durability:
+        """What everything that is recorded survives.
 
         To read that an event is there says nothing about its place on the disk or on the standby: it may be visible and
         on neither. A commit after it is proof, since the server syncs and sends all commits in order.
         """
+        if (achieved := self._advance_fence()) is None:
+            raise self._loss()
+        return achieved
+
+    def _advance_fence(self) -> Durability | None:
+        """What everything committed until now survives; None if this writer does not have the session any more."""
         rows, achieved = self._connections.commit(self._doing, self._statements.advance_fence, self.values, retry=True)
         if not rows:
             return None
-        self._fence = rows[0][0]
+        self._fence, self._recorded_seq = rows[0][:2]
         return achieved
 
     def _is_recorded(self, events: Sequence[Event]) -> bool:
@@ -241,24 +274,16 @@ class PostgresWriter(Closing):
         found = self._ask(self._statements.recorded, self.values | {"ids": list(ids)})
         return len(found) == len(ids) and all(ids[id].seq == seq for seq, id, _ in found)
 
-    def _explain(self, events: Sequence[Event]) -> Durability:
-        """Why an append found no row to change: unless it was recorded before, an error."""
+    def _loss(self) -> SegueError:
+        """Why this writer does not have the session any more."""
         rows = self._ask(self._statements.find_by_key, self.values)
         if not rows:
-            raise SessionNotFoundError(self._overview.id, self._place)
+            return SessionNotFoundError(self._overview.id, self._place)
         holder = Holder(*rows[0][4:])
         if holder.token != self.token:
-            raise TakenOverError(self._overview.id, pid=holder.pid, host=holder.host, since=holder.since)
-        if events and self._is_recorded(events) and (achieved := self._advance_fence()) is not None:
-            return achieved
-        if (lost := self._seq - rows[0][1]) > 0:
-            which = "the last event" if lost == 1 else f"the last {lost} events"
-            raise WriterStoppedError(
-                f"{self._place} has lost {which} of session {self._overview.id}",
-                hint="a standby that did not have them yet may have become the primary; open the session again",
-            )
-        raise WriterStoppedError(
-            f"another program changed session {self._overview.id} in {self._place}", hint="open the session again"
+            return TakenOverError(self._overview.id, pid=holder.pid, host=holder.host, since=holder.since)
+        return WriterStoppedError(
+            f"session {self._overview.id} was deleted and restored meanwhile", hint="open the session again"
         )
 
     def _recall(self, events: Sequence[Event]) -> dict[str, tuple[int, int]]:
@@ -300,23 +325,21 @@ class PostgresWriter(Closing):
         name = f"sha256:{hashlib.sha256(data).hexdigest()}"
         with self._mutex:
             self._check()
-            values = self.values | {"fence": self._fence, "name": name, "data": bytes(data)}
-            if not self._ask(self._statements.put_blob, values):
-                self._explain(())
-        return name
+            values = self.values | {"name": name, "data": bytes(data)}
+            for _ in range(_ATTEMPTS):
+                if self._ask(self._statements.put_blob, values | {"fence": self._fence}):
+                    return name
+                self._resolve(())
+        raise StorageError(f"cannot put a blob into session {self._overview.id}", hint="try again", path=self._place)
 
     @property
     def is_stopped(self) -> bool:
         """Whether an error has ended it, so that it accepts nothing more."""
         return self._stopped is not None
 
-    def lose(self, error: SegueError) -> None:
-        """Accept nothing more: another process is the writer now."""
-        self._stopped = self._stopped or error
-
     def close(self) -> None:
         with self._mutex:
-            if self._is_open and self._pid == os.getpid():
+            if self._is_open and self.pid == os.getpid():
                 self._is_open = False
                 self._on_close(self)
             self._is_open = False
@@ -328,6 +351,6 @@ class PostgresWriter(Closing):
             raise WriterStoppedError(
                 f"cannot write to the session any more: {self._stopped}", hint="open the session again"
             )
-        if not self._is_open or self._pid != os.getpid():
+        if not self._is_open or self.pid != os.getpid():
             reason = "the writer is closed" if not self._is_open else "it belongs to the process that opened it"
             raise WriterStoppedError(f"cannot write to the session any more: {reason}", hint="open the session again")

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from segue.errors import ReadOnlyError, SegueError, SessionExistsError, SessionLockedError
+from segue.errors import ReadOnlyError, SegueError, SessionExistsError, SessionLockedError, StorageError
 from segue.formats.journal import encode_event
 from segue.ids import check_id
 from segue.model import Turn, accept_first, parse_usage, total_usage
 from segue.store import FORMAT_VERSION
 from segue.stores.postgres.columns import event_columns, listed_columns
 from segue.stores.postgres.failures import LostAnswerError
-from segue.stores.postgres.lease import Heartbeat, new_claim
+from segue.stores.postgres.lease import Heartbeat, forget, leave, leaving, new_claim
 from segue.stores.postgres.writer import PostgresWriter
 
 if TYPE_CHECKING:
@@ -28,17 +29,20 @@ if TYPE_CHECKING:
 _RELEASE_SECONDS = 1.0
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.005, 0.25
 _PAGES_AT_ONCE = 10
-"""How much of a session is indexed before the leases are renewed again."""
+"""How much of a session is indexed before it is the turn of the next one."""
+_BEATS_PER_LEASE = 3
+_ATTEMPTS = 3
+"""How often a session is created again when the answer was lost."""
 
 
 class Writers:
     def __init__(self, tables: Tables, read_end: Callable[[str], tuple[Overview, Holder, int, int]]) -> None:
         self._tables = tables
         self._read_end = read_end
-        self._open: dict[int, PostgresWriter] = {}
-        self._abandoned: list[UUID] = []
-        """The tokens of closed writers whose leases could not be ended: no one else has them."""
-        self._heartbeat = Heartbeat(self._beat, tables.address.lease_seconds / 3)
+        self._open: dict[UUID, PostgresWriter] = {}
+        every = tables.address.lease_seconds / _BEATS_PER_LEASE
+        self._heartbeat = Heartbeat(self._renew, every, name="segue-lease")
+        self._indexer = Heartbeat(self._index_all, every, name="segue-words")
 
     def create(self, session_id: str, events: Sequence[Event]) -> PostgresWriter:
         check_id(session_id)
@@ -57,45 +61,51 @@ class Writers:
             **listed_columns(overview, usage),
             **event_columns(numbered, bodies),
         }
-        rows = self._create(session_id, values, claim)
-        if not rows:
+        with leaving(claim):
+            row = self._create(session_id, values, claim)
+        if row is None:
             raise SessionExistsError(session_id)
         return self._writer(
-            place, rows[0], claim, overview, usage, since_checkpoint=sum(map(len, bodies)), unindexed=len(numbered)
+            place, row, claim, overview, usage, since_checkpoint=sum(map(len, bodies)), unindexed=len(numbered)
         )
 
-    def _create(self, session_id: str, values: dict[str, Any], claim: Claim) -> list[tuple[Any, ...]]:
-        """The key and the fence of the new session; nothing if there is one with this id."""
+    def _create(self, session_id: str, values: dict[str, Any], claim: Claim) -> tuple[Any, ...] | None:
+        """The key and the fence of the new session; None if there is one with this id."""
         doing, statement = f"create session {session_id}", self._tables.statements.create
-        try:
-            return self._tables.connections.execute(doing, statement, values, retry=False)
-        except LostAnswerError:
-            # It may still be running. The same statement again waits for it, and one of the two finds the other.
-            rows = self._tables.connections.execute(doing, statement, values, retry=False)
-            row = self._tables.find(session_id, must_exist=False)
-            return [(row.key, row.fence)] if row is not None and row.holder.token == claim.token else rows
+        lost: LostAnswerError | None = None
+        for _ in range(_ATTEMPTS):
+            try:
+                rows = self._tables.connections.execute(doing, statement, values, retry=False)
+                if rows or lost is None:
+                    return rows[0] if rows else None
+                row = self._tables.find(session_id, must_exist=False)
+                return (row.key, row.fence) if row is not None and row.holder.token == claim.token else None
+            except LostAnswerError as error:
+                # It may still be running. The same statement again waits for it, and one of the two finds the other.
+                lost = error
+            except StorageError as error:  # if an attempt was lost, nobody can be asked what became of it
+                raise lost or error from None
+        assert lost is not None  # noqa: S101 - every attempt was lost
+        raise lost
 
     def open(self, session_id: str, timeout_seconds: float) -> PostgresWriter:
         self._tables.place_of(session_id)
         place = self._tables.place_to_write()
         claim = new_claim()
-        key, fence, _, usage = self._take(session_id, place, claim, timeout_seconds)
+        with leaving(claim):
+            key, fence, _, usage = self._take(session_id, place, claim, timeout_seconds)
         try:
             overview, _, size, _ = self._read_end(session_id)
             return self._writer(place, (key, fence), claim, overview, parse_usage(usage), since_checkpoint=size)
         except BaseException:
-            with suppress(SegueError):
-                self._tables.ask(
-                    "release", self._tables.statements.release, space=place.space, key=key, token=claim.token
-                )
+            self._end_lease({"space": place.space, "key": key, "token": claim.token})
             raise
 
     def _take(self, session_id: str, place: Place, claim: Claim, timeout_seconds: float) -> tuple[Any, ...]:
         """Become the writer as soon as nobody else is: the key, the fence, the seq and the usage."""
         values = {"id": session_id, "version": FORMAT_VERSION, **self._claim_values(place, claim)}
         deadline, pause = time.monotonic() + timeout_seconds, _FIRST_PAUSE_SECONDS
-        # If the answer is lost, the statement is repeated and meets itself.
-        gone = [claim.token, *self._abandoned]
+        gone = [claim.token]  # if the answer is lost, the statement is repeated and meets itself
         while True:
             rows = self._tables.ask(f"open session {session_id}", self._tables.statements.take, **values, gone=gone)
             if rows:
@@ -141,32 +151,34 @@ class Writers:
             unindexed=unindexed,
             on_close=self._release,
         )
-        self._open[writer.key] = writer
         self._heartbeat.start()
+        self._indexer.start()
+        self._open[writer.token] = writer
         return writer
 
     def _release(self, writer: PostgresWriter) -> None:
         """End the lease. If the server cannot be reached, it ends by itself, and the search reads what has no words."""
         self._heartbeat.stop()
-        if self._open.get(writer.key) is writer:
-            del self._open[writer.key]
-        try:
-            self._end_lease(writer)
-        except SegueError:
-            self._abandoned.append(writer.token)
-        else:
+        self._indexer.stop()
+        self._open.pop(writer.token, None)
+        # Where the server has been waited for in vain already, it is not worth another wait.
+        if self._end_lease(writer.values, seconds=_RELEASE_SECONDS if writer.is_stopped else None):
             with suppress(SegueError):
                 self._index(writer)
 
-    def _end_lease(self, writer: PostgresWriter) -> None:
+    def _end_lease(self, values: dict[str, Any], *, seconds: float | None = None) -> bool:
+        """Whether the server could be told."""
+        leave(values["token"])
         statement = self._tables.statements.release
-        # Where the server has been waited for in vain already, it is not worth another wait.
-        seconds = _RELEASE_SECONDS if writer.is_stopped else None
-        self._tables.connections.execute("release a session", statement, writer.values, retry=True, seconds=seconds)
+        with suppress(SegueError):
+            self._tables.connections.execute("release a session", statement, values, retry=True, seconds=seconds)
+            forget(values["token"])
+            return True
+        return False
 
-    def _beat(self) -> None:
-        self._renew()
-        for writer in list(self._open.values()):
+    def _index_all(self) -> None:
+        """Called by a thread of its own: a session whose words have to wait delays no lease."""
+        for writer in self._living():
             with suppress(SegueError):
                 self._index(writer)
 
@@ -178,9 +190,13 @@ class Writers:
             writer.unindexed = 0
             index_words(self._tables, writer.space, writer.key, pages=_PAGES_AT_ONCE)
 
+    def _living(self) -> list[PostgresWriter]:
+        """The open writers of this process: a child must not keep alive what its parent had."""
+        return [writer for writer in list(self._open.values()) if writer.pid == os.getpid()]
+
     def _renew(self) -> None:
         """Renew the leases of all writers; called by the heartbeat."""
-        writers = list(self._open.values())
+        writers = self._living()
         for space in {writer.values["space"] for writer in writers}:
             values = {
                 "space": space,
@@ -189,7 +205,13 @@ class Writers:
                 "lease": self._tables.address.lease_seconds,
             }
             with suppress(SegueError):  # the next beat tries again; what was lost meanwhile, the next append finds out
-                self._tables.ask("renew leases", self._tables.statements.renew, **values)
+                self._tables.connections.execute(
+                    "renew leases",
+                    self._tables.statements.renew,
+                    values,
+                    retry=True,
+                    seconds=self._tables.address.lease_seconds / _BEATS_PER_LEASE,
+                )
 
     def _claim_values(self, place: Place, claim: Claim) -> dict[str, Any]:
         return {"space": place.space, "lease": self._tables.address.lease_seconds, **claim._asdict()}
