@@ -18,9 +18,19 @@ from segue.stores.postgres.store import PostgresStore
 from segue.transfer.convert import copy
 from tests.support.journals import metadata
 from tests.support.postgres import wait_until
+from tests.support.postgres_breaks import MOMENTS
 from tests.support.postgres_ledger import check_continues, check_ledger
-from tests.support.postgres_operations import BLOB, FIRST, MANY, OTHER_BLOB, WRITING, blob_name, prepare
-from tests.support.postgres_workers import MOMENTS
+from tests.support.postgres_operations import (
+    BLOB,
+    FIRST,
+    MANY,
+    OTHER_BLOB,
+    WRITING,
+    blob_name,
+    damage,
+    prepare,
+    trash_keys,
+)
 from tests.support.processes import Crew
 
 if TYPE_CHECKING:
@@ -203,19 +213,6 @@ def test_dying_in_a_recovery_leaves_the_damaged_session_or_the_recovered_one_wit
         check_continues(store, session_id, about=session_id)
 
 
-def trash_keys(store: PostgresStore, session_id: str) -> list[str]:
-    return [entry.key for entry in store.trash.entries() if entry.head.id == session_id]
-
-
-def damage(server: PostgresServer, store: PostgresStore, session_id: str) -> None:
-    schema = store.tables.address.schema
-    server.execute(
-        f"UPDATE {schema}.events SET body = overlay(body placing 'X' from 20) FROM {schema}.sessions s"  # noqa: S608
-        " WHERE s.key = session AND s.id = %s AND events.id = 't-1'",
-        [session_id],
-    )
-
-
 def sessions_with_rows(server: PostgresServer, store: PostgresStore) -> set[str]:
     """The sessions of which any table has rows; the key if there is no name any more."""
     schema = store.tables.address.schema
@@ -231,16 +228,11 @@ def sessions_with_rows(server: PostgresServer, store: PostgresStore) -> set[str]
 
 @QUICK_MOMENTS
 def test_dying_in_a_conversion_leaves_what_calling_it_again_completes(
-    store: PostgresStore,
-    postgres_url: str,
-    postgres_server: PostgresServer,
-    crew: Crew,
-    tmp_path: Path,
-    moments: tuple[str, ...],
+    store: PostgresStore, postgres_server: PostgresServer, crew: Crew, tmp_path: Path, moments: tuple[str, ...]
 ) -> None:
     journal = JournalStore(str(tmp_path))
     store.create("other", [metadata("other")]).close()
-    deaths = Deaths(crew, postgres_url, "convert", place=str(tmp_path))
+    deaths = Deaths(crew, store.url, "convert", place=str(tmp_path))
     for session_id, moment, step in deaths.sessions(*moments):
         prepare(journal, session_id)
         deaths.die(session_id, moment, step)

@@ -12,6 +12,7 @@ from tests.support.journals import START, metadata, turn
 if TYPE_CHECKING:
     from segue.store import Store, Writer
     from segue.stores.postgres.store import PostgresStore
+    from tests.support.postgres import PostgresServer
 
 Notify = Callable[[str], None]
 BLOB = b"a picture" * 100
@@ -45,8 +46,22 @@ WRITING: dict[str, Callable[[Writer], object]] = {
 """On the writer of a prepared session. Each append records the event t-90, one of them two more."""
 
 
+def damage(server: PostgresServer, store: PostgresStore, session_id: str) -> None:
+    """Change a byte of the first turn."""
+    schema = store.tables.address.schema
+    server.execute(
+        f"UPDATE {schema}.events SET body = overlay(body placing 'X' from 20) FROM {schema}.sessions s"  # noqa: S608 - ours
+        " WHERE s.key = session AND s.id = %s AND events.id = 't-1'",
+        [session_id],
+    )
+
+
+def trash_keys(store: PostgresStore, session_id: str) -> list[str]:
+    return [entry.key for entry in store.trash.entries() if entry.head.id == session_id]
+
+
 def operate(store: PostgresStore, operation: str, session_id: str, notify: Notify) -> None:
-    """Call it, and note what it acknowledged. In the trash, the first entry is meant."""
+    """Call it, and note that it has returned."""
     match operation:
         case "create":
             writer = store.create(session_id, [metadata(session_id), turn(1), turn(2)])
@@ -59,7 +74,7 @@ def operate(store: PostgresStore, operation: str, session_id: str, notify: Notif
         case "put in the trash":
             store.trash.put(session_id)
         case "restore" | "erase":
-            [key] = [entry.key for entry in store.trash.entries() if entry.head.id == session_id]
+            [key] = trash_keys(store, session_id)
             (store.trash.restore if operation == "restore" else store.trash.erase)(key)
         case "recover":
             store.recover(session_id)

@@ -5,57 +5,30 @@ Run as `python -m tests.support.postgres_workers`; see `tests.support.processes`
 
 from __future__ import annotations
 
-import itertools
 import os
 import random
 import select
 import signal
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from psycopg.waiting import Ready, Wait
+from msgspec.structs import replace
 
+from segue.errors import SegueError
 from segue.stores.journal import JournalStore
-from segue.stores.postgres.driver import TimedConnection
 from segue.stores.postgres.store import PostgresStore
 from segue.transfer.convert import copy
 from tests.support.journals import turn
+from tests.support.postgres_breaks import Breaks, die
+from tests.support.postgres_bugs import BUGS
 from tests.support.postgres_operations import WRITING, Notify
 from tests.support.postgres_operations import operate as operate_on
 from tests.support.processes import Answer, fork, read_rest, serve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable
 
-    Steps = Generator[Wait, Ready, object]
-
-MOMENTS = ("before", "sent", "answered")
-"""A statement is not sent yet; it is sent, and the server may be at it; its answer has arrived, and nobody read it."""
-
-
-def die_at(step: int, moment: str) -> None:
-    """Let this process die by kill -9 at the n-th statement from now on."""
-    numbers = itertools.count(1)
-    wait = TimedConnection.wait
-
-    def counted(self: TimedConnection, gen: Steps, interval: float = 0.1, timeout: float | None = None) -> object:
-        if moment == "before" and next(numbers) == step:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return wait(self, watched(gen, self.pgconn.socket), interval, timeout)
-
-    def watched(gen: Steps, descriptor: int) -> Steps:
-        """The generator of the driver asks to wait for reading when everything is sent."""
-        try:
-            state = next(gen)
-            while True:
-                if state == Wait.R and moment != "before" and next(numbers) == step:
-                    if moment == "answered":
-                        select.select([descriptor], [], [])
-                    os.kill(os.getpid(), signal.SIGKILL)
-                state = gen.send((yield state))
-        except StopIteration as ended:
-            return ended.value
-
-    setattr(TimedConnection, "wait", counted)  # noqa: B010 - a seam for the proof, not a value
+    from segue.store import Writer
 
 
 def kill_at_statement(url: str, operation: str, session_id: str, *, step: int, moment: str, place: str) -> Answer:
@@ -65,15 +38,15 @@ def kill_at_statement(url: str, operation: str, session_id: str, *, step: int, m
         store = PostgresStore(url)
         if operation in WRITING:
             with store.open(session_id, timeout_seconds=0) as writer:
-                die_at(step, moment)
+                Breaks(die).arm(step, moment)
                 WRITING[operation](writer)
                 notify("done")
         elif operation == "convert":
-            die_at(step, moment)
+            Breaks(die).arm(step, moment)
             copy(JournalStore(place), session_id, store)
             notify("done")
         else:
-            die_at(step, moment)
+            Breaks(die).arm(step, moment)
             operate_on(store, operation, session_id, notify)
 
     child, pipe = fork(work)
@@ -106,18 +79,47 @@ def append_forever(url: str, session_id: str, seed: int, notify: Notify) -> None
             notify(" ".join(ids))
 
 
+_held: dict[str, Writer] = {}
+"""The writer that this process has between two commands."""
+
+
+def open_writer(url: str, session_id: str) -> Answer:
+    return _answer(lambda: _held.update(writer=PostgresStore(url).open(session_id)))
+
+
+def append(ids: list[str], hours: int = 0) -> Answer:
+    """By a clock that is so many hours off."""
+    moment = datetime.now(UTC) + timedelta(hours=hours)
+    events = [replace(turn(number, id=id), timestamp=moment) for number, id in enumerate(ids, start=1)]
+    return _answer(lambda: _held["writer"].append(*events, ids_are_new=True))
+
+
+def close_writer() -> Answer:
+    return _answer(lambda: _held.pop("writer").close())
+
+
+def _answer(call: Callable[[], object]) -> Answer:
+    """The error of a call, with its fields; nothing if there was none."""
+    try:
+        call()
+    except SegueError as error:
+        who = {name: getattr(error, name, None) for name in ("pid", "host")}
+        return {"error": type(error).__name__, "text": str(error), **who}
+    return {}
+
+
 def plant(bug: str) -> Answer:
     """Break the code of this process, and of all it forks."""
-    from tests.support.postgres_bugs import BUGS
-
-    for place, name, value in BUGS[bug]():
-        setattr(place, name, value)
+    BUGS[bug](setattr)
     return {}
 
 
 COMMANDS: dict[str, Callable[..., Answer]] = {
     "kill_at_statement": kill_at_statement,
     "kill_while_writing": kill_while_writing,
+    "open_writer": open_writer,
+    "append": append,
+    "close_writer": close_writer,
     "plant": plant,
 }
 

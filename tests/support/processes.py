@@ -46,6 +46,10 @@ class Crew:
             env={**os.environ, "PYTHONPATH": os.pathsep.join(search)},
         )
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     def ask(self, command: str, **arguments: object) -> Answer:
         self.begin(command, **arguments)
         return self.answer()
