@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -105,6 +107,22 @@ def test_the_newest_are_listed_by_the_index(
     assert len(list(many.queries.list(filters, 20))) == 20
 
 
+def test_a_session_is_interrupted_as_soon_as_its_process_is_dead(store: PostgresStore, postgres_url: str) -> None:
+    code = """import os, sys, segue
+live = segue.open(sys.argv[1]).create(id='killed')
+live.add('user', 'hello')
+os.kill(os.getpid(), 9)"""
+    subprocess.run([sys.executable, "-c", code, postgres_url], check=False)
+    queries = store.queries
+    assert [one.head.id for one in queries.list(Filters(status="interrupted"))] == ["killed"]
+    assert list(queries.list(Filters(status="active"))) == []
+    assert (queries.count(Filters(status="interrupted")), queries.count(Filters(status="active"))) == (1, 0)
+    assert found(queries.search("hello", Filters(status="interrupted"))) == [("killed", "turn", 1)]
+    with store.open("killed"):
+        assert [one.head.id for one in queries.list(Filters(status="active"))] == ["killed"]
+        assert queries.count(Filters(status="interrupted")) == 0
+
+
 def test_only_what_is_shown_is_fetched(many: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:
     fetched = _count_rows(many, monkeypatch)
     source = StoreSource(many)
@@ -150,6 +168,7 @@ def test_a_turn_with_more_words_than_postgres_has_room_for_is_found(store: Postg
         assert [one.session.head.id for one in store.queries.search(query, Filters())] == ["huge"], query
     assert found(store.queries.search("needle", Filters())) == [("huge", "turn", 2)]
     assert store.queries.search("needle2 haystack", Filters()) == []
+    assert store.queries.count_matches("needle2 haystack", Filters()) == 0
     assert store.queries.search('"haystack needle"', Filters()) == []
 
 
@@ -181,6 +200,26 @@ def test_words_are_added_once_however_many_do_it_at_the_same_time(
     words = rows_of(postgres_server, postgres_schema, "seq, part, kind", "words")
     assert words == [(0, 0, "title"), (0, 1, "summary"), *((number, 0, "turn") for number in range(2, 122))]
     assert rows_of(postgres_server, postgres_schema, "words_seq, words_due", "sessions") == [(121, False)]
+
+
+def test_one_that_comes_late_changes_nothing(
+    store: PostgresStore, postgres_server: PostgresServer, postgres_schema: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = store.create("late", [metadata("late"), *(turn(number, f"turn {number}") for number in range(1, 101))])
+    ask, calls = store.tables.ask, list[str]()
+
+    def slow(doing: str, statement: str, **values: object) -> list[tuple[Any, ...]]:
+        if "AS n (seq, part" in statement:
+            calls.append(statement)
+            if len(calls) == 1:
+                index_words(store.tables, writer.space, writer.key)
+        return ask(doing, statement, **values)
+
+    monkeypatch.setattr(store.tables, "ask", slow)
+    index_words(store.tables, writer.space, writer.key, pages=1)
+    assert len(calls) > 1
+    assert rows_of(postgres_server, postgres_schema, "words_seq, words_due", "sessions") == [(101, False)]
+    writer.close()
 
 
 def test_what_is_recorded_while_words_are_added_stays_due(

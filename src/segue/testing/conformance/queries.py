@@ -239,7 +239,7 @@ def _sessions() -> Sequence[tuple[Metadata, Sequence[Event]]]:
     }
     result: JsonObject = {"type": "tool_result", "id": "c1", "content": "an outcome in src/auth/login.py"}
     words = replace(turn(2, ""), parts=(call, result))
-    odd = "before\0after nul lone \ud800 surrogate \x02marks\x03"
+    odd = "before\0after nul ünicode lone \ud800 surrogate \x02marks\x03"
     many = " ".join(f"haystack{number}" for number in range(1000)) + " needle"
     return (
         (
@@ -325,6 +325,7 @@ def _filters(store: Store) -> Sequence[tuple[Filters, Callable[[Head], bool]]]:
         (Filters(named="bug qa"), lambda head: (head.title, head.agent) == ("Login bug", "qa")),
         (Filters(named="acme"), shop),
         (Filters(named="nul surrogate"), lambda head: head.id == "odd"),
+        (Filters(named="ünicode"), lambda head: head.id == "odd"),
         (Filters(named="中文测试"), lambda head: head.title == "中文测试"),
         (Filters(named="%_\\' x"), lambda _: False),
         (Filters(ids=("login-1", "odd", "unknown", "../x", "")), lambda head: head.id in {"login-1", "odd"}),
