@@ -95,6 +95,9 @@ def test_a_session_is_found_by_a_part_of_its_id_or_by_words(cli: Segue) -> None:
     assert "cd7y (Überprüfung), ab3x (Login bug)" in cli.refuses(3, "show", "qa-2026")
     assert "qa-20260102-030405-ab3x" in cli.refuses(3, "show", "qa-20260102-030405-ab3q")
     assert "Ship it." in cli.call("show", "--last").text
+    cli.ok("list", "--tag", "team")
+    assert "The café is naïve." in cli.call("show", "@2").text
+    assert "The café is naïve." in cli.call("show", "-").text
 
 
 def test_a_list_at_a_terminal_has_short_ids_and_numbers(cli: Segue) -> None:

@@ -79,6 +79,8 @@ def test_its_sessions_are_listed_and_found_with_the_others_and_not_copied(
     given(far)
     assert [entry.id for entry in index.entries(limit=3)] == ["s5", "s4", "s3"]
     assert given(far) == 3
+    assert [entry.id for entry in index.entries(limit=1)] == ["s5"]
+    assert given(far) == 1
     hits = index.search("zebra", limit=4)
     assert [hit.entry.source for hit in hits] == [near.store.url, far.store.url] * 2
     assert index.count("zebra") == 6
