@@ -108,6 +108,16 @@ def test_a_list_at_a_terminal_has_short_ids_and_numbers(cli: Segue) -> None:
     assert "qa-20260102-030405-ab3x" not in screen.seen
 
 
+def test_a_list_at_a_terminal_ends_where_nobody_reads_on(cli: Segue, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("segue.cli.list.MOST", 2)
+    monkeypatch.setattr("segue.console.output.stdout_is_tty", lambda: True)
+    result = cli.call("list", PAGER="")
+    assert (result.text.count("\n"), "Login bug" in result.text) == (3, False)
+    assert result.complaint == "segue: only the 2 sessions that were active last are shown; to show more: --limit N\n"
+    result = cli.call("list", "--limit", "3", PAGER="")
+    assert ("Login bug" in result.text, result.complaint) == (True, "")
+
+
 def test_a_session_is_picked(cli: Segue) -> None:
     with _at_screen(cli, "list", "--pick") as screen:
         screen.wait_for("Deploy")
