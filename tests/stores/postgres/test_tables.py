@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from segue.console.exit_codes import Exit
-from segue.errors import ReadOnlyError, SegueError, StorageError
+from segue.errors import ReadOnlyError, SegueError, StorageError, TakenOverError
 from segue.stores.postgres import PostgresStore, migrations
 from segue.testing.events import metadata, turn
 from tests.support.cli import Segue
@@ -211,6 +211,29 @@ def test_a_change_that_only_newer_versions_can_write_leaves_reading(
     assert "install a newer segue" in str(caught.value.hint)
     assert database.rows() == before
     tried.close()
+
+
+@pytest.mark.parametrize("needed_to_write", [1, 2])
+def test_an_upgrade_ends_the_writers_that_may_not_write_any_more_and_no_others(
+    store: PostgresStore, database: Database, monkeypatch: pytest.MonkeyPatch, needed_to_write: int
+) -> None:
+    moods = migrations.Migration(2, "moods", "ALTER TABLE sessions ADD COLUMN mood text", 1, needed_to_write)
+    known = list(migrations.iter_migrations())
+    with store.open("session") as writer:
+        writer.append(turn(2))
+        with monkeypatch.context() as newer:
+            newer.setattr(migrations, "iter_migrations", lambda: [*known, moods])
+            assert migrations.create_tables(store.tables.connections, store.tables.address) == 1
+        if needed_to_write == 1:
+            writer.append(turn(3))
+            return
+        before = database.rows()
+        for event in (turn(3), turn(2)):
+            with pytest.raises(TakenOverError):
+                writer.append(event)
+        assert database.rows() == before
+    with pytest.raises(ReadOnlyError, match="newer version"):
+        store.open("session")
 
 
 def test_a_change_that_only_newer_versions_can_read_is_a_clear_error(segue: Segue, database: Database) -> None:

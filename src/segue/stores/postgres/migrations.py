@@ -23,6 +23,12 @@ LOCK = f"SELECT pg_catalog.pg_advisory_xact_lock({0x5E60E})"
 """One process creates the tables while the others wait."""
 
 
+_END_LEASES = """
+    UPDATE sessions SET fence = fence + 1, lease_until = NULL, owner_token = NULL, owner_pid = NULL, owner_host = NULL,
+        owner_process = NULL, owned_since = NULL WHERE lease_until IS NOT NULL"""
+"""A writer of a version that may not write any more has to open its session again, and is refused."""
+
+
 class Migration(NamedTuple):
     number: int
     name: str
@@ -92,8 +98,8 @@ def create_tables(connections: Connections, address: Address, grants: Sequence[s
             applied = {number for (number,) in connection.execute("SELECT number FROM migrations")}
         for migration in iter_migrations():
             if migration.number not in applied:
-                connection.execute(migration.statements, prepare=False)
-                connection.execute(_record(migration), prepare=False)
+                for statement in _steps(migration):
+                    connection.execute(statement, prepare=False)
         for grant in grants:
             connection.execute(grant, prepare=False)
     return max(applied, default=None)
@@ -103,7 +109,7 @@ def script_of(schema: str, grants: Sequence[str] = (), *, after: int = 0) -> str
     """The same as one text for an administrator, for an empty database or after a version."""
     missing = [migration for migration in iter_migrations() if migration.number > after]
     begin = ["BEGIN", LOCK, *([] if after else [_create_schema(schema, "IF NOT EXISTS ")]), _search_path(schema)]
-    tables = [text for migration in missing for text in (migration.statements, _record(migration))]
+    tables = [text for migration in missing for text in _steps(migration)]
     return "\n".join([f"{text.strip().removesuffix(';')};" for text in (*begin, *tables, *grants, "COMMIT")]) + "\n"
 
 
@@ -114,6 +120,13 @@ def _create_schema(schema: str, condition: str = "") -> str:
 def _search_path(schema: str) -> str:
     """The names of the tables mean those of this schema, and nobody's temporary ones."""
     return f"SET LOCAL search_path = {quoted(schema)}, pg_temp"
+
+
+def _steps(migration: Migration) -> Iterator[str]:
+    yield migration.statements
+    yield _record(migration)
+    if migration.needed_to_write == migration.number > 1:
+        yield _END_LEASES
 
 
 def _record(migration: Migration) -> str:
