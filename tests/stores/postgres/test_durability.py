@@ -12,6 +12,7 @@ from segue.library import Library
 from segue.store import Durability
 from segue.stores.postgres.store import PostgresStore
 from segue.testing.events import metadata, turn
+from tests.support.pgbouncer import PgBouncer
 from tests.support.postgres import DATABASE, PostgresServer, wait_until
 from tests.support.postgres_standby import StandbyPair
 
@@ -157,6 +158,18 @@ def test_a_cancelled_wait_for_the_standby_is_not_replicated(server: PostgresServ
         assert waiting.receipt.durability == Durability.SYNCED
         server.configure(synchronous_standby_names=None)
     assert [event.id for event in PostgresStore(url).read("session")][1:] == ["turn-1"]
+
+
+@pytest.mark.needs("pgbouncer")
+@pytest.mark.usefixtures("url")
+def test_a_cancelled_wait_is_heard_of_through_a_pooler(server: PostgresServer) -> None:
+    with PgBouncer(server) as pooler, begin(pooler.url("segue")) as writer:
+        server.configure(synchronous_standby_names=ABSENT)
+        waiting = Waiting(server, writer)
+        server.execute("SELECT pg_cancel_backend(%s)", waiting.backends[0])
+        assert waiting.receipt.durability == Durability.SYNCED
+        server.configure(synchronous_standby_names=None)
+        assert writer.append(turn(2)).durability == Durability.SYNCED
 
 
 @pytest.mark.usefixtures("url")
