@@ -20,7 +20,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from subprocess import PIPE, Popen
 from threading import Timer
-from typing import IO, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 import pytest
 
@@ -28,12 +28,18 @@ from segue.console.exit_codes import MEANINGS
 from tests.docs.pages import HOW_TO, README, ROOT, Command, commands, environment, missing_lines, name_of
 from tests.support.integration_homes import CORPUS
 from tests.support.loopback.model import Model
+from tests.support.postgres import PostgresServer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 PROGRAMS = ("emacs", "jq")
 """What commands on the pages use, and not every machine has."""
 STAND_INS = Path(__file__).parent / "stand_ins"
 LOCAL_MODEL = "http://localhost:8080"
 """Where pages have a model; a model on loopback takes its place."""
+DATABASE_HOST = "db.example"
+"""Where pages have a Postgres server; one on loopback takes its place, and its programs are on the PATH."""
 SAFE_SECONDS = 60
 """A command that waits for something that never comes is a failure, not a hang."""
 
@@ -132,15 +138,23 @@ def test_the_commands_on_the_page_work_in_one_terminal_and_print_what_it_shows(p
 
 
 def run_page(page: Path, root: Path) -> None:
-    shell = Shell(root, *new_machine(root))
+    home, variables = new_machine(root)
+    text = page.read_text(encoding="utf-8")
     with ExitStack() as machine:
+        places = {}
+        if LOCAL_MODEL in text:
+            places[LOCAL_MODEL] = machine.enter_context(Model()).url
+        if DATABASE_HOST in text:
+            server = machine.enter_context(PostgresServer.create())
+            places[DATABASE_HOST] = f"127.0.0.1:{server.port}"
+            variables["PATH"] = f"{server.programs}{os.pathsep}{variables['PATH']}"
+        shell = Shell(root, home, variables)
         machine.callback(shell.end)
         stand_in = STAND_INS / f"{page.stem}.sh"
         if stand_in.exists():
             assert shell.run(f"CORPUS='{CORPUS}'; . '{stand_in}'") == (0, "")
-        model = machine.enter_context(Model()) if LOCAL_MODEL in page.read_text(encoding="utf-8") else None
         for shown in commands(page):
-            command = shown._replace(text=shown.text.replace(LOCAL_MODEL, model.url)) if model else shown
+            command = moved(shown, places)
             if command.in_background:
                 machine.callback(shell.start(command).end)
                 continue
@@ -149,6 +163,14 @@ def run_page(page: Path, root: Path) -> None:
             assert missing_lines(command.shown, output) == [], f"$ {command.text}\n{output}"
         _, exported = shell.run("env")
         assert re.findall(r"^(?:SEGUE|RALPH)_\w+", exported, re.MULTILINE) == [], "the next page starts with these"
+
+
+def moved(command: Command, places: Mapping[str, str]) -> Command:
+    """The same command with other places."""
+    for place, other in places.items():
+        lines = tuple(line.replace(place, other) for line in command.shown)
+        command = command._replace(text=command.text.replace(place, other), shown=lines)
+    return command
 
 
 def test_every_stand_in_is_that_of_a_page() -> None:
