@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-PROMPT = "> "
+PROMPT = "agent>"
 AGENT = "#!/bin/sh\ncat > /dev/null\nprintf 'Noted.'\n"
 FIRST, SECOND, THIRD = "I want to fix the login bug", "The token expires", "What about logout?"
 
