@@ -10,6 +10,8 @@ import time
 from statistics import median
 from typing import TYPE_CHECKING
 
+import psycopg
+
 import segue
 from bench.measure import Row
 from bench.postgres.appending import BARE, SECTION
@@ -18,6 +20,7 @@ from segue.stores.postgres.statements import Statements
 from tests.support.postgres import DATABASE
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from multiprocessing.queues import SimpleQueue
     from multiprocessing.synchronize import Barrier
     from pathlib import Path
@@ -34,6 +37,7 @@ _INSERT = """
 \\set seq :seq + 1
 INSERT INTO bare_fleet VALUES (0, :base::int8 + :client_id::int8, :seq::int8, convert_to(:body::text, 'UTF8'));
 """
+_BARE = "INSERT INTO bare_fleet VALUES (%s, %s, %s, %b)"
 _VALUES = {
     1: "0::int4",
     2: ":base::int8 + :client_id::int8",
@@ -59,20 +63,22 @@ def _measure(place: Workplace, server: PostgresServer, writers: int) -> list[Row
     script = place.folder / "insert.sql"
     script.write_text(_INSERT, encoding="utf-8")
     script.chmod(0o644)
-    rates: list[tuple[float, float, float]] = []
+    rates: list[tuple[float, ...]] = []
     for number in range(place.sizes.rounds):
         url = server.url(_SCHEMA)
-        ours = _write(url, [f"ours-{writers}-{number}-{at}" for at in range(writers)], seconds)
-        bare = _pgbench(server, script, writers, seconds, first=1_000 * (writers * 100 + number), seq=0)
+        first = 1_000 * (writers * 100 + number)
+        ours = _write(_append, url, [f"ours-{writers}-{number}-{at}" for at in range(writers)], seconds)
+        bare = _pgbench(server, script, writers, seconds, first=first, seq=0)
         own = _append_by_pgbench(place, server, writers, seconds, f"own-{writers}-{number}")
-        rates.append((ours, bare, own))
-    ours, bare, own = (median(column) for column in zip(*rates, strict=True))
-    shares = [median(rate[0] / rate[at] for rate in rates) for at in (1, 2)]
-    who = f"{writers} writers, a process each"
-    limit = 1 / SHARE if writers == WRITERS[0] or (os.cpu_count() or 1) > 1 else None
+        driver = _write(_insert, server.dsn(), [str(first + 500 + at) for at in range(writers)], seconds)
+        rates.append((ours, bare, own, driver))
+    ours, *others = (median(column) for column in zip(*rates, strict=True))
+    shares = [median(rate[0] / rate[at] for rate in rates) for at in (1, 2, 3)]
+    who = f"a turn, {writers} writers, a process each"
+    over = ("INSERT by pgbench", "the same statement by pgbench", "INSERT by the driver, a process each")
     return [
-        _row(f"a turn, {who} / INSERT by pgbench", shares[0], ours, bare, limit),
-        _row(f"a turn, {who} / the same statement by pgbench", shares[1], ours, own, None),
+        _row(f"{who} / {what}", share, ours, theirs, 1 / SHARE if what == over[0] else None)
+        for what, share, theirs in zip(over, shares, others, strict=True)
     ]
 
 
@@ -88,11 +94,11 @@ def _row(name: str, share: float, ours: float, theirs: float, target: float | No
     )
 
 
-def _write(url: str, ids: list[str], seconds: float) -> float:
-    """Appends a second by as many processes as there are ids. They begin together, when all have a session."""
+def _write(write: Callable[..., None], url: str, ids: list[str], seconds: float) -> float:
+    """Turns a second by as many processes as there are ids. They begin together, when all have a session."""
     context = multiprocessing.get_context("fork")
     begin, counts = context.Barrier(len(ids)), context.SimpleQueue()
-    processes = [context.Process(target=_append, args=(url, id, begin, seconds, counts)) for id in ids]
+    processes = [context.Process(target=write, args=(url, id, begin, seconds, counts)) for id in ids]
     for process in processes:
         process.start()
     total = sum(counts.get() for _ in ids)
@@ -114,6 +120,20 @@ def _append(url: str, id: str, begin: Barrier, seconds: float, counts: SimpleQue
     counts.put(count / (time.monotonic() - began))
     begin.wait()  # closing writes, too
     session.close()
+
+
+def _insert(dsn: str, id: str, begin: Barrier, seconds: float, counts: SimpleQueue[float]) -> None:
+    """The same by the bare driver."""
+    with psycopg.connect(dsn, autocommit=True, prepare_threshold=0) as connection:
+        body = b"x" * _BODY_BYTES
+        connection.execute(_BARE, (0, int(id), 0, body))
+        begin.wait()
+        began, count = time.monotonic(), 0
+        while time.monotonic() - began < seconds:
+            count += 1
+            connection.execute(_BARE, (0, int(id), count, body))
+        counts.put(count / (time.monotonic() - began))
+        begin.wait()
 
 
 def _append_by_pgbench(place: Workplace, server: PostgresServer, writers: int, seconds: float, name: str) -> float:
