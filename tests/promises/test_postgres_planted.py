@@ -11,6 +11,7 @@
 | a heartbeat that renews what was released | a renewal that arrives after the end of its writer |
 | a heartbeat that waits for locked rows | a session that is locked by somebody |
 | a receipt before the answer | kill -9 at every statement |
+| what the server rolled back is not repeated | serializable transactions, and a deadlock |
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from segue.errors import SegueError
-from tests.promises import test_postgres_kill, test_postgres_lease, test_postgres_lost_answers
+from segue.stores.postgres import connections
+from tests.promises import test_postgres_kill, test_postgres_lease, test_postgres_lost_answers, test_postgres_server
 from tests.promises.test_postgres_kill import crew
 from tests.promises.test_postgres_lease import other, store, url
 from tests.promises.test_postgres_lost_answers import breaks
@@ -112,3 +114,15 @@ def test_a_receipt_before_the_answer_is_caught_by_the_kill(store: PostgresStore,
     crew.ask("plant", bug="acknowledge_before_the_answer")
     with pytest.raises(CAUGHT):
         test_postgres_kill.test_dying_in_an_append_leaves_all_of_it_or_nothing(store, postgres_url, crew, "append one")
+
+
+def test_errors_that_ask_for_a_repetition_are_caught_by_serializable_transactions_and_the_deadlock(
+    postgres_url: str, postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "RETRIED", frozenset())
+    with pytest.raises(CAUGHT):
+        test_postgres_server.test_transactions_that_the_server_rolls_back_to_be_repeated_are_repeated(postgres_url)
+    with pytest.raises(CAUGHT):
+        test_postgres_server.test_an_append_that_the_server_rolls_back_in_a_deadlock_is_recorded_once(
+            postgres_url, postgres_server
+        )

@@ -9,11 +9,13 @@ import os
 import random
 import select
 import signal
-from datetime import UTC, datetime, timedelta
+import time
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from segue import clock
 from segue.errors import SegueError
 from segue.stores.journal import JournalStore
 from segue.stores.postgres.store import PostgresStore
@@ -27,6 +29,7 @@ from tests.support.processes import Answer, fork, read_rest, serve
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import tzinfo
 
     from segue.store import Writer
 
@@ -83,13 +86,26 @@ _held: dict[str, Writer] = {}
 """The writer that this process has between two commands."""
 
 
-def open_writer(url: str, session_id: str) -> Answer:
-    return _answer(lambda: _held.update(writer=PostgresStore(url).open(session_id)))
+def set_clock(hours: int) -> Answer:
+    """From now on the clock of this process is so many hours off, for whoever asks it."""
+    real = time.time
+
+    class Clock(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> datetime:  # type: ignore[override]
+            return datetime.now(tz) + timedelta(hours=hours)
+
+    setattr(time, "time", lambda: real() + hours * 3600)  # noqa: B010 - a clock is set, not a value
+    setattr(clock, "datetime", Clock)  # noqa: B010
+    return {}
 
 
-def append(ids: list[str], hours: int = 0) -> Answer:
-    """By a clock that is so many hours off."""
-    moment = datetime.now(UTC) + timedelta(hours=hours)
+def open_writer(url: str, session_id: str, timeout: float = 60) -> Answer:
+    return _answer(lambda: _held.update(writer=PostgresStore(url).open(session_id, timeout_seconds=timeout)))
+
+
+def append(ids: list[str]) -> Answer:
+    moment = clock.utc_now()
     events = [replace(turn(number, id=id), timestamp=moment) for number, id in enumerate(ids, start=1)]
     return _answer(lambda: _held["writer"].append(*events, ids_are_new=True))
 
@@ -117,6 +133,7 @@ def plant(bug: str) -> Answer:
 COMMANDS: dict[str, Callable[..., Answer]] = {
     "kill_at_statement": kill_at_statement,
     "kill_while_writing": kill_while_writing,
+    "set_clock": set_clock,
     "open_writer": open_writer,
     "append": append,
     "close_writer": close_writer,

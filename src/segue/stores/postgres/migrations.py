@@ -87,7 +87,8 @@ def create_tables(connections: Connections, address: Address, grants: Sequence[s
 
     Returns the version of the tables before; None if there were none.
     """
-    with connections.use("create the tables of Segue") as connection, connection.transaction():
+
+    def apply(connection: Connection) -> int | None:
         connection.execute(LOCK)
         if not _exists(connection, "SELECT 1 FROM pg_namespace WHERE nspname = %s", address.schema):
             connection.execute(_create_schema(address.schema))
@@ -102,7 +103,9 @@ def create_tables(connections: Connections, address: Address, grants: Sequence[s
                     connection.execute(statement, prepare=False)
         for grant in grants:
             connection.execute(grant, prepare=False)
-    return max(applied, default=None)
+        return max(applied, default=None)
+
+    return connections.transact("create the tables of Segue", apply)
 
 
 def script_of(schema: str, grants: Sequence[str] = (), *, after: int = 0) -> str:
