@@ -8,17 +8,21 @@ import socket
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 from psycopg import sql
 
 from segue.errors import SessionLockedError, StorageError, TakenOverError
+from segue.model import TitleChanged
+from segue.stores.postgres import lease
 from segue.stores.postgres.failures import LostAnswerError
 from segue.stores.postgres.lease import Heartbeat
 from segue.stores.postgres.store import PostgresStore
-from tests.support.journals import metadata, turn
+from tests.support.journals import START, metadata, turn
 from tests.support.postgres import wait_until
+from tests.support.postgres_breaks import Breaks, cut
 from tests.support.postgres_ledger import check_continues, check_ledger
-from tests.support.postgres_proxy import LoopbackProxy
-from tests.support.processes import Crew
+from tests.support.postgres_proxy import LoopbackProxy, Moment
+from tests.support.processes import NOBODY, Crew
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -270,3 +274,99 @@ def test_a_statement_that_arrives_late_is_not_recorded_after_its_error(
     writer.close()
     check_ledger(store, "talk", [], before=["m-1"])
     check_continues(store, "talk")
+
+
+def test_an_append_that_was_recorded_before_its_writer_lost_the_session_gets_its_receipt(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its answer is lost, and by the time the server can be asked another process has taken over."""
+    connections = store.tables.connections
+    commit = connections.commit
+    later = PostgresStore(store.url)
+    writers = []
+
+    def lose_the_answer(doing: str, statement: object, values: object, *, retry: bool) -> object:
+        answer = commit(doing, statement, values, retry=retry)  # type: ignore[arg-type]
+        if not retry:
+            expire(store)
+            writers.append(later.open("talk", timeout_seconds=0))
+            raise LostAnswerError("the network is silent", hint="it may or may not have been carried out")
+        return answer
+
+    old = store.open("talk")
+    with monkeypatch.context() as patched:
+        patched.setattr(connections, "commit", lose_the_answer)
+        assert old.append(turn(1, id="recorded"), ids_are_new=True).seqs == (2,)
+    with pytest.raises(TakenOverError):
+        old.append(turn(2, id="refused"), ids_are_new=True)
+    old.close()
+    writers[0].close()
+    check_ledger(store, "talk", [["recorded"]], before=["m-1"])
+
+
+@pytest.mark.parametrize("write", ["turn", "blob"])
+def test_a_repeated_statement_that_arrives_late_does_not_end_its_own_writer(store: PostgresStore, write: str) -> None:
+    """The question about a lost answer was itself repeated, and the first one advances the fence after the second."""
+    with store.open("talk") as writer:
+        for _ in range(2):
+            store.tables.ask("arrive late", store.tables.statements.advance_fence, **writer.values)
+            if write == "turn":
+                writer.append(turn(1), turn(2))
+            else:
+                name = writer.put_blob(b"a picture")
+                assert store.get_blob("talk", name) == b"a picture"
+    check_continues(store, "talk")
+
+
+def test_a_session_that_is_opened_with_a_lost_answer_keeps_what_was_counted(store: PostgresStore) -> None:
+    counted = replace(turn(1), extra={"usage": {"input_tokens": 7, "cached_tokens": 5}})
+    with store.open("talk") as writer:
+        writer.append(counted)
+    before = ask(store, "SELECT usage FROM {s}.sessions")
+    assert before
+    with Breaks(cut) as breaks:
+        for step in range(1, 12):
+            breaks.arm(step, "answered")
+            writer = store.open("talk", timeout_seconds=0)
+            breaks.disarm()
+            writer.append(TitleChanged(title=f"title {step}", timestamp=START, id=f"title-{step}"))
+            writer.close()
+            assert ask(store, "SELECT usage FROM {s}.sessions") == before, step
+
+
+def test_a_process_of_another_user_that_the_machine_hides_is_not_taken_for_dead() -> None:
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:  # as root, the parent must be one that may not be signalled
+        try:
+            if os.geteuid() == 0:
+                os.setgroups([])
+                os.setgid(NOBODY)
+                os.setuid(NOBODY)
+            os.write(writing, str(lease._is_hidden(1)).encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    os.waitpid(child, 0)
+    with open(reading, "rb") as pipe:
+        assert pipe.read() == b"True"
+    assert not lease._is_hidden(child)
+
+
+@pytest.mark.long
+def test_a_lease_is_renewed_in_time_though_its_connection_died_silently(
+    store: PostgresStore, postgres_server: PostgresServer
+) -> None:
+    with LoopbackProxy(postgres_server) as proxy:
+        through = PostgresStore(proxy.url(store.tables.address.schema, lease="6s"))
+        with through.open("talk") as writer:
+            proxy.strike(Moment.BEFORE_REQUEST, containing=writer.token.bytes, cut=False)
+            proxy.wait_for_strike()
+            before = lease_of(store)
+
+            def is_renewed() -> bool:
+                assert store.owner("talk") is not None
+                return lease_of(store) != before
+
+            wait_until(is_renewed)
+        through.close()
