@@ -170,7 +170,7 @@ def test_hundreds_of_sessions_take_a_handful_of_statements(
         (source, postgres, 16),
         (source, postgres, 4),
         (postgres, back, 10),
-        (postgres, other, 24),
+        (postgres, other, 26),
     ):
         del statements[:]
         assert len(copied(here, there)) > 500
