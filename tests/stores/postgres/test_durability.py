@@ -43,7 +43,8 @@ def url(server: PostgresServer) -> Iterator[str]:
 
 
 def begin(url: str) -> Writer:
-    return PostgresStore(url).create("session", [metadata("session")])
+    """A writer that does nothing but append: its lease needs no renewal."""
+    return PostgresStore(f"{url}&lease=600s").create("session", [metadata("session")])
 
 
 class Waiting:
@@ -252,7 +253,7 @@ def test_what_a_standby_has_acknowledged_is_replicated(pair: StandbyPair) -> Non
 
 
 def test_an_append_waits_for_a_standby_that_comes_back(pair: StandbyPair) -> None:
-    store = PostgresStore(pair.url("waits"))
+    store = PostgresStore(pair.url("waits", lease="600s"))
     with store.create("session", [metadata("session")]) as writer:
         pair.standby.stop()
         waiting = Waiting(pair.primary, writer)
@@ -264,7 +265,7 @@ def test_an_append_waits_for_a_standby_that_comes_back(pair: StandbyPair) -> Non
 
 def test_a_retry_is_replicated_only_when_the_first_try_is(pair: StandbyPair) -> None:
     """An append whose wait was cancelled can be read on the primary, and is nowhere else."""
-    store = PostgresStore(pair.url("retries"))
+    store = PostgresStore(pair.url("retries", lease="600s"))
     with store.create("session", [metadata("session")]) as writer:
         pair.standby.stop()
         waiting = Waiting(pair.primary, writer)
