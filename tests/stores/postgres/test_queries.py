@@ -187,6 +187,38 @@ def test_of_a_very_common_word_titles_and_the_newest_sessions_are_searched(
     assert found(store.queries.search("common", Filters(ids=("s1",)), 3)) == [("s1", "turn", 2)]
 
 
+def test_a_rare_word_is_looked_up_in_the_index_and_nothing_else_is_read(
+    store: PostgresStore, postgres_server: PostgresServer, postgres_schema: str
+) -> None:
+    say(store, "rare", "a needle")
+    schema = postgres_schema
+    postgres_server.execute(
+        f"INSERT INTO {schema}.words SELECT 0, 1000 + n / 20, n % 20, 0, 'turn', 3, false,"
+        " array_to_tsvector(ARRAY['hay', 'w' || n]) FROM generate_series(1, 20000) AS n"
+    )
+    postgres_server.execute(f"ANALYZE {schema}.words")
+    counts = (
+        "SELECT coalesce(sum(seq_scan), 0) + coalesce(sum(idx_scan) FILTER (WHERE relname !~ 'words'), 0),"
+        " (SELECT sum(idx_scan) FROM pg_stat_user_indexes WHERE schemaname = %(s)s AND indexrelname ~ 'words_idx'),"
+        " (SELECT sum(idx_scan) FROM pg_stat_user_indexes WHERE schemaname = %(s)s AND indexrelname ~ 'words_.*_pkey')"
+        " FROM pg_stat_user_tables WHERE schemaname = %(s)s AND relname ~ '^words_'"
+    )
+    with postgres_server.connect() as connection:
+        connection.autocommit = True
+
+        def count() -> tuple[int, ...]:
+            connection.execute("SELECT pg_stat_force_next_flush()")
+            return connection.execute(counts, {"s": schema}).fetchone() or ()
+
+        before = count()
+        for _ in range(8):  # the first five have a plan of their own in any case
+            token = f"(SELECT token FROM {schema}.spaces WHERE number = 0)"
+            rows = connection.execute(f"SELECT * FROM {schema}.find_words(0, {token}, 'needle', 5)").fetchall()
+            assert len(rows) == 1
+        seq_scans, searches, by_key = (int(b - a) for a, b in zip(before, count(), strict=True))
+    assert (seq_scans, searches >= 8, by_key) == (0, True, 0)
+
+
 def test_words_are_added_once_however_many_do_it_at_the_same_time(
     store: PostgresStore, postgres_server: PostgresServer, postgres_schema: str
 ) -> None:

@@ -142,6 +142,8 @@ BEGIN
         CREATE FUNCTION find_words(wanted integer, shown uuid, query tsquery, most bigint)
         RETURNS TABLE (session bigint, seq bigint, part integer, kind text, length integer, is_cut boolean)
         LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, %I, pg_temp
+        -- Postgres believes that every word is in many texts, and would rather read them all until it has enough.
+        SET plan_cache_mode = force_custom_plan SET enable_seqscan = off SET enable_indexscan = off
         AS $body$
         DECLARE
             -- The setting tells who calls even here, and nobody can set it to a role that is not theirs.
