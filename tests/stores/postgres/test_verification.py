@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from segue.console.exit_codes import Exit
 from segue.errors import DamagedError, UsageError
+from segue.testing.conformance.chapter import ID
 from segue.testing.events import every_kind, metadata, turn, turns
 from tests.support.cli import Segue
+from tests.transfer.test_convert import sessions
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from segue.model import Event
     from segue.store import Store
     from segue.testing.harness_postgres import PostgresHarness
     from tests.support.postgres import PostgresServer
+    from tests.support.postgres_fixtures import PostgresPlaces
 
 LONG = 150
 """So many events that there is a checkpoint."""
@@ -204,3 +211,24 @@ def test_the_command_shows_what_differs_and_repairs_it(
     )
     assert "in the trash" in segue.ok("recover", "session", "--yes")
     assert segue.ok("verify") == "2 sessions are sound\n"
+
+
+@settings(max_examples=max(12, settings().max_examples // 3))
+@given(events=sessions(), sizes=st.lists(st.integers(1, 4), min_size=1, max_size=6))
+def test_whatever_is_appended_in_whatever_portions_is_sound(
+    postgres_places: PostgresPlaces, events: list[Event], sizes: list[int]
+) -> None:
+    """The columns that a writer counts by itself are those that the events add up to."""
+    store = postgres_places.take().make()
+    writer, rest = store.create(ID, events[:1]), events[1:]
+    for size in itertools.cycle(sizes):
+        if not rest:
+            break
+        writer.append(*rest[:size], ids_are_new=True)
+        rest = rest[size:]
+    assert store.examine(ID).damages == ()
+    writer.close()
+    with store.open(ID) as writer:
+        writer.append(turn(1000), ids_are_new=True)
+    assert store.examine(ID).damages == ()
+    postgres_places.give_back()
