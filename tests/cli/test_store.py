@@ -93,6 +93,7 @@ def test_an_administrator_sets_up_a_library_for_a_team(
     member = lines(remote.ok("store", "info"))
     assert (member["role"], member["space"], member["sessions"]) == (f"{team}, which may read and write", "team-a", "1")
     assert "connect as the owner" in remote.refuses(6, "store", "add-space", "c", "--role", team)
+    assert "does not own the tables; connect" in remote.refuses(6, "store", "create", "--grant-read", "pg_monitor")
 
 
 def test_the_printed_sql_is_what_an_administrator_can_run(

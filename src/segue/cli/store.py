@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from segue.store import Store
 
 _SURVIVES = {
-    "volatile": "nothing: the sessions are in memory",
+    "volatile": "nothing, not even the end of the program",
     "written": "kill -9 of the program",
     "synced": "power loss",
     "replicated": "loss of the machine",

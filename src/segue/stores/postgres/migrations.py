@@ -27,6 +27,7 @@ _END_LEASES = """
     UPDATE sessions SET fence = fence + 1, lease_until = NULL, owner_token = NULL, owner_pid = NULL, owner_host = NULL,
         owner_process = NULL, owned_since = NULL WHERE lease_until IS NOT NULL"""
 """A writer of a version that may not write any more has to open its session again, and is refused."""
+_OWNS = "SELECT 1 FROM pg_class WHERE oid = 'sessions'::regclass AND pg_has_role(relowner, 'USAGE')"
 
 
 class Migration(NamedTuple):
@@ -101,6 +102,11 @@ def create_tables(connections: Connections, address: Address, grants: Sequence[s
             if migration.number not in applied:
                 for statement in _steps(migration):
                     connection.execute(statement, prepare=False)
+        if grants and not _exists(connection, _OWNS):  # the server would only warn
+            raise StorageError(
+                f"cannot grant rights on {address.url}: this role does not own the tables",
+                hint=f"connect as the owner of the schema {quoted(address.schema)}",
+            )
         for grant in grants:
             connection.execute(grant, prepare=False)
         return max(applied, default=None)
