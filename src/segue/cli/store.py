@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 import click
@@ -170,7 +171,7 @@ def add_space(*, library: Library, name: str, role: str, as_json: bool) -> None:
         output.data({"space": name, "role": role, "added": is_new})
         return
     output.line(f"added space {name} for role {role}" if is_new else f"space {name} for role {role} exists already")
-    output.note(f"if the role may not use the tables yet: segue store create --grant-write {role}")
+    output.note(f"if the role may not use the tables yet: segue store create --grant-write {shlex.quote(role)}")
 
 
 command = Group("store", [info, create, upgrade, add_space], help="Inspect a store; create and share its tables.")

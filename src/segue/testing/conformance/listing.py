@@ -70,6 +70,24 @@ class ListingChapter(Chapter):
             assert [head.turn_count for head in other.heads()] == [3] * len(expected)
         other.close()
 
+    def test_a_store_tells_what_its_sessions_take(self, store: Store) -> None:
+        before = store.size_bytes()
+        create_and_close(store, *turns(1, 200))
+        after = store.size_bytes()
+        assert (before is None) == (after is None)
+        assert (before or 0) < (after or 1)
+
+    def test_what_an_administrator_is_told_changes_nothing(self, store: Store) -> None:
+        if store.administration is None:
+            return
+        before = store.administration.describe()
+        assert store.administration.describe() == before
+        create_and_close(store)
+        assert store.administration.describe().can_write
+        version = store.administration.describe().version
+        assert store.administration.create().before == store.administration.create().version == version
+        assert list(store.ids()) == [ID]
+
     def test_one_can_delete_while_listing(self, store: Store) -> None:
         for number in range(20):
             create_and_close(store, session_id=f"session-{number}")
