@@ -37,6 +37,7 @@ _INSERT = """
 \\set seq :seq + 1
 INSERT INTO bare_fleet VALUES (0, :base::int8 + :client_id::int8, :seq::int8, convert_to(:body::text, 'UTF8'));
 """
+_TOKEN = "00000000-0000-0000-0000-000000000001"  # noqa: S105 - the name of a writer
 _BARE = "INSERT INTO bare_fleet VALUES (%s, %s, %s, %b)"
 _VALUES = {
     1: "0::int4",
@@ -50,6 +51,7 @@ _VALUES = {
     9: "'x' || :seq::text",
     10: "'main'",
     11: "convert_to(:body::text, 'UTF8')",
+    12: f"'{_TOKEN}'::uuid",
 }
 
 
@@ -144,6 +146,10 @@ def _append_by_pgbench(place: Workplace, server: PostgresServer, writers: int, s
     rows = server.execute(
         f"SELECT min(key), max(key), max(seq), min(seq) FROM {_SCHEMA}.sessions WHERE starts_with(id, %s)",  # noqa: S608
         (f"{name}-",),
+    )
+    server.execute(
+        f"UPDATE {_SCHEMA}.sessions SET owner_token = %s WHERE starts_with(id, %s)",  # noqa: S608 - our own name
+        (_TOKEN, f"{name}-"),
     )
     [(first, last, seq, same)] = rows
     assert isinstance(first, int)

@@ -214,22 +214,20 @@ class Statements:
 
     @cached_property
     def tail(self) -> str:
-        """Some of the last turns of a branch, the last first, and whether nothing is missing among them."""
-        # MATERIALIZED: else the events are counted again for each of the turns.
+        """Some of the last turns of a branch, in order."""
         return self._text("""
-            WITH turns AS (
+            SELECT seq, id, body FROM (
                 SELECT seq, id, body FROM {s}.events
                 WHERE space = %(space)s AND session = %(key)s AND branch = %(branch)s AND kind = 'turn'
                     AND seq <= %(upto)s
                 ORDER BY seq DESC OFFSET %(skip)s LIMIT %(count)s
-            ), span AS (SELECT min(seq) AS low, max(seq) AS high FROM turns
-            ), checked AS MATERIALIZED (
-                SELECT high - low + 1 = (
-                    SELECT count(*) FROM {s}.events
-                    WHERE space = %(space)s AND session = %(key)s AND events.seq BETWEEN low AND high
-                ) AS is_whole FROM span
-            )
-            SELECT seq, id, body, is_whole FROM turns, checked ORDER BY seq""")
+            ) AS turns ORDER BY seq""")
+
+    @cached_property
+    def count_events(self) -> str:
+        return self._text("""
+            SELECT count(*) FROM {s}.events
+            WHERE space = %(space)s AND session = %(key)s AND seq BETWEEN %(low)s AND %(high)s""")
 
     @cached_property
     def recorded(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -130,14 +130,23 @@ class PostgresStore:
             # What was appended since the overview was read is not counted.
             values |= {"space": place.space, "key": key, "upto": overview.seq}
             rows = self.tables.ask(f"read session {session_id}", self._statements.tail, **values)
-            if len(rows) != high - low or not all(is_whole for *_, is_whole in rows):
+            if len(rows) != high - low or not self._is_whole(session_id, place.space, key, rows):
                 damages.append(Damage(f"branch {name}", "some of its turns are missing"))
-            found = turns_of([row[:3] for row in rows], damages) + found
+            found = turns_of(rows, damages) + found
         if damages:
             if self.tables.find(session_id).key != key:  # deleted while it was read, or replaced
                 return self.tail(session_id, count, branch=branch)
             raise DamagedError(session_id, self.examine(session_id).damages or damages)
         return tuple(found)
+
+    def _is_whole(self, session_id: str, space: int, key: int, rows: Sequence[tuple[Any, ...]]) -> bool:
+        """Whether no event is missing between the first and the last row."""
+        low, high = (rows[0][0], rows[-1][0]) if rows else (1, 0)
+        if high - low + 1 == len(rows):
+            return True
+        statement = self._statements.count_events
+        [(count,)] = self.tables.ask(f"read session {session_id}", statement, space=space, key=key, low=low, high=high)
+        return bool(high - low + 1 == count)
 
     def read(self, session_id: str, *, after: int = 0) -> Iterator[Event]:
         return self._read(session_id, self.tables.find(session_id), max(after, 0))
