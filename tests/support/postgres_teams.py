@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from segue.stores.postgres import PostgresStore
 from segue.testing.events import metadata, turn
-from tests.support.postgres import DATABASE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +32,8 @@ class Teams:
             login = "" if kind.startswith("team") else "LOGIN"
             team = {"alice": "team_a", "reader": "team_a", "bob": "team_b"}.get(kind)
             self.server.execute(f"CREATE ROLE {name} {login} {f'IN ROLE {roles[team]}' if team else ''}")
-        self.server.execute(f"GRANT CREATE ON DATABASE {DATABASE} TO {roles['owner']}")
+        # A right on the database would be in the row of the database, which tests at the same moment would change too.
+        self.server.execute(f"CREATE SCHEMA {self.schema} AUTHORIZATION {roles['owner']}")
         store = self.store("owner")
         store.administration.create(readers=[roles["reader"]], writers=[roles["team_b"], roles["alice"]])
         store.administration.add_space("a", roles["team_a"])
