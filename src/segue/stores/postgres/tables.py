@@ -57,15 +57,15 @@ class Tables:
 
     def place(self) -> Place | None:
         """Where the sessions are; None if nobody has created one yet."""
-        if self._place is None:
-            self._place = find_place(self.connections, self.address)
-        return self._place
+        place = self._place
+        if place is None:
+            place = self._place = find_place(self.connections, self.address)
+        return place
 
     def place_to_write(self, *, creates: bool = False) -> Place:
         """The same, looked up again: a newer version may have changed the tables since. They are created if asked."""
-        self._place = None
         try:
-            place = self.place()
+            place = self._place = find_place(self.connections, self.address)
         except MissingRightError as error:
             error.hint = grants_hint(self.address, error.role, is_writing=True)
             raise
