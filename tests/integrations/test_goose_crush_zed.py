@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 
 import zstandard
 
+from segue.integrations import INTEGRATIONS
+from segue.stores.memory import MemoryStore
+from segue.transfer.import_sessions import import_session
 from tests.support.integration_homes import PLACES, move_in, read, sessions
 
 if TYPE_CHECKING:
@@ -66,7 +69,18 @@ def test_a_failed_call_of_goose_stays_failed_and_an_unknown_piece_is_named(tmp_p
 
 def test_subagents_of_goose_are_not_listed(tmp_path: Path) -> None:
     move_in(tmp_path, "goose")
-    assert [session.id for session in sessions("goose", tmp_path)] == ["20260105_1"]
+    assert [session.id for session in sessions("goose", tmp_path)] == ["20260105_1-093000"]
+
+
+def test_the_first_sessions_of_a_day_on_two_machines_are_two_sessions(tmp_path: Path) -> None:
+    store = MemoryStore()
+    for name, time in (("one", "09:30:00"), ("other", "11:05:07")):
+        move_in(tmp_path / name, "goose")
+        change(tmp_path / name, "goose", "UPDATE sessions SET created_at = ?", f"2026-01-05 {time}")
+        (session,) = sessions("goose", tmp_path / name)
+        assert import_session(INTEGRATIONS["goose"], session, store).is_new
+        assert not import_session(INTEGRATIONS["goose"], session, store).is_new
+    assert sorted(store.ids()) == ["goose-20260105_1-093000", "goose-20260105_1-110507"]
 
 
 def add_to_crush(home: Path, id: str, role: str, *parts: tuple[str, JsonObject], session: str = "c-main") -> None:

@@ -167,10 +167,10 @@ def test_hundreds_of_sessions_take_a_handful_of_statements(
     create_and_close(postgres, session_id="first")
     create_and_close(other, session_id="first")
     for here, there, most in (
-        (source, postgres, 16),
-        (source, postgres, 4),
-        (postgres, back, 10),
-        (postgres, other, 26),
+        (source, postgres, 20),
+        (source, postgres, 6),
+        (postgres, back, 12),
+        (postgres, other, 30),
     ):
         del statements[:]
         assert len(copied(here, there)) > 500

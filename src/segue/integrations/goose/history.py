@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from segue.integrations.format.transcript import TranscriptBuilder
 from segue.integrations.format.values import as_text
 from segue.integrations.goose.reader import GooseMessage, parse_turns
@@ -21,7 +23,8 @@ if TYPE_CHECKING:
     from segue.integrations.shared.history import ExternalSession
 
 _SESSIONS = """
-    SELECT sessions.id, coalesce(nullif(sessions.name, ''), sessions.description) AS title,
+    SELECT sessions.id || char(31) || coalesce(sessions.created_at, '') AS id,
+    coalesce(nullif(sessions.name, ''), sessions.description) AS title,
     sessions.updated_at AS changed, max(messages.id) AS count
     FROM sessions JOIN messages ON messages.session_id = sessions.id
     WHERE sessions.session_type NOT IN ('hidden', 'sub_agent') GROUP BY sessions.id
@@ -41,7 +44,11 @@ def root(home: Path, environ: Mapping[str, str]) -> Path:
 
 
 def sessions(home: Path, environ: Mapping[str, str]) -> Iterator[ExternalSession]:
-    return find_sessions(str(root(home, environ) / "sessions.db"), "sessions", _SESSIONS)
+    """Every machine numbers the sessions of a day from 1 on; with its time of day, an id names one session."""
+    for session in find_sessions(str(root(home, environ) / "sessions.db"), "sessions", _SESSIONS):
+        id, _, created = session.id.rpartition("\x1f")
+        time = "".join(filter(str.isdigit, created))[8:14]
+        yield replace(session, id=f"{id}-{time or 0}")
 
 
 def read(session: ExternalSession) -> OpenedTranscript:
@@ -52,10 +59,11 @@ def read(session: ExternalSession) -> OpenedTranscript:
 
 def _read(session: ExternalSession, builder: TranscriptBuilder) -> Generator[TranscriptTurn]:
     with open_database(session.path, builder) as database:
-        about = database.execute("SELECT * FROM sessions WHERE id = ?", (session.id,)).fetchone()
+        id = session.id.rpartition("-")[0]
+        about = database.execute("SELECT * FROM sessions WHERE id = ?", (id,)).fetchone()
         builder.cwd = as_text(about["working_dir"]) if about is not None else ""
         model = parse_column(about, "model_config_json", builder) if about is not None else None
-        rows = database.execute(_MESSAGES, (session.id,))
+        rows = database.execute(_MESSAGES, (id,))
         name = as_text(model.get("model_name")) if isinstance(model, dict) else ""
         yield from parse_turns((_message(row, builder) for row in rows), builder, model=name)
 
