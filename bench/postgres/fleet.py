@@ -143,15 +143,11 @@ def _append_by_pgbench(place: Workplace, server: PostgresServer, writers: int, s
     library = segue.open(server.url(_SCHEMA))
     for at in range(writers):
         library.create(agent="bench", id=f"{name}-{at:02}").close()
-    rows = server.execute(
-        f"SELECT min(key), max(key), max(seq), min(seq) FROM {_SCHEMA}.sessions WHERE starts_with(id, %s)",  # noqa: S608
-        (f"{name}-",),
-    )
-    server.execute(
-        f"UPDATE {_SCHEMA}.sessions SET owner_token = %s WHERE starts_with(id, %s)",  # noqa: S608 - our own name
-        (_TOKEN, f"{name}-"),
-    )
-    [(first, last, seq, same)] = rows
+    sessions = f"{_SCHEMA}.sessions"
+    ours = "WHERE starts_with(id, %s)"
+    server.execute(f"UPDATE {sessions} SET owner_token = %s, fence = 1 {ours}", (_TOKEN, f"{name}-"))  # noqa: S608
+    find = f"SELECT min(key), max(key), min(seq), max(seq) FROM {sessions} {ours}"  # noqa: S608 - our own names
+    [(first, last, seq, same)] = server.execute(find, (f"{name}-",))
     assert isinstance(first, int)
     assert isinstance(seq, int)
     assert (last, same) == (first + writers - 1, seq)
@@ -162,7 +158,10 @@ def _append_by_pgbench(place: Workplace, server: PostgresServer, writers: int, s
     script = place.folder / "append.sql"
     script.write_text(f"\\set seq :seq + 1\n{' '.join(statement.split())};\n", encoding="utf-8")
     script.chmod(0o644)
-    return _pgbench(server, script, writers, seconds, first=first, seq=seq)
+    rate = _pgbench(server, script, writers, seconds, first=first, seq=seq)
+    [(*_, fewest, _)] = server.execute(find, (f"{name}-",))
+    assert int(str(fewest)) > seq, "pgbench has appended nothing"
+    return rate
 
 
 def _pgbench(server: PostgresServer, script: Path, clients: int, seconds: float, *, first: int, seq: int) -> float:

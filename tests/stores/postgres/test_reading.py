@@ -11,11 +11,12 @@ from segue.testing.conformance.chapter import ID, create_session
 from segue.testing.events import status, turns
 
 if TYPE_CHECKING:
+    from segue.model import Event
     from segue.testing.harness_postgres import PostgresHarness
     from tests.support.postgres import PostgresServer
 
 
-MANY = [*turns(1, 60), status("paused", 61), *turns(62, 150)]
+MANY: list[Event] = [*turns(1, 60), status("paused", 61), *turns(62, 150)]
 """So many that there is a checkpoint after them, and the end alone shows no damage."""
 
 
