@@ -42,8 +42,11 @@ if TYPE_CHECKING:
 KILLED = -9
 KILLS_PER_SESSION = 20
 MORE_STATEMENTS_THAN_NEEDED = 200
-QUICK_MOMENTS = pytest.mark.parametrize(
-    "moments", [("answered",), pytest.param(("before", "sent"), marks=pytest.mark.long)], ids=lambda value: value[0]
+LONG = pytest.mark.long
+EACH_MOMENT = pytest.mark.parametrize("moment", ["sent", "answered", pytest.param("before", marks=LONG)])
+"""To the server, dying before a message is the same as dying after the answer to the one before."""
+ONE_MOMENT = pytest.mark.parametrize(
+    "moment", ["answered", *(pytest.param(one, marks=LONG) for one in ("before", "sent"))]
 )
 """For operations of many statements."""
 
@@ -62,59 +65,57 @@ def store(postgres_url: str) -> Iterator[PostgresStore]:
 
 
 class Deaths:
-    """A process dies at each statement of an operation in turn, in three moments of it."""
+    """A process dies at each statement of an operation in turn, in the same moment of it."""
 
-    def __init__(self, crew: Crew, url: str, operation: str, *, place: str = "") -> None:
-        self.crew, self.url, self.operation, self.place = crew, url, operation, place
+    def __init__(self, crew: Crew, url: str, operation: str, moment: str, *, place: str = "") -> None:
+        self.crew, self.url, self.operation, self.moment, self.place = crew, url, operation, moment, place
+        self._ended = False
         self.name = f"doomed {uuid4()}"
         """Of its connections."""
         self.is_done = False
         """Whether the operation of the last death was acknowledged before."""
 
-    def sessions(self, *moments: str) -> Iterator[tuple[str, str, int]]:
+    def sessions(self, *, stride: int = 1) -> Iterator[tuple[str, int]]:
         """A new name for each death; the caller prepares the session, and lets the process die."""
-        for moment in moments:
-            self._ended = False
-            for step in itertools.count(1):
-                assert step < MORE_STATEMENTS_THAN_NEEDED
-                yield f"{self.operation.replace(' ', '-')}-{moment}-{step}", moment, step
-                if self._ended:
-                    assert step > 1, "there was no statement to die at"
-                    break
+        for step in itertools.count(1, stride):
+            assert step < MORE_STATEMENTS_THAN_NEEDED
+            yield f"{self.operation.replace(' ', '-')}-{self.moment}-{step}", step
+            if self._ended:
+                assert step > 1, "there was no statement to die at"
+                break
 
-    def die(self, session_id: str, moment: str, step: int, *, url: str = "") -> bool:
-        """False if the operation has fewer statements, and the process has not died."""
+    def die(self, session_id: str, step: int) -> None:
+        """Unless the operation has fewer statements: then the process has ended."""
         answer = self.crew.ask(
             "kill_at_statement",
-            url=f"{url or self.url}&application_name={quote(self.name)}",
+            url=f"{self.url}&application_name={quote(self.name)}",
             operation=self.operation,
             session_id=session_id,
             step=step,
-            moment=moment,
+            moment=self.moment,
             place=self.place,
         )
         self._ended = answer["signal"] == 0
         assert answer["signal"] in (0, KILLED), f"{session_id}: {answer}"
         self.is_done = "done" in cast("list[str]", answer["acknowledged"])
         assert self.is_done or not self._ended
-        return not self._ended
 
-    def settle(self, server: PostgresServer) -> None:
+    def settle(self, store: PostgresStore) -> None:
         """Wait until the server has noticed the death, and finished what it was asked for."""
-        wait_until(
-            lambda: not server.execute("SELECT 1 FROM pg_stat_activity WHERE application_name = %s", [self.name])
-        )
+        statement = "SELECT 1 FROM pg_stat_activity WHERE application_name = %(name)s"
+        wait_until(lambda: not store.tables.ask("look for the dead", statement, name=self.name))
 
 
+@EACH_MOMENT
 @pytest.mark.parametrize("operation", WRITING)
 def test_dying_in_an_append_leaves_all_of_it_or_nothing(
-    store: PostgresStore, postgres_url: str, crew: Crew, operation: str
+    store: PostgresStore, crew: Crew, operation: str, moment: str
 ) -> None:
-    deaths = Deaths(crew, postgres_url, operation)
+    deaths = Deaths(crew, store.url, operation, moment)
     ids = [] if operation == "put a blob" else [turn.id for turn in MANY] if operation == "append many" else ["t-90"]
-    for session_id, moment, step in deaths.sessions(*MOMENTS):
+    for session_id, step in deaths.sessions():
         prepare(store, session_id)
-        deaths.die(session_id, moment, step)
+        deaths.die(session_id, step)
         added = check_continues(store, session_id, about=session_id)
         appends = [ids] if ids else []
         acknowledged, unknown = (appends, []) if deaths.is_done else ([], appends)
@@ -124,18 +125,19 @@ def test_dying_in_an_append_leaves_all_of_it_or_nothing(
             assert store.get_blob(session_id, blob_name(OTHER_BLOB)) == OTHER_BLOB
 
 
+@EACH_MOMENT
 @pytest.mark.parametrize("operation", ["create", "open and close"])
 def test_dying_on_the_way_to_a_writer_leaves_a_session_that_anybody_can_open(
-    store: PostgresStore, postgres_url: str, crew: Crew, operation: str, postgres_server: PostgresServer
+    store: PostgresStore, crew: Crew, operation: str, moment: str
 ) -> None:
-    deaths = Deaths(crew, postgres_url, operation)
+    deaths = Deaths(crew, store.url, operation, moment)
     prepare(store, "other")
-    for session_id, moment, step in deaths.sessions(*MOMENTS):
+    for session_id, step in deaths.sessions():
         if operation != "create":
             prepare(store, session_id)
-        deaths.die(session_id, moment, step)
+        deaths.die(session_id, step)
         if operation == "create":
-            deaths.settle(postgres_server)
+            deaths.settle(store)
             is_there = session_id in set(store.ids())
             assert is_there or not deaths.is_done, session_id
             if not is_there:
@@ -145,20 +147,21 @@ def test_dying_on_the_way_to_a_writer_leaves_a_session_that_anybody_can_open(
     check_ledger(store, "other", [], before=FIRST)
 
 
+@EACH_MOMENT
 @pytest.mark.parametrize("operation", ["delete", "erase"])
 def test_dying_in_a_deletion_leaves_a_session_whole_or_nothing_of_it(
-    store: PostgresStore, postgres_url: str, crew: Crew, operation: str, postgres_server: PostgresServer
+    store: PostgresStore, postgres_server: PostgresServer, crew: Crew, operation: str, moment: str
 ) -> None:
-    deaths = Deaths(crew, postgres_url, operation)
+    deaths = Deaths(crew, store.url, operation, moment)
     prepare(store, "other")
-    for session_id, moment, step in deaths.sessions(*MOMENTS):
+    for session_id, step in deaths.sessions():
         prepare(store, session_id)
         if operation == "erase":
             store.trash.put(session_id)
-        deaths.die(session_id, moment, step)
+        deaths.die(session_id, step)
         with suppress(NotFoundError):  # at once, all of it or nothing
             assert len(store.load(session_id).turns) == 2
-        deaths.settle(postgres_server)
+        deaths.settle(store)
         trashed = trash_keys(store, session_id)
         is_left = bool(trashed) if operation == "erase" else session_id in set(store.ids())
         assert not (deaths.is_done and is_left), session_id
@@ -172,17 +175,18 @@ def test_dying_in_a_deletion_leaves_a_session_whole_or_nothing_of_it(
     check_ledger(store, "other", [], before=FIRST)
 
 
+@ONE_MOMENT
 @pytest.mark.parametrize("operation", ["put in the trash", "restore"])
 def test_dying_on_the_way_to_or_from_the_trash_leaves_a_session_in_one_of_both(
-    store: PostgresStore, postgres_url: str, crew: Crew, operation: str, postgres_server: PostgresServer
+    store: PostgresStore, crew: Crew, operation: str, moment: str
 ) -> None:
-    deaths = Deaths(crew, postgres_url, operation)
-    for session_id, moment, step in deaths.sessions(*MOMENTS):
+    deaths = Deaths(crew, store.url, operation, moment)
+    for session_id, step in deaths.sessions():
         prepare(store, session_id)
         if operation == "restore":
             store.trash.put(session_id)
-        deaths.die(session_id, moment, step)
-        deaths.settle(postgres_server)
+        deaths.die(session_id, step)
+        deaths.settle(store)
         is_there, trashed = session_id in set(store.ids()), trash_keys(store, session_id)
         assert is_there != bool(trashed), session_id
         assert not deaths.is_done or is_there == (operation == "restore"), session_id
@@ -193,15 +197,16 @@ def test_dying_on_the_way_to_or_from_the_trash_leaves_a_session_in_one_of_both(
         check_continues(store, session_id, about=session_id)
 
 
+@ONE_MOMENT
 def test_dying_in_a_recovery_leaves_the_damaged_session_or_the_recovered_one_with_its_original(
-    store: PostgresStore, postgres_url: str, crew: Crew, postgres_server: PostgresServer
+    store: PostgresStore, postgres_server: PostgresServer, crew: Crew, moment: str
 ) -> None:
-    deaths = Deaths(crew, postgres_url, "recover")
-    for session_id, moment, step in deaths.sessions(*MOMENTS):
+    deaths = Deaths(crew, store.url, "recover", moment)
+    for session_id, step in deaths.sessions():
         prepare(store, session_id)
         damage(postgres_server, store, session_id)
-        deaths.die(session_id, moment, step)
-        deaths.settle(postgres_server)
+        deaths.die(session_id, step)
+        deaths.settle(store)
         is_damaged = bool(store.examine(session_id).damages)
         assert is_damaged != bool(trash_keys(store, session_id)), session_id
         assert not (deaths.is_done and is_damaged), session_id
@@ -226,17 +231,17 @@ def sessions_with_rows(server: PostgresServer, store: PostgresStore) -> set[str]
     return {str(name) for (name,) in found}
 
 
-@QUICK_MOMENTS
+@ONE_MOMENT
 def test_dying_in_a_conversion_leaves_what_calling_it_again_completes(
-    store: PostgresStore, postgres_server: PostgresServer, crew: Crew, tmp_path: Path, moments: tuple[str, ...]
+    store: PostgresStore, crew: Crew, tmp_path: Path, moment: str
 ) -> None:
     journal = JournalStore(str(tmp_path))
     store.create("other", [metadata("other")]).close()
-    deaths = Deaths(crew, store.url, "convert", place=str(tmp_path))
-    for session_id, moment, step in deaths.sessions(*moments):
+    deaths = Deaths(crew, store.url, "convert", moment, place=str(tmp_path))
+    for session_id, step in deaths.sessions():
         prepare(journal, session_id)
-        deaths.die(session_id, moment, step)
-        deaths.settle(postgres_server)
+        deaths.die(session_id, step)
+        deaths.settle(store)
         is_there = session_id in set(store.ids())
         assert is_there or not deaths.is_done
         if is_there:
@@ -247,17 +252,19 @@ def test_dying_in_a_conversion_leaves_what_calling_it_again_completes(
         check_continues(store, session_id, about=session_id)
 
 
-@QUICK_MOMENTS
+@pytest.mark.parametrize(
+    ("moment", "stride"), [("answered", 3), *(pytest.param(moment, 1, marks=LONG) for moment in MOMENTS)]
+)
 def test_dying_while_the_tables_are_created_leaves_all_of_them_or_none(
-    postgres_server: PostgresServer, postgres_schema: str, crew: Crew, moments: tuple[str, ...]
+    postgres_server: PostgresServer, postgres_schema: str, crew: Crew, moment: str, stride: int
 ) -> None:
-    deaths = Deaths(crew, "", "create")
-    for session_id, moment, step in deaths.sessions(*moments):
+    url = postgres_server.url(postgres_schema)
+    deaths = Deaths(crew, url, "create", moment)
+    store = PostgresStore(url)
+    for session_id, step in deaths.sessions(stride=stride):
         try:
-            url = postgres_server.url(postgres_schema)
-            deaths.die(session_id, moment, step, url=url)
-            deaths.settle(postgres_server)
-            store = PostgresStore(url)
+            deaths.die(session_id, step)
+            deaths.settle(store)
             found = list(store.ids())
             assert found in ([], [session_id])
             assert found or not deaths.is_done
@@ -267,9 +274,11 @@ def test_dying_while_the_tables_are_created_leaves_all_of_them_or_none(
                 prepare(store, session_id)
             check_ledger(store, session_id, [], before=FIRST, about=session_id)
             check_continues(store, session_id, about=session_id)
-            store.close()
         finally:
+            store.close()
+            store = PostgresStore(url)
             postgres_server.execute(f"DROP SCHEMA IF EXISTS {postgres_schema} CASCADE")
+    store.close()
 
 
 @pytest.mark.parametrize("kills", [25, pytest.param(2000, marks=pytest.mark.long)])

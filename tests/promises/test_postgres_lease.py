@@ -370,3 +370,23 @@ def test_a_lease_is_renewed_in_time_though_its_connection_died_silently(
 
             wait_until(is_renewed)
         through.close()
+
+
+def test_a_session_that_was_created_without_an_answer_can_be_opened_at_once(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every answer is lost: the error reports it, and this process knows that nobody has the session."""
+    connections, create = store.tables.connections, store.tables.statements.create
+    execute = connections.execute
+
+    def lose_the_answer(doing: str, statement: str, values: dict[str, object], *, retry: bool) -> object:
+        answer = execute(doing, statement, values, retry=retry)
+        if statement == create:
+            raise LostAnswerError("the network is silent", hint="it may or may not have been carried out")
+        return answer
+
+    with monkeypatch.context() as patched, pytest.raises(LostAnswerError):
+        patched.setattr(connections, "execute", lose_the_answer)
+        store.create("new", [metadata("new")])
+    assert store.owner("new") is None
+    check_ledger(store, "new", [check_continues(store, "new")], before=["m-1"])

@@ -110,10 +110,10 @@ def test_a_heartbeat_that_waits_is_caught_by_the_locked_session(
         )
 
 
-def test_a_receipt_before_the_answer_is_caught_by_the_kill(store: PostgresStore, postgres_url: str, crew: Crew) -> None:
+def test_a_receipt_before_the_answer_is_caught_by_the_kill(store: PostgresStore, crew: Crew) -> None:
     crew.ask("plant", bug="acknowledge_before_the_answer")
     with pytest.raises(CAUGHT):
-        test_postgres_kill.test_dying_in_an_append_leaves_all_of_it_or_nothing(store, postgres_url, crew, "append one")
+        test_postgres_kill.test_dying_in_an_append_leaves_all_of_it_or_nothing(store, crew, "append one", "sent")
 
 
 def test_errors_that_ask_for_a_repetition_are_caught_by_serializable_transactions_and_the_deadlock(

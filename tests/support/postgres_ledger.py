@@ -49,12 +49,14 @@ def check_ledger(
 
 def check_columns(store: Store, session_id: str, *, about: str = "") -> None:
     """What a listing shows and what the end of the session says agree with the events."""
-    session, head, overview = store.load(session_id), store.head(session_id), store.overview(session_id)
+    examination, head, overview = store.examine(session_id), store.head(session_id), store.overview(session_id)
+    session = examination.session
+    assert examination.damages == (), about
+    assert session is not None, about
     turns = list(session.turns)
     assert (head.turn_count, head.title, head.status) == (len(turns), session.title, session.status), about
     assert (overview.seq, overview.turn_count) == (session.seq, len(turns)), about
     assert store.tail(session_id, 3) == tuple(turns[-3:]), about
-    assert store.examine(session_id).damages == (), about
 
 
 def check_continues(store: Store, session_id: str, *, waits: bool = False, about: str = "") -> Append:

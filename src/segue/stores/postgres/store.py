@@ -160,7 +160,9 @@ class PostgresStore:
             yield from events
         records.finish(row.seq)
         if records.damages:
-            self.tables.find(session_id)  # raises NotFoundError if it was deleted meanwhile
+            if self._is_replaced(session_id, row):
+                message = f"session {session_id} was deleted while it was read, and there is another one"
+                raise SessionNotFoundError(session_id, self.url, message=message)
             raise DamagedError(session_id, records.damages)
 
     def examine(self, session_id: str) -> Examination:
