@@ -385,8 +385,9 @@ def test_a_session_that_was_created_without_an_answer_can_be_opened_at_once(
             raise LostAnswerError("the network is silent", hint="it may or may not have been carried out")
         return answer
 
-    with monkeypatch.context() as patched, pytest.raises(LostAnswerError):
+    with monkeypatch.context() as patched:
         patched.setattr(connections, "execute", lose_the_answer)
-        store.create("new", [metadata("new")])
+        with pytest.raises(LostAnswerError):
+            store.create("new", [metadata("new")])
     assert store.owner("new") is None
     check_ledger(store, "new", [check_continues(store, "new")], before=["m-1"])
