@@ -263,3 +263,18 @@ def test_a_forked_child_cannot_write_into_the_session_of_its_parent(tmp_path: Pa
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
         session.add("user", "parent again")
     assert [turn.content for turn in lib.load("x").turns] == ["parent", "parent again"]
+
+
+def test_a_writer_that_an_error_has_ended_is_not_open_until_it_is_opened_again(lib: Library) -> None:
+    session = lib.create(id="a")
+    session.add("user", "one", id="first")
+    session._writer.close()  # as an error of the store would
+    with pytest.raises(WriterStoppedError):
+        session.add("user", "two")
+    assert not session.is_open
+    session.reopen()
+    assert session.is_open
+    session.add("user", "one", id="first")
+    session.add("user", "two")
+    session.close()
+    assert [turn.content for turn in lib.load("a").turns] == ["one", "two"]
