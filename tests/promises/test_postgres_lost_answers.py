@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from segue.errors import StorageError
+from segue.stores.journal import JournalStore
 from segue.stores.postgres import connections
 from segue.stores.postgres.failures import LostAnswerError
 from segue.stores.postgres.store import PostgresStore
+from segue.transfer.convert import copy
 from tests.support.journals import metadata
 from tests.support.postgres_breaks import MOMENTS, Breaks, cut
 from tests.support.postgres_ledger import check_continues, check_ledger
@@ -29,6 +31,7 @@ from tests.support.postgres_operations import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
 
     from tests.support.postgres import PostgresServer
 
@@ -159,3 +162,33 @@ AFTER = {
     "erase": (False, False),
     "recover": (True, True),
 }
+
+
+def test_a_conversion_with_a_lost_answer_is_complete_or_completed_by_calling_it_again(
+    store: PostgresStore, breaks: Breaks, tmp_path: Path
+) -> None:
+    journal, broken = JournalStore(str(tmp_path)), PostgresStore(store.url)
+    assert set(broken.ids()) == {"other"}
+    for session_id, arm in each_loss(breaks, 1, "answered"):
+        prepare(journal, session_id)
+        error = failure_of(breaks, arm, partial(copy, journal, session_id, broken))
+        assert error is None or isinstance(error, LostAnswerError), f"{session_id}: {error}"
+        if error is not None:
+            copy(journal, session_id, broken)
+        check_ledger(store, session_id, [], before=FIRST, about=session_id)
+        check_continues(store, session_id, about=session_id)
+    broken.close()
+
+
+def test_the_first_session_is_created_with_its_tables_whichever_answer_is_lost(
+    postgres_server: PostgresServer, postgres_schema: str, breaks: Breaks
+) -> None:
+    for step in range(1, 20, 3):
+        store = PostgresStore(postgres_server.url(postgres_schema))
+        assert list(store.ids()) == []
+        breaks.arm(step, "answered")
+        prepare(store, "talk")
+        breaks.disarm()
+        check_ledger(store, "talk", [], before=FIRST, about=str(step))
+        store.close()
+        postgres_server.execute(f"DROP SCHEMA {postgres_schema} CASCADE")
