@@ -15,7 +15,8 @@ import pytest
 from segue.errors import NotFoundError, SessionNotFoundError
 from segue.stores.journal import JournalStore
 from segue.stores.postgres.store import PostgresStore
-from segue.transfer.convert import copy
+from segue.transfer.convert import Converted
+from segue.transfer.convert_many import copy_all
 from tests.support.journals import metadata
 from tests.support.postgres import wait_until
 from tests.support.postgres_breaks import MOMENTS
@@ -232,24 +233,28 @@ def sessions_with_rows(server: PostgresServer, store: PostgresStore) -> set[str]
 
 
 @ONE_MOMENT
+@pytest.mark.parametrize("operation", ["convert", "convert all"])
 def test_dying_in_a_conversion_leaves_what_calling_it_again_completes(
-    store: PostgresStore, crew: Crew, tmp_path: Path, moment: str
+    store: PostgresStore, crew: Crew, tmp_path: Path, operation: str, moment: str
 ) -> None:
     journal = JournalStore(str(tmp_path))
     store.create("other", [metadata("other")]).close()
-    deaths = Deaths(crew, store.url, "convert", moment, place=str(tmp_path))
+    deaths = Deaths(crew, store.url, operation, moment, place=str(tmp_path))
     for session_id, step in deaths.sessions():
-        prepare(journal, session_id)
+        ids = [session_id, f"{session_id}-too"]
+        for id in ids:
+            prepare(journal, id)
         deaths.die(session_id, step)
         deaths.settle(store)
-        is_there = session_id in set(store.ids())
-        assert is_there or not deaths.is_done
-        if is_there:
-            found = [event.id for event in store.read(session_id)]
-            assert found == FIRST[: len(found)], session_id
-        copy(journal, session_id, store)
-        check_ledger(store, session_id, [], before=FIRST, about=session_id)
-        check_continues(store, session_id, about=session_id)
+        there = set(store.ids()) & set(ids)
+        assert not deaths.is_done or there == set(ids if operation == "convert all" else ids[:1])
+        for id in there:
+            found = [event.id for event in store.read(id)]
+            assert found == FIRST[: len(found)], id
+        assert [type(copied) for copied in copy_all(journal, store, ids)] == [Converted, Converted]
+        for id in ids:
+            check_ledger(store, id, [], before=FIRST, about=id)
+            check_continues(store, id, about=id)
 
 
 @pytest.mark.parametrize(

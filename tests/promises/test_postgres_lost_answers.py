@@ -13,7 +13,8 @@ from segue.stores.journal import JournalStore
 from segue.stores.postgres import connections
 from segue.stores.postgres.failures import LostAnswerError
 from segue.stores.postgres.store import PostgresStore
-from segue.transfer.convert import copy
+from segue.transfer.convert import Unconverted
+from segue.transfer.convert_many import copy_all
 from tests.support.journals import metadata
 from tests.support.postgres_breaks import MOMENTS, Breaks, cut
 from tests.support.postgres_ledger import check_continues, check_ledger
@@ -170,14 +171,23 @@ def test_a_conversion_with_a_lost_answer_is_complete_or_completed_by_calling_it_
     journal, broken = JournalStore(str(tmp_path)), PostgresStore(store.url)
     assert set(broken.ids()) == {"other"}
     for session_id, arm in each_loss(breaks, 1, "answered"):
-        prepare(journal, session_id)
-        error = failure_of(breaks, arm, partial(copy, journal, session_id, broken))
+        ids = [session_id, f"{session_id}-too"]
+        for id in ids:
+            prepare(journal, id)
+        converting = partial(convert_all, journal, broken, ids)
+        error = failure_of(breaks, arm, converting)
         assert error is None or isinstance(error, LostAnswerError), f"{session_id}: {error}"
         if error is not None:
-            copy(journal, session_id, broken)
-        check_ledger(store, session_id, [], before=FIRST, about=session_id)
-        check_continues(store, session_id, about=session_id)
+            converting()
+        for id in ids:
+            check_ledger(store, id, [], before=FIRST, about=f"{id}: {error}")
     broken.close()
+
+
+def convert_all(source: JournalStore, target: PostgresStore, ids: list[str]) -> None:
+    for copied in copy_all(source, target, ids):
+        if isinstance(copied, Unconverted):
+            raise copied.error
 
 
 def test_the_first_session_is_created_with_its_tables_whichever_answer_is_lost(

@@ -19,7 +19,8 @@ from segue import clock
 from segue.errors import SegueError
 from segue.stores.journal import JournalStore
 from segue.stores.postgres.store import PostgresStore
-from segue.transfer.convert import copy
+from segue.transfer.convert import Converted, copy
+from segue.transfer.convert_many import copy_all
 from tests.support.journals import turn
 from tests.support.postgres_breaks import Breaks, die
 from tests.support.postgres_bugs import BUGS
@@ -47,6 +48,11 @@ def kill_at_statement(url: str, operation: str, session_id: str, *, step: int, m
         elif operation == "convert":
             Breaks(die).arm(step, moment)
             copy(JournalStore(place), session_id, store)
+            notify("done")
+        elif operation == "convert all":
+            Breaks(die).arm(step, moment)
+            for copied in copy_all(JournalStore(place), store, [session_id, f"{session_id}-too"]):
+                assert isinstance(copied, Converted), copied
             notify("done")
         else:
             Breaks(die).arm(step, moment)
