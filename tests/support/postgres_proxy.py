@@ -182,8 +182,8 @@ class LoopbackProxy:
             with self._changed:
                 self._wait(link, way)
             sink.shutdown(socket.SHUT_WR)
-        except OSError:
-            pass
+        except OSError:  # one side has reset the connection: the other one must see it too
+            link.cut()
         finally:
             link.end(way)
 
