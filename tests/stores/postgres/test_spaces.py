@@ -345,6 +345,7 @@ def test_a_client_that_names_the_number_of_another_space_gets_nowhere(
     store = teams.store("alice", "a")
     assert list(store.ids()) == ["mine"]
     monkeypatch.setattr(store.tables, "place", lambda: Place(B, writable=True))
+    monkeypatch.setattr(store.tables, "place_to_write", lambda **_: Place(B, writable=True))
     assert [*store.ids(), *store.heads(), *store.revisions(), *store.trash.entries()] == []
     for method in (store.load, store.overview, store.head, store.open, store.delete, store.examine, store.recover):
         with pytest.raises(NotFoundError):
