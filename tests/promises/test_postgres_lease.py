@@ -72,7 +72,9 @@ def ask(store: PostgresStore, statement: str, **values: object) -> object:
     return rows[0][0] if rows else None
 
 
-@pytest.mark.parametrize("end", ["it writes", "it has written nothing yet", "it has left"])
+@pytest.mark.parametrize(
+    "end", [pytest.param("it writes", marks=pytest.mark.long), "it has written nothing yet", "it has left"]
+)
 def test_a_stopped_writer_that_wakes_up_is_told_who_took_over_and_writes_nothing_more(
     store: PostgresStore, url: str, other: Crew, end: str
 ) -> None:

@@ -150,8 +150,15 @@ def test_an_append_that_is_terminated_during_its_commit_is_recorded_once_or_not_
     check(store, append)
 
 
-@pytest.mark.parametrize("moment", Moment)
-@pytest.mark.parametrize("is_cut", ["cut", "silent"])
+QUICK = {("cut", moment) for moment in Moment} | {("silent", Moment.BEFORE_REQUEST), ("silent", Moment.BEFORE_ANSWER)}
+ENDS = [
+    pytest.param(moment, how, marks=() if (how, moment) in QUICK else pytest.mark.long)
+    for how in ("cut", "silent")
+    for moment in Moment
+]
+
+
+@pytest.mark.parametrize(("moment", "is_cut"), ENDS)
 def test_a_connection_that_ends_around_a_commit_leaves_the_append_once(
     proxy: LoopbackProxy, store: PostgresStore, moment: Moment, is_cut: str
 ) -> None:
@@ -170,7 +177,11 @@ def names(ways: tuple[Way, ...]) -> str:
     return " and ".join(way.value for way in ways)
 
 
-@pytest.mark.parametrize("ways", [(Way.TO_SERVER,), (Way.TO_CLIENT,), (Way.TO_SERVER, Way.TO_CLIENT)], ids=names)
+@pytest.mark.parametrize(
+    "ways",
+    [pytest.param((Way.TO_SERVER,), marks=pytest.mark.long), (Way.TO_CLIENT,), (Way.TO_SERVER, Way.TO_CLIENT)],
+    ids=names,
+)
 def test_a_network_that_swallows_everything_ends_in_an_error_that_is_true_also_after_it_delivers(
     postgres_server: PostgresServer, proxy: LoopbackProxy, store: PostgresStore, ways: tuple[Way, ...]
 ) -> None:
