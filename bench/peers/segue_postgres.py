@@ -27,6 +27,12 @@ class Peer:
             self._session = self._library.resume("s")
         self._session.add(role(number), text(number), tokens=60)
 
+    def leave(self) -> None:
+        """Write no more: reading is measured without the thread that indexes what was written."""
+        if self._session is not None:
+            self._session.close()
+            self._session = None
+
     def load(self) -> int:
         return len(self._library.load("s").turns)
 
@@ -37,6 +43,5 @@ class Peer:
         return len(self._library.list())
 
     def close(self) -> None:
-        if self._session is not None:
-            self._session.close()
+        self.leave()
         self._library.store.close()

@@ -38,17 +38,18 @@ def measure(name: str, urls: tuple[str, str], prior: int, appends: int, budget: 
     numbers["next"] += 1
     blocks = max(_LEAST, appends // _BLOCK)
     found["append"] = _turns(lambda: append(ours), lambda: append(theirs), blocks, _BLOCK, budget)
+    ours.leave()
     if prior:
         for peer in (ours, theirs):
             assert peer.load() >= prior
             assert peer.tail(LAST) == LAST
-        found["load"] = _turns(ours.load, theirs.load, 7, 1, budget)
-        found["tail"] = _turns(lambda: ours.tail(LAST), lambda: theirs.tail(LAST), 15, 1, budget)
+        found["load"] = _turns(ours.load, theirs.load, 9, 3, budget)
+        found["tail"] = _turns(lambda: ours.tail(LAST), lambda: theirs.tail(LAST), 15, 5, budget)
     elif theirs.list is not None:
         for peer in (ours, theirs):
             peer.fill_sessions(LISTED)
             assert peer.list() == LISTED + 1
-        found["list"] = _turns(ours.list, theirs.list, 15, 1, budget)
+        found["list"] = _turns(ours.list, theirs.list, 9, 3, budget)
     ours.close()
     theirs.close()
     return found
