@@ -57,6 +57,8 @@ _LONGEST_PAUSE_SECONDS = 1.0
 _SHORTEST_CONNECT_SECONDS = 2
 """What libpq waits at least."""
 
+_LEVELS = {int(level): level for level in Durability}
+
 _inherited: list[TimedConnection] = []
 """Connections of the parent process: its sockets must be neither used nor closed here."""
 
@@ -122,7 +124,7 @@ class Connections:
         rows, is_local = self._execute(doing, statement, params, retry=retry)
         if not rows:
             return rows, Durability.VOLATILE
-        achieved = Durability(int(rows[0][-1]))
+        achieved = _LEVELS[int(rows[0][-1])]
         if achieved == Durability.REPLICATED:
             seconds = time.monotonic() - began
             is_long = seconds > max(_LONG_SECONDS, _LONG_SHARE * self._fastest_seconds)
@@ -219,11 +221,14 @@ class Connections:
             if self._used >= _MOST_CONNECTIONS:
                 self._wait(deadline)
             self._used += 1
+            connection = self._idle.pop() if self._idle else None
         try:
-            while (connection := self._pop()) is not None:
+            while connection is not None:
                 if self._is_fit(connection):
                     return connection
                 connection.abandon()
+                with self._lock:
+                    connection = self._idle.pop() if self._idle else None
             return self._connect(deadline)
         except BaseException:
             self._leave()
@@ -241,13 +246,13 @@ class Connections:
 
     def _leave(self) -> None:
         with self._lock:
-            self._used -= 1
-            if self._waiting:
-                self._returned.notify()
+            self._free_one()
 
-    def _pop(self) -> TimedConnection | None:
-        with self._lock:
-            return self._idle.pop() if self._idle else None
+    def _free_one(self) -> None:
+        """Let another thread use a connection; called with the lock."""
+        self._used -= 1
+        if self._waiting:
+            self._returned.notify()
 
     def _is_fit(self, connection: TimedConnection) -> bool:
         is_silent = time.monotonic() - connection.used_at > _SILENT_SECONDS
@@ -262,18 +267,16 @@ class Connections:
             return
         connection.used_at = now = time.monotonic()
         old = []
-        try:
-            with self._lock:
-                if connection.is_idle() and connection.generation == self._generation:
-                    self._idle.append(connection)
-                else:
-                    old.append(connection)
-                while self._idle and now - self._idle[0].used_at > _IDLE_SECONDS:
-                    old.append(self._idle.pop(0))
-            for one in old:
-                one.abandon()
-        finally:
-            self._leave()
+        with self._lock:
+            self._free_one()
+            if connection.is_idle() and connection.generation == self._generation:
+                self._idle.append(connection)
+            else:
+                old.append(connection)
+            while self._idle and now - self._idle[0].used_at > _IDLE_SECONDS:
+                old.append(self._idle.pop(0))
+        for one in old:
+            one.abandon()
 
     # ── Connecting ───────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -43,6 +43,7 @@ class _UtcLoader(Loader):
         return POSTGRES_EPOCH + timedelta(microseconds=int.from_bytes(data, "big", signed=True))
 
 
+_IDLE = TransactionStatus.IDLE
 _DONE = frozenset({ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK})
 ADAPTERS = AdaptersMap(psycopg.adapters)
 ADAPTERS.register_loader("timestamptz", _UtcLoader)
@@ -165,13 +166,11 @@ class TimedConnection(psycopg.Connection[tuple[Any, ...]]):
 
     def is_idle(self) -> bool:
         """True if it is open, and neither a statement nor a transaction is under way."""
-        return self.pgconn.transaction_status == TransactionStatus.IDLE
+        return self.pgconn.transaction_status == _IDLE
 
     def is_fit(self) -> bool:
         """False if the server has closed the connection, or has sent what was not asked for."""
-        if not self.is_idle():
-            return False
-        return not self._poll.poll(0)
+        return self.pgconn.transaction_status == _IDLE and not self._poll.poll(0)
 
     def answers(self, seconds: float) -> bool:
         """Ask the server for a sign of life: a connection that nothing used for long may have been cut silently."""

@@ -79,6 +79,7 @@ class PostgresWriter(Closing):
         """The number of the last event when the fence was advanced last."""
         self.values = {"space": space, "key": key, "token": token, "lease": lease_seconds}
         self._space, self._key, self._lease = int4(space), int8(key), float8(lease_seconds)
+        self._token = token.bytes
         self._overview = overview
         self._uncounted: list[Turn] = []  # recorded, and not in the overview yet: counted on demand
         self._turn_count = overview.turn_count
@@ -144,7 +145,7 @@ class PostgresWriter(Closing):
             to_column(turn.id).encode(),
             to_column(turn.branch).encode(),
             body,
-            self.token.bytes,
+            self._token,
         ]
         if checkpoint is not None:
             values.append(checkpoint)
