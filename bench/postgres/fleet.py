@@ -32,6 +32,8 @@ WRITERS = (8, 32)
 SHARE = 0.7
 """Of the transactions a second of pgbench."""
 _SCHEMA = "fleet"
+_WARM_SHARE = 4
+"""A new connection first learns about all partitions; in a run this many times as long that weighs little."""
 _BODY_BYTES = 390
 _INSERT = """
 \\set seq :seq + 1
@@ -158,7 +160,7 @@ def _append_by_pgbench(place: Workplace, server: PostgresServer, writers: int, s
     script = place.folder / "append.sql"
     script.write_text(f"\\set seq :seq + 1\n{' '.join(statement.split())};\n", encoding="utf-8")
     script.chmod(0o644)
-    rate = _pgbench(server, script, writers, seconds, first=first, seq=seq)
+    rate = _pgbench(server, script, writers, _WARM_SHARE * seconds, first=first, seq=seq)
     [(*_, fewest, _)] = server.execute(find, (f"{name}-",))
     assert int(str(fewest)) > seq, "pgbench has appended nothing"
     return rate
