@@ -120,9 +120,10 @@ def test_rights_that_are_missing_name_the_grant_and_nothing_is_created(
     assert schemas(postgres_server, schema) == []
     with segue.open(postgres_server.url(schema)) as library:
         session = library.create(title="Login").id
-    assert refused(cli, 6, url).endswith(
-        f": permission denied for schema {schema}; an administrator can run: {'; '.join(grants_to_read(schema, user))}"
-    )
+    for verb, grants in (("list", grants_to_read(schema, user)), ("new", grants_to_write(schema, user))):
+        assert refused(cli, 6, url, verbs=((verb,),)).endswith(
+            f": permission denied for schema {schema}; an administrator can run: {'; '.join(grants)}"
+        )
     for grant in grants_to_read(schema, user):
         postgres_server.execute(grant)
     shown = cli.call("list", "--store", url)

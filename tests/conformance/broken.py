@@ -22,12 +22,14 @@ from segue.stores.journal.writer import JournalWriter
 from segue.testing import conformance as chapters
 from segue.testing.events import metadata
 from segue.testing.harness_journal import JournalHarness
+from tests.support.answering_store import ReferenceQueries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from segue.durable.log import Log
     from segue.model import Event, Head, Overview, Session
+    from segue.queries import Filters, ListedSession
 
 
 class Faulty(JournalStore):
@@ -296,6 +298,17 @@ class Case(NamedTuple):
     chapter: type[chapters.Chapter]
 
 
+class CarelessQueries(ReferenceQueries):
+    def list(self, filters: Filters, limit: int | None = None) -> Iterator[ListedSession]:
+        return super().list(replace(filters, agent=None, status=None), limit)
+
+
+class ListsWhatDoesNotMatch(JournalStore):
+    @property
+    def queries(self) -> CarelessQueries:  # type: ignore[override]
+        return CarelessQueries(self)
+
+
 CASES = (
     Case(DeletesByPrefix, chapters.IdentityChapter),
     Case(CreatesOnOpen, chapters.IdentityChapter),
@@ -308,6 +321,7 @@ CASES = (
     Case(ForgetsBranches, chapters.BranchesChapter),
     Case(ListsOnlyTheReadable, chapters.ListingChapter),
     Case(ListsFromMemory, chapters.ListingChapter),
+    Case(ListsWhatDoesNotMatch, chapters.QueriesChapter),
     Case(RecordsTheInterruption, chapters.LifecycleChapter),
     Case(NeverConcludes, chapters.LifecycleChapter),
     Case(SkipsTheLock, chapters.LocksChapter),
