@@ -7,7 +7,7 @@ import time
 from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from segue.clock import utc_now
 from segue.closing import Closing
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from segue.index import SearchHit
     from segue.model import JsonObject, Session, Status
     from segue.store import Examination, Recovery, Store, Trash, Trashed, Writer
+
+T = TypeVar("T")
 
 PINNED = "pinned"
 """The tag of a session that is never cleaned."""
@@ -125,7 +127,7 @@ class Library(Closing):
 
     def open(self, id: str, *, timeout_seconds: float = WAIT_SECONDS) -> LiveSession:
         """Become the writer of a session. Its status does not change."""
-        writer = self.store.open(self.resolve(id), timeout_seconds=timeout_seconds)
+        writer = self._resolving(id, lambda found: self.store.open(found, timeout_seconds=timeout_seconds))
         return self._live(writer)
 
     def resume(self, id: str, *, force: bool = False, timeout_seconds: float = WAIT_SECONDS) -> LiveSession:
@@ -140,7 +142,7 @@ class Library(Closing):
 
     def load(self, id: str) -> Session:
         """The whole session, read only. It takes no lock and never waits."""
-        return self.store.load(self.resolve(id))
+        return self._resolving(id, self.store.load)
 
     def stream(self, id: str) -> StreamedSession:
         """Like `load`, but the turns are read later. The session is read once first, to raise DamagedError early."""
@@ -148,11 +150,11 @@ class Library(Closing):
 
     def overview(self, id: str) -> Overview:
         """Everything but the turns, read only, at a cost that does not grow with the conversation."""
-        return self.store.overview(self.resolve(id))
+        return self._resolving(id, self.store.overview)
 
     def tail(self, id: str, count: int, *, branch: str | None = None) -> tuple[Turn, ...]:
         """The last turns of a branch, or of the active one, oldest first."""
-        return self.store.tail(self.resolve(id), count, branch=branch)
+        return self._resolving(id, lambda found: self.store.tail(found, count, branch=branch))
 
     def list(
         self,
@@ -212,6 +214,15 @@ class Library(Closing):
     def resolve(self, id: str) -> str:
         """The id of the one session that this id, or else this beginning or this end of an id, names."""
         return resolve_id(self.store, id)
+
+    def _resolving(self, id: str, call: Callable[[str], T]) -> T:
+        """Call with the id as it is, which is nearly always whole; and with the one that it names if there is none."""
+        try:
+            return call(check_id(id))
+        except NotFoundError:
+            if (found := self.resolve(id)) == id:
+                raise
+        return call(found)
 
     def follow(self, id: str, *, after: int | None = None, poll_seconds: float = 0.1) -> Iterator[Event]:
         """Yield the events after `after` (by default: the new ones) as other processes record them.
