@@ -111,19 +111,13 @@ class StoreSource:
 def _indexed(head: Head, overview: Overview, texts: tuple[IndexedText, ...]) -> IndexedSession:
     return IndexedSession(
         head=head,
-        tool=_text(overview, "tool"),
-        project=_text(overview, "project"),
-        folder=_text(overview, "cwd"),
-        git_branch=_text(overview, "git_branch"),
+        tool=overview.get_setting("tool"),
+        project=overview.get_setting("project"),
+        folder=overview.get_setting("cwd"),
+        git_branch=overview.get_setting("git_branch"),
         summary=overview.summary,
         texts=texts,
     )
-
-
-def _text(overview: Overview, name: str) -> str:
-    """The latest value: a session may continue in another tool, and its folder may move."""
-    value = overview.overrides.get(name, overview.extra.get(name))
-    return value if isinstance(value, str) else ""
 
 
 def _turn_numbers(events: Sequence[Event], overview: Overview) -> dict[int, int]:

@@ -99,6 +99,11 @@ class Overview(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def get_branch(self, name: str) -> Branch:
         return get_branch(self, name)
 
+    def get_setting(self, name: str) -> str:
+        """The latest text under this name: a session may continue in another tool, and its folder may move."""
+        value = self.overrides.get(name, self.extra.get(name))
+        return value if isinstance(value, str) else ""
+
 
 class Session(Overview, frozen=True, kw_only=True, omit_defaults=True):
     """One whole conversation."""

@@ -31,10 +31,10 @@ def listed_columns(overview: Overview, usage: Usage) -> dict[str, object]:
         "status": overview.status,
         "branch": to_column(overview.branch),
         "turn_count": overview.turn_count,
-        "tool": _setting(overview, "tool"),
-        "project": _setting(overview, "project"),
-        "folder": _setting(overview, "cwd"),
-        "git_branch": _setting(overview, "git_branch"),
+        "tool": to_column(overview.get_setting("tool")),
+        "project": to_column(overview.get_setting("project")),
+        "folder": to_column(overview.get_setting("cwd")),
+        "git_branch": to_column(overview.get_setting("git_branch")),
         "summary": to_column(overview.summary),
         "usage": Jsonb(usage.as_json()),
         **time_columns(overview.updated_at),
@@ -93,9 +93,3 @@ def listed_of_row(row: Sequence[Any]) -> ListedSession:
         git_branch=from_column(git_branch),
         usage=parse_usage(usage),
     )
-
-
-def _setting(overview: Overview, name: str) -> str:
-    """The latest value: a session may continue in another tool, and its folder may move."""
-    value = overview.overrides.get(name, overview.extra.get(name))
-    return to_column(value) if isinstance(value, str) else ""
