@@ -4,6 +4,7 @@
 #   run     .venv         what Segue needs to run
 #   test    .venv         that, and the tools of ./test
 #   bench   .venv-bench   what Segue needs to run, and the libraries it is measured against
+#   bridges .venv-bridges what Segue needs to run, and the frameworks under segue.bridges with their test tools
 #
 # A stamp inside the environment holds a checksum of everything it was made from, so the usual call costs one cksum.
 # It is removed before anything changes and written last: an environment without a stamp is rebuilt.
@@ -59,7 +60,7 @@ pip_install() {
 
 set_up() {
     case $1 in
-    bench) venv=$root/.venv-bench ;;
+    bench | bridges) venv=$root/.venv-$1 ;;
     *) venv=$root/.venv ;;
     esac
     wanted=$(checksum)

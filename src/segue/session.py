@@ -158,9 +158,12 @@ class LiveSession:
         )
         return self._append(turn, ids_are_new=id is None)
 
-    def record(self, *events: Event) -> Receipt:
-        """Record events made elsewhere, all or none. Events whose ids are already recorded are not recorded again."""
-        return self._append(*events, ids_are_new=False)
+    def record(self, *events: Event, ids_are_new: bool = False) -> Receipt:
+        """Record events made elsewhere, all or none. Events whose ids are already recorded are not recorded again.
+
+        `ids_are_new` promises that none of them is, so that the store need not look them up.
+        """
+        return self._append(*events, ids_are_new=ids_are_new)
 
     def rename(self, title: str) -> Receipt:
         return self._record(TitleChanged(title=title, **self._stamp()))

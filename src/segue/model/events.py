@@ -229,6 +229,22 @@ class TaskDone(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unk
     extra: JsonObject = _extra()
 
 
+class Record(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag="record"):
+    """What a program recorded for itself. Segue keeps it unchanged and does not interpret it."""
+
+    kind: str
+    """What the program calls it."""
+    data: JsonObject = {}
+    blobs: tuple[str, ...] = ()
+    """The names of the blobs that hold its large values."""
+    name: str = ""
+    """If it has one, the overview holds the latest record of that name; one without data and blobs removes it."""
+    timestamp: Moment
+    id: str
+    seq: Count = 0
+    extra: JsonObject = _extra()
+
+
 class Unknown(Struct, frozen=True, kw_only=True):
     """An event of a type that this version does not know, stored unchanged; `data` is everything but id and seq."""
 
@@ -255,6 +271,7 @@ KnownEvent = (
     | BranchCreated
     | BranchSwitched
     | TaskDone
+    | Record
 )
 Event = KnownEvent | Unknown
 
@@ -304,5 +321,6 @@ EVENT_TYPES: dict[str, type[KnownEvent]] = {
     "branch": BranchCreated,
     "switch": BranchSwitched,
     "task": TaskDone,
+    "record": Record,
 }
 """Event types by their name on disk."""

@@ -19,6 +19,7 @@ from segue.model.events import (
     OverridesChanged,
     Pattern,
     PresetChosen,
+    Record,
     ScopeChanged,
     StatusChanged,
     SummaryWritten,
@@ -64,15 +65,17 @@ class OverviewBuilder:
         self._owns_branches = False  # copied when the first of them changes
         self._turns: list[Turn] = []  # not counted yet
         self._values: dict[str, object] = {}  # by field: the latest value
+        self._records = overview.records
+        self._owns_records = False  # copied when the first of them changes
         self._more: dict[str, list[Event]] = {}  # by field: the added items
 
     @property
     def overview(self) -> Overview:
         """The session after all events so far."""
         branches = self.branches
-        self._owns_branches = False
+        self._owns_branches = self._owns_records = False
         more = {name: (*getattr(self._before, name), *events) for name, events in self._more.items()}
-        changed = {**self._values, **more, "branch": self._branch, "branches": branches}
+        changed = {**self._values, **more, "branch": self._branch, "branches": branches, "records": self._records}
         return replace(self._before, seq=self.seq, updated_at=self._updated_at, **changed)
 
     @property
@@ -86,7 +89,7 @@ class OverviewBuilder:
             self._turns += turns
             self.seq = turns[-1].seq
 
-    def add(self, event: Event) -> None:  # noqa: C901 - one case per event type, none nested
+    def add(self, event: Event) -> None:  # noqa: C901, PLR0912 - one case per event type, none nested
         self.seq = event.seq
         if isinstance(event, Turn):
             self._turns.append(event)
@@ -111,6 +114,8 @@ class OverviewBuilder:
                 self._values["preset"] = event
             case OverridesChanged():
                 self._values["overrides"] = event.values
+            case Record():
+                self._add_record(event)
             case BranchCreated():
                 self._add_branch(event)
             case BranchSwitched() if event.branch in self.branches:
@@ -121,6 +126,16 @@ class OverviewBuilder:
             self._put(Branch(name=event.name, parent=event.parent, at=event.at, created_at=event.timestamp))
         if event.switch and event.name in self.branches:
             self._branch = event.name
+
+    def _add_record(self, event: Record) -> None:
+        if not event.name:
+            return
+        if not self._owns_records:
+            self._records, self._owns_records = dict(self._records), True
+        if event.data or event.blobs:
+            self._records[event.name] = event
+        else:
+            self._records.pop(event.name, None)
 
     def _put(self, branch: Branch) -> None:
         if not self._owns_branches:

@@ -17,6 +17,7 @@ from segue.model.events import (
     Moment,
     Pattern,
     PresetChosen,
+    Record,
     TaskDone,
     Turn,
     Unknown,
@@ -88,6 +89,8 @@ class Overview(Struct, frozen=True, kw_only=True, omit_defaults=True):
     scope: JsonObject | None = None
     preset: PresetChosen | None = None
     overrides: JsonObject = {}
+    records: dict[str, Record] = {}
+    """The latest record of each name; the others are in the events alone."""
     version: Count = 0
     extra: JsonObject = {}
 

@@ -17,6 +17,7 @@ from segue.model import (
     OverridesChanged,
     Pattern,
     PresetChosen,
+    Record,
     ScopeChanged,
     StatusChanged,
     SummaryWritten,
@@ -120,6 +121,15 @@ def every_kind() -> list[Event]:
         BranchCreated(name="idea", parent=MAIN, at=1, switch=False, timestamp=when, id="e-branch", extra=extra),
         BranchSwitched(branch="idea", timestamp=when, id="e-switch", extra=extra),
         TaskDone(task_id="1.1", story_id="1", timestamp=when, id="e-task", extra=extra),
+        Record(
+            kind="weather",
+            data={"id": "x", "seq": 1, "type": "turn", "sky": ["grey", None, 0.5]},
+            blobs=("sha256:22",),
+            name="sky",
+            timestamp=when,
+            id="e-record",
+            extra=extra,
+        ),
         Unknown(type="weather", data={"sky": "grey", "timestamp": "soon", "role": 3, "x": [None]}, id="e-unknown"),
         StatusChanged(status="paused", timestamp=when, id="e-status", extra=extra),
     ]
