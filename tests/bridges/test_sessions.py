@@ -69,7 +69,9 @@ def test_an_error_inside_a_call_releases_the_session(sessions: NamedSessions) ->
     assert sessions.store.owner(session.id) is None
 
 
-def test_threads_are_served_in_turn(sessions: NamedSessions) -> None:
+def test_threads_are_served_in_turn(tmp_path: Path) -> None:
+    sessions = NamedSessions("weather", f"journal:{tmp_path}")
+
     def add(number: int) -> None:
         for at in range(10):
             with sessions.writing("t") as session:

@@ -12,7 +12,7 @@ import os
 import platform
 import threading
 import time
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
@@ -25,13 +25,13 @@ from segue.errors import NotFoundError, SessionExistsError, SessionLockedError
 from segue.ids import slug
 from segue.library import Library
 from segue.model import Metadata, Record
+from segue.session import LiveSession
 from segue.store import FORMAT_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from segue.model import Event, JsonObject, Overview
-    from segue.session import LiveSession
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -99,7 +99,8 @@ class NamedSessions(Closing):
         """
         session_id = self.id_of(name, scope=scope)
         with self._alone(session_id):
-            session = self._open(session_id, partial(self._first, session_id, name, scope, extra or {}), create=create)
+            first = partial(self._first, session_id, name, scope, extra or {}) if create else None
+            session = self._open(session_id, first)
             try:
                 yield session
             finally:
@@ -160,15 +161,23 @@ class NamedSessions(Closing):
         finally:
             lock.release()
 
-    def _open(self, session_id: str, first: Callable[[], Metadata], *, create: bool) -> LiveSession:
-        try:
-            return self.library.open(session_id, timeout_seconds=self._wait_seconds)
-        except NotFoundError:
-            if not create:
-                raise
-        with suppress(SessionExistsError):  # another process was faster
-            self.store.create(session_id, [first()]).close()
-        return self.library.open(session_id, timeout_seconds=self._wait_seconds)
+    def _open(self, session_id: str, first: Callable[[], Metadata] | None) -> LiveSession:
+        """Open it, or create it with its first event. Of several creators one is the first, and the others wait."""
+        until = time.monotonic() + self._wait_seconds
+        while True:
+            try:
+                writer = self.store.open(session_id, timeout_seconds=self._wait_seconds)
+            except NotFoundError:
+                if first is None:
+                    raise
+                try:
+                    writer = self.store.create(session_id, [first()])
+                except SessionExistsError:  # by another process, which may not have finished it
+                    if time.monotonic() >= until:
+                        raise
+                    time.sleep(_PAUSE_SECONDS)
+                    continue
+            return LiveSession(self.store, writer, utc_now)
 
     def _first(self, session_id: str, name: str, scope: Sequence[str], extra: Mapping[str, object]) -> Metadata:
         """A session of a framework is paused from the start: between two calls, nobody has it open."""
