@@ -107,8 +107,8 @@ def test_every_pinned_requirement_has_one_version_and_a_hash(file: Path) -> None
     assert loose == []
 
 
-def test_there_are_pins_to_run_to_test_and_to_compare() -> None:
-    assert [file.stem for file in PINNED] == ["bench", "run", "test"]
+def test_there_are_pins_for_every_environment() -> None:
+    assert [file.stem for file in PINNED] == ["bench", "bridges", "run", "test"]
 
 
 @pytest.mark.parametrize("file", PINNED, ids=relative)
