@@ -170,6 +170,7 @@ class AsyncLibrary:
     list = _library_call(Library.list)
     find = _library_call(Library.find)
     search = _library_call(Library.search)
+    find_record = _library_call(Library.find_record)
     resolve = _library_call(Library.resolve)
     discard = _library_call(Library.discard)
     delete = _library_call(Library.delete)

@@ -23,7 +23,7 @@ from segue.errors import (
 )
 from segue.ids import check_id, match_named
 from segue.library_results import Cleaned, Follower, SearchResult, StreamedSession, names_of, stream_session
-from segue.lookup import exists, find_named, list_heads, resolve_id, with_ids
+from segue.lookup import exists, find_named, find_record, list_heads, resolve_id, with_ids
 from segue.model import Event, Head, Metadata, Overview, Turn, last_activity
 from segue.queries import MOST, Filters
 from segue.registry import open_store
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from segue.durable.folder import Folder
     from segue.index import SearchHit
-    from segue.model import JsonObject, Session, Status
+    from segue.model import JsonObject, Record, Session, Status
     from segue.store import Examination, Recovery, Store, Trash, Trashed, Writer
 
 T = TypeVar("T")
@@ -210,6 +210,15 @@ class Library(Closing):
                 limit = None if self.store.queries is None else MOST
                 found = with_ids(self.store, {result.session_id for result in self.search(text, limit=limit)})
         return tuple(found)
+
+    def find_record(self, id: str, *, agent: str | None = None) -> tuple[str, Record] | None:
+        """The record of a program with this event id, and the id of the session that has it; None if there is none.
+
+        If several sessions have it, one of them; a damaged session is passed by. Where the store cannot answer, the
+        index of the `segue` command does, which is created if need be.
+        """
+        folder = self._index_folder() if self.store.capabilities.shared and self.store.queries is None else None
+        return find_record(self.store, id, agent=agent, index_folder=folder)
 
     def resolve(self, id: str) -> str:
         """The id of the one session that this id, or else this beginning or this end of an id, names."""

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import difflib
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from segue.errors import AmbiguousIdError, NotFoundError, SessionNotFoundError
+from segue.errors import AmbiguousIdError, DamagedError, NotFoundError, SessionNotFoundError
 from segue.ids import check_id, match_ids, match_named
 from segue.library_results import names_of
+from segue.model import Record
 from segue.queries import NEAR, Filters, candidates
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
     from datetime import datetime
 
+    from segue.durable.folder import Folder
+    from segue.index import Index
     from segue.model import Head, Status
     from segue.store import Store
 
@@ -77,6 +81,50 @@ def list_candidates(store: Store, text: str) -> list[Head]:
 def find_named(store: Store, text: str) -> list[Head]:
     """The sessions that `match_named` finds by their id, title or tags, the last active first."""
     return match_named(text, list_candidates(store, text), names_of)
+
+
+def find_record(
+    store: Store, id: str, *, agent: str | None = None, index_folder: Folder | None = None
+) -> tuple[str, Record] | None:
+    """The record of a program with this event id, and the session that has it: see `Library.find_record`.
+
+    The index need not be up to date: what it has is looked up in the store, and what it does not have is read.
+    """
+    if store.queries is not None:
+        return store.queries.find_record(id, agent=agent)
+    if index_folder is None:
+        return _read_record(store, id, agent)
+    from segue.index import Index, StoreSource
+
+    source = StoreSource(store)
+    with Index(index_folder) as index:
+        if (found := _indexed_record(index, store, id, agent)) is not None:
+            return found
+        result = index.refresh([source])
+        for _, error in result.failed:
+            raise error
+        found = _indexed_record(index, store, id, agent)
+    return _read_record(store, id, agent) if found is None and result.is_stale else found
+
+
+def _indexed_record(index: Index, store: Store, id: str, agent: str | None) -> tuple[str, Record] | None:
+    """The index may be older than the sessions, and has ids without surrogates."""
+    for session_id, seq in index.find_record(store.url, id, agent=agent):
+        with suppress(NotFoundError, DamagedError):  # deleted or damaged since
+            event = next(iter(store.read(session_id, after=seq - 1)), None)
+            if isinstance(event, Record) and event.id == id:
+                return session_id, event
+    return None
+
+
+def _read_record(store: Store, id: str, agent: str | None) -> tuple[str, Record] | None:
+    """Read all sessions."""
+    for head in list_heads(store, agent=agent):
+        with suppress(NotFoundError, DamagedError):
+            for event in store.read(head.id):
+                if isinstance(event, Record) and event.id == id:
+                    return head.id, event
+    return None
 
 
 def with_ids(store: Store, ids: Collection[str]) -> list[Head]:

@@ -17,6 +17,8 @@ from segue.model import Head, Status, Usage
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
+    from segue.model import Record
+
 Kind = Literal["title", "summary", "turn", "call", "decision", "learning"]
 MOST = 1000
 """Sessions that are looked at where a store has very many, and the user has not said how many to show."""
@@ -133,6 +135,12 @@ class Queries(Protocol):
 
     def count_matches(self, text: str, filters: Filters, *, unfinished: bool = False) -> int:
         """How many sessions a search without a limit finds; from `MOST_COUNTED` on, there may be more."""
+
+    def find_record(self, id: str, *, agent: str | None = None) -> tuple[str, Record] | None:
+        """The record of a program with this event id, and the session that has it, of all or those of an agent.
+
+        If several sessions have it, one of them; None if there is none. DamagedError if it cannot be read.
+        """
 
     def turns(self, session_id: str, *, first: int = 0, branch: str = "", limit: int = 6) -> Sequence[IndexedText]:
         """The last turns of a session, or those from the seq `first` on, of all branches or one; in order."""

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import segue
 from segue.cli.trash import format_size
+from segue.stores.postgres import migrations
 from tests.support.cli import Segue
 
 if TYPE_CHECKING:
@@ -76,9 +78,9 @@ def test_an_administrator_sets_up_a_library_for_a_team(
     remote: Segue, postgres_server: PostgresServer, postgres_schema: str, team: str
 ) -> None:
     made = remote.ok("store", "create", "--grant-write", team)
-    assert made.startswith(f'created the tables, version 1\nGRANT USAGE ON SCHEMA "{postgres_schema}" TO "{team}";\n')
-    assert remote.ok("store", "create") == "the tables are up to date, version 1\n"
-    assert remote.ok("store", "upgrade", "--print-sql") == "the tables are up to date, version 1\n"
+    assert made.startswith(f'created the tables, version 2\nGRANT USAGE ON SCHEMA "{postgres_schema}" TO "{team}";\n')
+    assert remote.ok("store", "create") == "the tables are up to date, version 2\n"
+    assert remote.ok("store", "upgrade", "--print-sql") == "the tables are up to date, version 2\n"
     assert remote.ok("store", "add-space", "team-a", "--role", team) == f"added space team-a for role {team}\n"
     again = remote.ok("store", "add-space", "team-a", "--role", team)
     assert again == f"space team-a for role {team} exists already\n"
@@ -111,7 +113,7 @@ def test_the_printed_sql_is_what_an_administrator_can_run(
         postgres_server.dsn(),
     ]
     subprocess.run(psql, input=script, check=True, text=True)
-    assert remote.ok("store", "create") == "the tables are up to date, version 1\n"
+    assert remote.ok("store", "create") == "the tables are up to date, version 2\n"
     remote.ok("new", "--id", "one")
     remote.store = postgres_server.url(postgres_schema, user=team)
     assert lines(remote.ok("store", "info"))["role"] == f"{team}, which may read"
@@ -133,9 +135,32 @@ def test_tables_of_an_older_version_are_named_with_what_upgrades_them(
     remote: Segue, postgres_server: PostgresServer, postgres_schema: str
 ) -> None:
     remote.ok("store", "create")
-    postgres_server.execute(f"UPDATE {postgres_schema}.migrations SET number = 0, needed_to_read = 0")  # noqa: S608
-    assert "tables of version 0; 1 is needed); to upgrade its tables: segue store upgrade" in remote.refuses(6, "list")
+    postgres_server.execute(f"UPDATE {postgres_schema}.migrations SET number = number - 2, needed_to_read = 0")  # noqa: S608
+    assert "tables of version 0; 2 is needed); to upgrade its tables: segue store upgrade" in remote.refuses(6, "list")
     assert "CREATE TABLE sessions" in remote.ok("store", "upgrade", "--print-sql")
+
+
+def test_the_first_tables_are_upgraded_and_versions_that_know_only_them_still_use_them(
+    remote: Segue, postgres_server: PostgresServer, postgres_schema: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = next(iter(migrations.iter_migrations()))
+    yesterday = segue.open(remote.store)
+    with monkeypatch.context() as older:
+        older.setattr(migrations, "iter_migrations", lambda: [first])
+        older.setattr(migrations, "NEWEST", 1)
+        yesterday.create(id="before").close()
+    assert "tables of version 1; 2 is needed); to upgrade" in remote.refuses(6, "list")
+    assert remote.ok("store", "upgrade", "--print-sql").count("CREATE") == 1
+    assert remote.ok("store", "upgrade") == "upgraded the tables from version 1 to 2\n"
+    assert remote.ok("show", "before")
+    with monkeypatch.context() as older:
+        older.setattr(migrations, "NEWEST", 1)
+        for library in (yesterday, segue.open(remote.store)):
+            with library.open("before") as session:
+                session.add("user", "hello")
+        assert [turn.content for turn in yesterday.load("before").turns] == ["hello", "hello"]
+    listed = f"SELECT count(*) FROM pg_indexes WHERE schemaname = '{postgres_schema}' AND indexdef LIKE '%record%'"  # noqa: S608
+    assert postgres_server.execute(listed) == [(17,)]
 
 
 def test_the_password_is_not_shown(remote: Segue, postgres_server: PostgresServer, postgres_schema: str) -> None:

@@ -6,6 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from segue.index import Index, StoreSource
+from segue.model import Record
 from segue.queries import Filters, FoundSession, IndexedText, ListedSession, is_match
 from segue.stores.journal.store import JournalStore
 
@@ -83,6 +84,13 @@ class ReferenceQueries:
         with self._index() as index:
             (entry,) = index.entries(Filters(ids=(session_id,)))
             return index.turns(entry, first=first, branch=branch, limit=limit)
+
+    def find_record(self, id: str, *, agent: str | None = None) -> tuple[str, Record] | None:
+        for head in self._store.heads():
+            for event in self._store.read(head.id):
+                if isinstance(event, Record) and event.id == id and agent in {None, head.agent}:
+                    return head.id, event
+        return None
 
     def _index(self) -> Index:
         index = Index(None)

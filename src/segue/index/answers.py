@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from segue.formats.fts_query import BEGIN, END, split_snippet
 from segue.index.conversations import Conversations, LinkedRow, find_conversations, linked_ids
-from segue.index.entry import LARGEST, Copy, SearchHit, as_json, conditions, entry_of, is_within
+from segue.index.entry import LARGEST, Copy, SearchHit, as_json, clean, conditions, entry_of, is_within
 from segue.index.statements import query
 from segue.queries import Filters, IndexedText
 
@@ -122,6 +122,10 @@ class Answers:
         statement = query("turns").format(order="ASC" if first else "DESC")
         values = {"source": entry.source, "id": entry.id, "first": first, "branch": branch, "limit": limit}
         return sorted((IndexedText(**row) for row in self._ask(statement, values)), key=lambda text: text.seq)
+
+    def find_record(self, source: str, id: str, agent: str | None) -> list[tuple[str, int]]:
+        values = {"source": source, "id": clean(id), "agent": clean(agent)}
+        return [(row["id"], row["seq"]) for row in self._ask(query("find_record"), values)]
 
     def _ask(self, statement: str, values: dict[str, object]) -> list[sqlite3.Row]:
         cursor = self._connection.cursor()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from segue.durable.folder import Folder
 
 NAME = INDEX_NAME
-VERSION = 7
+VERSION = 8
 """The version of the schema."""
 TIMEOUT_SECONDS = 2.0
 BROKEN = (sqlite3.DatabaseError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, MemoryError)

@@ -124,11 +124,14 @@ def conditions(
     if for_search and filters.branch is not None:
         found.append(("p.branch = :branch", {"branch": filters.branch}))
     # As they are stored.
-    values = {name: _clean(value) for _, some in found for name, value in some.items()}
+    values = {name: clean(value) for _, some in found for name, value in some.items()}
     return " AND ".join(condition for condition, _ in found) or "1", values
 
 
-def _clean(value: object) -> object:
+def clean(value: object) -> object:
+    """Remove what SQLite cannot store: surrogates, large numbers, and the marks that we use in snippets."""
+    if isinstance(value, int):
+        return max(-LARGEST, min(value, LARGEST))
     return clean_text(value) if isinstance(value, str) else value
 
 

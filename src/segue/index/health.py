@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 CHECK_EVERY = timedelta(days=7)
-_CHECKED_TABLES = ("sessions", "pieces")
+_CHECKED_TABLES = ("sessions", "pieces", "records")
 
 
 def checksum(values: Iterable[object]) -> int:

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, TypeVar
 from segue.clock import booted_at, utc_now
 from segue.closing import Closing
 from segue.errors import DamagedError, NotFoundError, SegueError, StorageError, unforeseen
-from segue.formats.fts_query import clean_text, fts_query
+from segue.formats.fts_query import fts_query
 from segue.ids import short_ends, short_ids
 from segue.index.answers import Answers
 from segue.index.database import BROKEN, TIMEOUT_SECONDS, Database, is_busy, is_unwritable
-from segue.index.entry import LARGEST, to_microseconds
+from segue.index.entry import LARGEST, clean, to_microseconds
 from segue.index.health import checksum, find_damage, is_check_due, record_check
 from segue.index.refresh import RefreshResult, is_changed, scan
 from segue.index.source import IndexedSession, ReadPosition
@@ -190,6 +190,10 @@ class Index(Closing):
             return list(source.queries.turns(entry.id, first=first, branch=branch, limit=limit))
         return self._answer(lambda answers: answers.turns(entry, first, branch, limit))
 
+    def find_record(self, source: str, id: str, *, agent: str | None = None) -> list[tuple[str, int]]:
+        """The sessions of a source that may have a record with this id, each with its seq, as of the last refresh."""
+        return self._answer(lambda answers: answers.find_record(source, id, agent))
+
     def close(self) -> None:
         self._database.close()
 
@@ -331,16 +335,18 @@ class Index(Closing):
             "updated_at": to_microseconds(head.updated_at),
             "damage": head.damage,
         }
-        row = {name: _clean(value) for name, value in values.items()}
+        row = {name: clean(value) for name, value in values.items()}
         (number,) = self._connection.execute(query("put"), {**row, "sum": checksum(row.values())}).fetchone()
         if is_read:
             self._remove_texts(number, everything=not session.is_update)
             self._add_texts(number, session.texts)
+            rows = ((number, seq, clean(id)) for id, seq in session.records)
+            self._connection.executemany(query("add_record"), ((*row, checksum(row)) for row in rows))
 
     def _add_texts(self, session: int, texts: Iterable[IndexedText]) -> None:
         last = self._connection.execute(query("last_piece")).fetchone()[0]
         rows = (
-            (session, text.kind, *map(_clean, (text.seq, text.turn, text.branch, text.role, text.text)))
+            (session, text.kind, *map(clean, (text.seq, text.turn, text.branch, text.role, text.text)))
             for text in texts
         )
         self._connection.executemany(query("add_piece"), ((*row, checksum(row)) for row in rows))
@@ -359,7 +365,7 @@ class Index(Closing):
         return len(ids)
 
     def _remove_texts(self, session: int, *, everything: bool) -> None:
-        for name in ("forget_words", "forget_pieces"):
+        for name in ("forget_words", "forget_pieces", "forget_records"):
             self._connection.execute(query(name), (session, everything))
 
     def _answer(self, ask: Callable[[Answers], T]) -> T:
@@ -387,10 +393,3 @@ class Index(Closing):
 
 def _limit(limit: int | None) -> int:
     return LARGEST if limit is None else min(limit, LARGEST)
-
-
-def _clean(value: object) -> object:
-    """Remove what SQLite cannot store: surrogates, large numbers, and the marks that we use in snippets."""
-    if isinstance(value, int):
-        return max(-LARGEST, min(value, LARGEST))
-    return clean_text(value) if isinstance(value, str) else value

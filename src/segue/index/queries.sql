@@ -39,6 +39,12 @@ SELECT 'delete', number, text FROM pieces WHERE session = ?1 AND (?2 OR kind NOT
 -- forget_pieces: the same pieces
 DELETE FROM pieces WHERE session = ?1 AND (?2 OR kind NOT IN ('turn', 'call', 'decision', 'learning'));
 
+-- add_record: where the record of a program is
+INSERT INTO records (session, seq, id, sum) VALUES (?, ?, ?, ?);
+
+-- forget_records: all records of a session; those of what is only added to stay
+DELETE FROM records WHERE session = ?1 AND ?2;
+
 -- merge_words: the search index without what was removed from it
 INSERT INTO words (words) VALUES ('optimize');
 
@@ -57,6 +63,13 @@ WHERE launch <> '' AND launch IN (SELECT value FROM json_each(:ids));
 
 -- ids_of: all ids of a source
 SELECT id FROM sessions WHERE source = ?;
+
+-- find_record: the sessions with a record, the first created first
+SELECT s.id, r.seq
+FROM records AS r
+JOIN sessions AS s ON s.number = r.session
+WHERE r.id = :id AND s.source = :source AND (:agent IS NULL OR s.agent = :agent)
+ORDER BY s.created_at, s.number;
 
 -- by_number: one session
 SELECT s.* FROM sessions AS s WHERE s.number = :number;

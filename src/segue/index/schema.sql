@@ -50,5 +50,16 @@ CREATE VIRTUAL TABLE words USING fts5 (
     text, content='pieces', content_rowid='number', tokenize='unicode61 remove_diacritics 2'
 );
 
+-- Where the records of programs are, by their ids.
+CREATE TABLE records (
+    number INTEGER PRIMARY KEY,
+    session INTEGER NOT NULL REFERENCES sessions (number),
+    seq INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    sum INTEGER NOT NULL
+);
+CREATE INDEX records_by_id ON records (id);
+CREATE INDEX records_by_session ON records (session);
+
 -- When somebody last looked whether all of this is as it was written: one row.
 CREATE TABLE care (checked_at INTEGER NOT NULL);

@@ -36,7 +36,7 @@ class IndexedSession(Struct, frozen=True, kw_only=True):
     head: Head
     position: ReadPosition = ReadPosition()
     is_update: bool = False
-    """Whether `texts` has only the turns, decisions and learnings since the known position."""
+    """Whether `texts` and `records` have only what was recorded since the known position."""
     tool: str = ""
     project: str = ""
     folder: str = ""
@@ -45,6 +45,8 @@ class IndexedSession(Struct, frozen=True, kw_only=True):
     """The id with which Segue started a session of an AI tool, where the tool then gave it another."""
     texts: Iterable[IndexedText] = ()
     """If it is not a tuple, the session is large, and its texts are read while they are stored."""
+    records: tuple[tuple[str, int], ...] = ()
+    """The ids and seqs of the records of programs."""
     git_branch: str = ""
     usage: Usage | None = None
     """What all turns used, or with `is_update` the new ones; None if not all were read."""

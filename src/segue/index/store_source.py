@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from segue.errors import DamagedError, NotFoundError, SegueError
 from segue.formats.search_texts import event_texts, overview_texts
 from segue.index.source import IndexedSession, ReadPosition, SessionRef
-from segue.model import Turn, head_of, last_activity, overview_of, total_usage
+from segue.model import Record, Turn, head_of, last_activity, overview_of, total_usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -63,7 +63,13 @@ class StoreSource:
         texts = (*overview_texts(overview.title, overview.summary), *_event_texts(events, overview))
         indexed = _indexed(self._head_of(overview), overview, texts)
         usage = total_usage(event for event in events if isinstance(event, Turn))
-        return replace(indexed, position=known or ReadPosition(), is_update=new is not None, usage=usage)
+        return replace(
+            indexed,
+            position=known or ReadPosition(),
+            is_update=new is not None,
+            usage=usage,
+            records=tuple((event.id, event.seq) for event in events if isinstance(event, Record)),
+        )
 
     def preview(self, id: str) -> IndexedSession:
         try:

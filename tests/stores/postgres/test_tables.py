@@ -52,7 +52,7 @@ class Database:
         self.run("ALTER TABLE {s}.events ADD COLUMN mood text NOT NULL DEFAULT 'calm'")
         self.run("CREATE TABLE {s}.moods (mood text)")
         self.run(
-            "INSERT INTO {s}.migrations (number, name, needed_to_read, needed_to_write) VALUES (2, 'moods', %s, %s)",
+            "INSERT INTO {s}.migrations (number, name, needed_to_read, needed_to_write) VALUES (3, 'moods', %s, %s)",
             needed_to_read,
             needed_to_write,
         )
@@ -200,7 +200,7 @@ def test_a_change_that_only_newer_versions_can_write_leaves_reading(database: Da
     stores = [PostgresStore(database.url) for _ in WRITING]
     for store in stores if when == "before" else []:
         read_all(store)
-    database.migrate(needed_to_read=1, needed_to_write=2)
+    database.migrate(needed_to_read=1, needed_to_write=3)
     rows = database.rows()
     for store, write in zip(stores, WRITING.values(), strict=True):
         read_all(store)
@@ -225,17 +225,17 @@ def test_readers_do_not_notice_that_a_writer_looks_at_the_tables_again(
     assert seen == ["session"]
 
 
-@pytest.mark.parametrize("needed_to_write", [1, 2])
+@pytest.mark.parametrize("needed_to_write", [1, 3])
 def test_an_upgrade_ends_the_writers_that_may_not_write_any_more_and_no_others(
     store: PostgresStore, database: Database, monkeypatch: pytest.MonkeyPatch, needed_to_write: int
 ) -> None:
-    moods = migrations.Migration(2, "moods", "ALTER TABLE sessions ADD COLUMN mood text", 1, needed_to_write)
+    moods = migrations.Migration(3, "moods", "ALTER TABLE sessions ADD COLUMN mood text", 1, needed_to_write)
     known = list(migrations.iter_migrations())
     with store.open("session") as writer:
         writer.append(turn(2))
         with monkeypatch.context() as newer:
             newer.setattr(migrations, "iter_migrations", lambda: [*known, moods])
-            assert migrations.create_tables(store.tables.connections, store.tables.address) == 1
+            assert migrations.create_tables(store.tables.connections, store.tables.address) == 2
         if needed_to_write == 1:
             writer.append(turn(3))
             return
@@ -250,11 +250,11 @@ def test_an_upgrade_ends_the_writers_that_may_not_write_any_more_and_no_others(
 
 def test_a_change_that_only_newer_versions_can_read_is_a_clear_error(segue: Segue, database: Database) -> None:
     segue.ok("new", "--title", "hello")
-    database.migrate(needed_to_read=2, needed_to_write=2)
+    database.migrate(needed_to_read=3, needed_to_write=3)
     before = database.rows()
     for command in (["list"], ["search", "hello"], ["new", "--title", "hello"], ["verify"]):
         complaint = segue.refuses(Exit.STORAGE, *command)
-        assert "was made by a newer version of Segue (tables of version 2, this one knows 1)" in complaint
+        assert "was made by a newer version of Segue (tables of version 3, this one knows 2)" in complaint
         assert "install a newer segue" in complaint
     assert database.rows() == before
 
@@ -262,7 +262,7 @@ def test_a_change_that_only_newer_versions_can_read_is_a_clear_error(segue: Segu
 def test_tables_of_an_older_version_are_not_used_before_they_are_upgraded(
     store: PostgresStore, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(migrations, "NEWEST", 2)
+    monkeypatch.setattr(migrations, "NEWEST", 3)
     before = database.rows()
     new = PostgresStore(database.url)
     for use in (lambda: list(new.heads()), lambda: new.create("new", [metadata("new")])):

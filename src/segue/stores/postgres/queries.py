@@ -6,11 +6,13 @@ from collections import deque
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from segue.errors import SegueError
+from segue.errors import Damage, DamagedError, SegueError
+from segue.model import Record
 from segue.queries import is_match
 from segue.stores.postgres.columns import listed_of_row
 from segue.stores.postgres.lease import this_machine
 from segue.stores.postgres.query_statements import QueryStatements, conditions
+from segue.stores.postgres.reading import read_event
 from segue.stores.postgres.text_columns import to_column
 from segue.stores.postgres.turn_numbers import TurnNumbers
 
@@ -104,6 +106,20 @@ class PostgresQueries:
         if place is None or not search.query:
             return 0
         return find_matches(self._tables, place.space, search, filters, 1).count()
+
+    def find_record(self, id: str, *, agent: str | None = None) -> tuple[str, Record] | None:
+        place = self._tables.place()
+        if place is None:
+            return None
+        named = None if agent is None else to_column(agent)
+        values = {"space": place.space, "id": to_column(id), "agent": named}
+        for session_id, *row in self._tables.ask("find a record", self._statements.find_record, **values):
+            event = read_event((row[0], row[1], row[2]))
+            if isinstance(event, Damage):
+                raise DamagedError(session_id, [event])
+            if isinstance(event, Record):
+                return session_id, event
+        return None
 
     def turns(self, session_id: str, *, first: int = 0, branch: str = "", limit: int = 6) -> Sequence[IndexedText]:
         from segue.stores.postgres.indexing import texts_of

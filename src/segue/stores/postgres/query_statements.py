@@ -148,6 +148,22 @@ class QueryStatements:
         )
         return self._text(f"SELECT DISTINCT n.id FROM {texts}, LATERAL ({' UNION ALL '.join(found)}) AS n")
 
+    @cached_property
+    def find_record(self) -> str:
+        """Found by the index of records first: what Postgres believes about ids would rather read all sessions."""
+        return self._text("""
+            WITH found AS MATERIALIZED (
+                SELECT session, seq FROM {s}.events
+                WHERE space = %(space)s AND kind = 'record' AND id = %(id)s
+            ), chosen AS MATERIALIZED (
+                SELECT s.id, s.key, found.seq FROM found JOIN {s}.sessions s
+                    ON s.space = %(space)s AND s.key = found.session AND found.seq <= s.seq
+                WHERE s.trash_key IS NULL AND (%(agent)s::text IS NULL OR s.agent = %(agent)s)
+                ORDER BY s.key LIMIT 1
+            )
+            SELECT chosen.id, e.seq, e.id, e.body FROM chosen JOIN {s}.events e
+                ON e.space = %(space)s AND e.session = chosen.key AND e.seq = chosen.seq""")
+
     def candidates(self, condition: str, *, on_branch: bool, in_sessions: bool) -> str:
         """Texts that have the words, each with the time of its session, or NULL if that is not wanted.
 

@@ -99,6 +99,9 @@ CREATE TABLE events (
     UNIQUE (space, session, id)
 ) PARTITION BY HASH (session);
 
+-- Where the records of programs are, by their ids.
+CREATE INDEX events_records ON events (space, id) WHERE kind = 'record';
+
 -- The latest checkpoint of a long session, as a journal has it: everything but the turns, as of `seq`.
 CREATE TABLE checkpoints (
     space   integer NOT NULL,
