@@ -4,7 +4,7 @@ Read `events` (what can happen), then `session` (the result), then `fold` (how o
 """
 
 from segue.model.acceptance import Accepted, accept, accept_first
-from segue.model.checks import check_event
+from segue.model.checks import check_event, check_json
 from segue.model.events import (
     EPOCH,
     EVENT_TYPES,
@@ -90,6 +90,7 @@ __all__ = [
     "apply",
     "apply_turns",
     "check_event",
+    "check_json",
     "check_transition",
     "content_of",
     "fold",

@@ -85,9 +85,9 @@ def _check_turn(turn: Turn) -> None:
         if not isinstance(turn.parts, tuple) or not all(isinstance(part, dict) for part in turn.parts):
             raise UsageError("parts must be a tuple of JSON objects")
         for part in turn.parts:
-            _check_json(part, "parts")
+            check_json(part, "parts")
     if turn.native is not None:
-        _check_json(turn.native, "native")
+        check_json(turn.native, "native")
     if turn.extra:
         _check_extra(turn)
 
@@ -101,7 +101,7 @@ def _check_fields(event: KnownEvent) -> None:
         elif name == "extra":
             _check_extra(event)
         elif isinstance(value, dict):
-            _check_json(value, name)
+            check_json(value, name)
     known = replace(event, extra={})
     try:
         back = convert(to_builtins(known, builtin_types=(datetime,)), type(event))
@@ -112,7 +112,7 @@ def _check_fields(event: KnownEvent) -> None:
 
 
 def _check_extra(event: KnownEvent) -> None:
-    _check_json(event.extra, "extra")
+    check_json(event.extra, "extra")
     if clash := {*event.__struct_encode_fields__, "type", "sum"} & event.extra.keys():
         raise UsageError(f"extra repeats fields of the event: {', '.join(sorted(clash))}")
 
@@ -120,7 +120,7 @@ def _check_extra(event: KnownEvent) -> None:
 def _check_unknown(event: Unknown) -> None:
     if not isinstance(event.type, str) or event.type in EVENT_TYPES or event.type in RESERVED_TYPES:
         raise UsageError(f"{event.type!r} is not the name of an unknown event type")
-    _check_json(event.data, "data")
+    check_json(event.data, "data")
     if clash := {"type", "id", "seq", "sum"} & event.data.keys():
         raise UsageError(f"the data of an unknown event repeats its fields: {', '.join(sorted(clash))}")
 
@@ -152,7 +152,7 @@ def _check_time(value: datetime) -> None:
         raise UsageError("the time zone of a timestamp must be whole minutes from UTC")
 
 
-def _check_json(value: object, where: str) -> None:
+def check_json(value: object, where: str) -> None:
     """Only JSON that reads back unchanged: no tuples (they would become lists), text keys alone, no NaN."""
     # Without recursion: the records of other tools have thousands of values.
     opened: list[Iterator[object]] = [iter((value,))]
