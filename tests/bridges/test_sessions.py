@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from segue.bridges import NamedSessions, name_of, new_record, scope_of, session_id_for
-from segue.errors import NotFoundError, SessionLockedError
+from segue.errors import NotFoundError, SessionExistsError, SessionLockedError
 from segue.model import Record
 
 if TYPE_CHECKING:
@@ -130,3 +130,14 @@ def test_the_overview_holds_the_latest_record_of_each_name(sessions: NamedSessio
         ("other", {"n": 3}),
         ("other", {}),
     ]
+
+
+def test_a_session_is_created_with_its_first_events_or_not_at_all(sessions: NamedSessions) -> None:
+    overview = sessions.create("t", new_record("state", {"n": 1}, name="state"), scope=["app"])
+    assert overview.records["state"].data == {"n": 1}
+    with pytest.raises(SessionExistsError):
+        sessions.create("t", new_record("state", {"n": 2}, name="state"), scope=["app"])
+    found = sessions.overview("t", scope=["app"])
+    assert found is not None
+    assert found.records["state"].data == {"n": 1}
+    assert sessions.store.owner(found.id) is None

@@ -106,6 +106,18 @@ class NamedSessions(Closing):
             finally:
                 session.release()
 
+    def create(
+        self, name: str, *events: Event, scope: Sequence[str] = (), extra: Mapping[str, object] | None = None
+    ) -> Overview:
+        """Create the session with these events, all or nothing. SessionExistsError if there is one already."""
+        session_id = self.id_of(name, scope=scope)
+        with self._alone(session_id):
+            writer = self.store.create(session_id, [self._first(session_id, name, scope, extra or {}), *events])
+            try:
+                return writer.overview
+            finally:
+                writer.close()
+
     def overview(self, name: str, *, scope: Sequence[str] = ()) -> Overview | None:
         """Everything but the turns and unnamed records, at a cost that does not grow; None if there is no session."""
         try:
