@@ -90,16 +90,24 @@ class NamedSessions(Closing):
 
     @contextmanager
     def writing(
-        self, name: str, *, scope: Sequence[str] = (), create: bool = True, extra: Mapping[str, object] | None = None
+        self,
+        name: str,
+        *,
+        scope: Sequence[str] = (),
+        create: bool = True,
+        title: str = "",
+        extra: Mapping[str, object] | None = None,
     ) -> Iterator[LiveSession]:
-        """The session, open for writing within the `with`; with `create` it need not exist, and `extra` begins it.
+        """The session, open for writing within the `with`.
+
+        With `create` it need not exist, and begins with this title (or else its name) and `extra`.
 
         Threads and processes are served in turn. SessionLockedError if another process has not released the session
         in time, NotFoundError if there is none.
         """
         session_id = self.id_of(name, scope=scope)
         with self._alone(session_id):
-            first = partial(self._first, session_id, name, scope, extra or {}) if create else None
+            first = partial(self._first, session_id, name, scope, extra or {}, title or name) if create else None
             session = self._open(session_id, first)
             try:
                 yield session
@@ -112,7 +120,7 @@ class NamedSessions(Closing):
         """Create the session with these events, all or nothing. SessionExistsError if there is one already."""
         session_id = self.id_of(name, scope=scope)
         with self._alone(session_id):
-            writer = self.store.create(session_id, [self._first(session_id, name, scope, extra or {}), *events])
+            writer = self.store.create(session_id, [self._first(session_id, name, scope, extra or {}, name), *events])
             try:
                 return writer.overview
             finally:
@@ -191,7 +199,9 @@ class NamedSessions(Closing):
                     continue
             return LiveSession(self.store, writer, utc_now)
 
-    def _first(self, session_id: str, name: str, scope: Sequence[str], extra: Mapping[str, object]) -> Metadata:
+    def _first(
+        self, session_id: str, name: str, scope: Sequence[str], extra: Mapping[str, object], title: str
+    ) -> Metadata:
         """A session of a framework is paused from the start: between two calls, nobody has it open."""
         return Metadata(
             session_id=session_id,
@@ -199,7 +209,7 @@ class NamedSessions(Closing):
             created_at=utc_now(),
             status="paused",
             version=FORMAT_VERSION,
-            title=" ".join(name.split())[:_TITLE_LENGTH],
+            title=" ".join(title.split())[:_TITLE_LENGTH],
             id=new_id(),
             extra={"tool": self.framework, "name": name, "scope": list(scope), **extra},
         )
