@@ -61,7 +61,7 @@ class SegueSessionService(BaseSessionService):
     def __init__(self, store: str | Library | None = None, *, wait_seconds: float = WAIT_SECONDS) -> None:
         self._sessions = NamedSessions(FRAMEWORK, store, wait_seconds=wait_seconds)
         self._is_ours = not isinstance(store, Library)
-        self._turns: WeakValueDictionary[tuple[int, Key], anyio.Lock] = WeakValueDictionary()
+        self._locks: WeakValueDictionary[tuple[int, Key], anyio.Lock] = WeakValueDictionary()
 
     async def create_session(
         self, *, app_name: str, user_id: str, state: dict[str, Any] | None = None, session_id: str | None = None
@@ -97,7 +97,7 @@ class SegueSessionService(BaseSessionService):
         if event.partial:
             return event
         key = Key(session.app_name, session.user_id, session.id)
-        lock = self._turns.setdefault((threading.get_ident(), key), anyio.Lock())
+        lock = self._locks.setdefault((threading.get_ident(), key), anyio.Lock())
         async with lock:  # tasks that share the object append one after the other
             if any(known.id == event.id and known == event for known in reversed(session.events)):
                 return event

@@ -82,8 +82,8 @@ def changing(
     with ExitStack() as stack:
         opened: list[tuple[LiveSession, Record]] = []
         for place, delta in changes.items():
-            extra = {"state_of": place.kind}
-            live = stack.enter_context(sessions.writing(place.name, scope=place.scope, extra=extra))
+            title = f"state of the {place.kind} {place.name}"
+            live = stack.enter_context(sessions.writing(place.name, scope=place.scope, title=title))
             _settle(sessions, place, live, own=session_id)
             data: JsonObject = {"session": session_id, "token": token, "changes": _pack(delta, live.put_blob)}
             live.record(new_record("pending", data, name=_PENDING + token), ids_are_new=True)
