@@ -53,6 +53,11 @@ def session_id_for(framework: str, name: str, *, scope: Sequence[str] = ()) -> s
     return f"{slug(name) or 'session'}-{sha256(whole.encode()).hexdigest()[:16]}"
 
 
+def title_for(name: str) -> str:
+    """The title of a session until it gets another: its name, on one line."""
+    return " ".join(name.split())[:_TITLE_LENGTH]
+
+
 async def in_thread(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Call it in a thread, under asyncio or trio. Once begun it is finished, also if the caller is cancelled."""
     from anyio.to_thread import run_sync
@@ -209,7 +214,7 @@ class NamedSessions(Closing):
             created_at=utc_now(),
             status="paused",
             version=FORMAT_VERSION,
-            title=" ".join(title.split())[:_TITLE_LENGTH],
+            title=title_for(title),
             id=new_id(),
             extra={"tool": self.framework, "name": name, "scope": list(scope), **extra},
         )

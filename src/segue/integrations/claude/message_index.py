@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from segue.integrations.format.transcript import TranscriptBuilder
     from segue.model import JsonObject
 
-_CHAIN = frozenset({"user", "assistant", "system", "attachment", "progress"})
+CHAIN = frozenset({"user", "assistant", "system", "attachment", "progress"})
+"""The types of records that are linked by parents: messages, and what is between them."""
 _TITLES = frozenset({"summary", "ai-title", "custom-title"})
 _NOBODY = "00000000-0000-0000-0000-000000000000"
 _INTERRUPTED = b"[Request interrupted by user]"
@@ -134,7 +135,7 @@ class _Indexer:
         found = self.found
         found.cwd = found.cwd or record.cwd
         found.git_branch = found.git_branch if record.git_branch in {"", "HEAD"} else record.git_branch
-        if record.type in _CHAIN:
+        if record.type in CHAIN:
             if record.uuid not in self._seen:  # some occur twice
                 self._add_to_chain(record, place)
             self._seen.add(record.uuid)

@@ -43,20 +43,30 @@ def parse_turns(
     builder.git_branch = builder.git_branch or found.git_branch
     tree = TurnTree()
     for entry in found.entries:
-        records = list(_records(lines, entry, builder))
-        after = tree.find(entry)
-        drafts = _drafts(entry, records, spilled) if records else []
-        if not drafts:
-            tree.skip(entry, records, after)
-        for number, draft in enumerate(drafts):
-            turn = _turn(builder, draft, records, entry.places[0], number)
-            after = tree.add(entry, records, turn.id, after, is_result=has_part(turn, "tool_result"))
-            side = _side(entry, records[0]) if not after else ""
-            mark = records[0].get(MARK)
-            copy_of = mark if isinstance(mark, str) else ""
-            yield TranscriptTurn(turn, after, side, is_ours=mark is not None, copy_of=copy_of)
-            after = turn.id
+        yield from message_turns(entry, list(_records(lines, entry, builder)), builder, tree, spilled)
     builder.tip = tree.end(found.last) or builder.tip
+
+
+def message_turns(
+    entry: MessageEntry,
+    records: list[JsonObject],
+    builder: TranscriptBuilder,
+    tree: TurnTree,
+    spilled: Spilled = lambda text: text,
+) -> Iterator[TranscriptTurn]:
+    """The turns of a message, which `tree` has afterwards; none if its records are not part of the conversation."""
+    after = tree.find(entry)
+    drafts = _drafts(entry, records, spilled) if records else []
+    if not drafts:
+        tree.skip(entry, records, after)
+    for number, draft in enumerate(drafts):
+        turn = _turn(builder, draft, records, entry.places[0], number)
+        after = tree.add(entry, records, turn.id, after, is_result=has_part(turn, "tool_result"))
+        side = _side(entry, records[0]) if not after else ""
+        mark = records[0].get(MARK)
+        copy_of = mark if isinstance(mark, str) else ""
+        yield TranscriptTurn(turn, after, side, is_ours=mark is not None, copy_of=copy_of)
+        after = turn.id
 
 
 def _records(lines: Lines, entry: MessageEntry, builder: TranscriptBuilder) -> Iterator[JsonObject]:
