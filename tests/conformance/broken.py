@@ -15,7 +15,7 @@ from segue.durable.lock import WriterLock
 from segue.durable.trash import FileTrash
 from segue.errors import Damage, DamagedError, NotFoundError, SegueError
 from segue.formats.journal import BadLineError, Checkpoint, decode_line
-from segue.model import StatusChanged, Turn, Unknown, fold
+from segue.model import Record, StatusChanged, Turn, Unknown, fold
 from segue.store import WAIT_SECONDS, Durability, Examination, Owner, Receipt, Recovery
 from segue.stores.journal import JournalStore
 from segue.stores.journal.writer import JournalWriter
@@ -37,10 +37,8 @@ class Faulty(JournalStore):
 
     writer_type: type[JournalWriter] = JournalWriter
 
-    def _writer(
-        self, session_id: str, log: Log, lock: WriterLock, overview: Overview, *, since_checkpoint: int
-    ) -> JournalWriter:
-        writer = super()._writer(session_id, log, lock, overview, since_checkpoint=since_checkpoint)
+    def _writer(self, session_id: str, log: Log, lock: WriterLock, overview: Overview, **sizes: int) -> JournalWriter:
+        writer = super()._writer(session_id, log, lock, overview, **sizes)
         writer.__class__ = self.writer_type
         return writer
 
@@ -293,6 +291,30 @@ class ShredsWhatIsTrashed(Faulty):
         return self._trash
 
 
+class ForgetsTheNamesOfRecords(JournalStore):
+    """Its overview is that of the events since the last checkpoint."""
+
+    def overview(self, session_id: str) -> Overview:
+        overview = super().overview(session_id)
+        since = list(self.read(session_id, after=max(0, overview.seq - 30)))
+        return replace(overview, records={name: one for name, one in overview.records.items() if one in since})
+
+
+class KeepsWhatWasRemoved(JournalStore):
+    def overview(self, session_id: str) -> Overview:
+        overview = super().overview(session_id)
+        named = {event.name: event for event in self.read(session_id) if isinstance(event, Record) and event.name}
+        return replace(overview, records=named)
+
+
+class CountsRecordsAsTurns(JournalStore):
+    def tail(self, session_id: str, count: int, *, branch: str | None = None) -> tuple[Turn, ...]:
+        wanted = branch or self.overview(session_id).branch
+        spoken = [one for one in self.read(session_id) if isinstance(one, Turn | Record)]
+        last = spoken[max(0, len(spoken) - count) :]
+        return tuple(one for one in last if isinstance(one, Turn) and one.branch == wanted)
+
+
 class Case(NamedTuple):
     store: type[JournalStore]
     chapter: type[chapters.Chapter]
@@ -322,6 +344,9 @@ CASES = (
     Case(ListsOnlyTheReadable, chapters.ListingChapter),
     Case(ListsFromMemory, chapters.ListingChapter),
     Case(ListsWhatDoesNotMatch, chapters.QueriesChapter),
+    Case(ForgetsTheNamesOfRecords, chapters.RecordsChapter),
+    Case(KeepsWhatWasRemoved, chapters.RecordsChapter),
+    Case(CountsRecordsAsTurns, chapters.RecordsChapter),
     Case(RecordsTheInterruption, chapters.LifecycleChapter),
     Case(NeverConcludes, chapters.LifecycleChapter),
     Case(SkipsTheLock, chapters.LocksChapter),

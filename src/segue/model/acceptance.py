@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from segue.errors import ConflictError, UsageError
 from segue.model.checks import check_event
-from segue.model.events import Metadata, Turn
+from segue.model.events import Metadata, Record, Turn
 from segue.model.fold import OverviewBuilder, initial_overview
 
 if TYPE_CHECKING:
@@ -81,6 +81,7 @@ def accept(
     return Accepted(list(new.values()), tuple(seqs), builder.overview)
 
 
-def copy_all_but_turns(event: Event) -> Event:
-    """Copy the event unless it is a turn, for stores that do not keep turns in memory."""
-    return event if isinstance(event, Turn) else deepcopy(event)
+def copy_for_overview(event: Event) -> Event:
+    """Copy the event if it may become part of the overview, for stores that keep nothing else in memory."""
+    is_unnamed = isinstance(event, Record) and not event.name
+    return event if isinstance(event, Turn) or is_unnamed else deepcopy(event)

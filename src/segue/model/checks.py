@@ -20,6 +20,7 @@ from segue.model.events import (
     Event,
     KnownEvent,
     Metadata,
+    Record,
     Turn,
     Unknown,
     is_moment,
@@ -54,6 +55,8 @@ def check_event(event: Event, overview: HasBranches | None) -> None:
             _check_turn(event)
             if overview is not None and event.branch not in overview.branches:
                 raise ConflictError(f"session {overview.id} has no branch {event.branch!r}")
+        case Record():
+            _check_record(event)
         case Unknown():
             _check_unknown(event)
         case Metadata():
@@ -90,6 +93,22 @@ def _check_turn(turn: Turn) -> None:
         check_json(turn.native, "native")
     if turn.extra:
         _check_extra(turn)
+
+
+def _check_record(record: Record) -> None:
+    """Without msgspec too: programs append records as often as turns."""
+    if not isinstance(record.kind, str) or not record.kind:
+        raise UsageError(f"the kind of a record must be a text, not {record.kind!r:.40}")
+    if not isinstance(record.name, str):
+        raise UsageError(f"the name of a record must be a text, not {type(record.name).__name__}")
+    if not isinstance(record.blobs, tuple) or not all(isinstance(name, str) for name in record.blobs):
+        raise UsageError("the blobs of a record must be a tuple of names")
+    if not isinstance(record.data, dict):
+        raise UsageError(f"the data of a record must be a JSON object, not {type(record.data).__name__}")
+    check_json(record.data, "data")
+    _check_time(record.timestamp)
+    if record.extra:
+        _check_extra(record)
 
 
 def _check_fields(event: KnownEvent) -> None:

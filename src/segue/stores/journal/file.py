@@ -37,6 +37,8 @@ class JournalEnd(NamedTuple):
     """The offset after the last complete append."""
     since_checkpoint: int
     """Bytes appended since the last checkpoint."""
+    checkpoint_size: int
+    """Its bytes; 0 if there is none."""
     is_open_ended: bool
     """Whether the last line lacks its newline."""
 
@@ -64,13 +66,13 @@ class JournalFile:
         with self._folder.storage_errors(self._name, "read"):
             since = read_since(self._read, self.size, self.session_id)
         if since is not None:
-            overview, parser, start = since
-            since_checkpoint = parser.complete - start
-            return JournalEnd(apply(overview, *parser.events), parser.complete, since_checkpoint, parser.is_open_ended)
+            overview, parser, start, size = since
+            now = apply(overview, *parser.events)
+            return JournalEnd(now, parser.complete, parser.complete - start, size, parser.is_open_ended)
         parser = self.parse()
         events = parser.named()
         self._check(parser)
-        return JournalEnd(overview_of(fold(events)), parser.complete, parser.complete, parser.is_open_ended)
+        return JournalEnd(overview_of(fold(events)), parser.complete, parser.complete, 0, parser.is_open_ended)
 
     def tail(self, count: int, branch: str | None) -> tuple[Turn, ...]:
         overview, complete, *_ = self.end()
@@ -88,7 +90,7 @@ class JournalFile:
             with self._folder.storage_errors(self._name, "read"):
                 since = read_since(self._read, self.size, self.session_id, upto=after)
             if since is not None:
-                return [event for event in since[1].events if event.seq > after]
+                return [event for event in since.parser.events if event.seq > after]
         parser = self.parse()
         events = parser.named()
         self._check(parser)
@@ -122,7 +124,7 @@ class JournalFile:
         with self._folder.storage_errors(self._name, "read"):
             since = read_since(self._read, self.size, self.session_id)
         if since is not None:
-            return head_of(apply(since[0], *since[1].events))
+            return head_of(apply(since.overview, *since.parser.events))
         parser = self.parse()
         events = parser.named()
         if not events or not isinstance(events[0], Metadata):

@@ -60,7 +60,7 @@ class JournalStore(FileStore):
             self.folder.make()
             self.folder.sync()  # the process that created the session may have been killed before this
             with JournalFile(self.folder, session_id) as file:
-                overview, complete, since_checkpoint, is_open_ended = file.end()
+                overview, complete, since_checkpoint, checkpoint_size, is_open_ended = file.end()
             if overview.version > FORMAT_VERSION:
                 raise ReadOnlyError(
                     f"session {session_id} was written by a newer version (format {overview.version})",
@@ -73,7 +73,9 @@ class JournalStore(FileStore):
                     set_aside(self.folder.sub(QUARANTINE), session_id, log, complete)
                 if is_open_ended:
                     log.append(b"\n", sync=self._durability >= Durability.SYNCED)
-        return self._writer(session_id, log, lock, overview, since_checkpoint=since_checkpoint)
+        return self._writer(
+            session_id, log, lock, overview, since_checkpoint=since_checkpoint, checkpoint_size=checkpoint_size
+        )
 
     def load(self, session_id: str) -> Session:
         examination = self._examine(session_id)
@@ -122,13 +124,21 @@ class JournalStore(FileStore):
             yield from file.iter_events()
 
     def _writer(
-        self, session_id: str, log: Log, lock: WriterLock, overview: Overview, *, since_checkpoint: int
+        self,
+        session_id: str,
+        log: Log,
+        lock: WriterLock,
+        overview: Overview,
+        *,
+        since_checkpoint: int,
+        checkpoint_size: int = 0,
     ) -> JournalWriter:
         return JournalWriter(
             log=log,
             lock=lock,
             overview=overview,
             since_checkpoint=since_checkpoint,
+            checkpoint_size=checkpoint_size,
             durability=self._durability,
             blobs=self._blobs(session_id),
             history=partial(self.read, session_id),

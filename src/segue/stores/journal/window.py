@@ -6,7 +6,7 @@ return None, and the caller reads the whole file, which tells where the damage i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
@@ -52,10 +52,18 @@ def read_all(read: Read, session_id: str, place: str) -> Parser:
     return parser
 
 
-def read_since(
-    read: Read, size: int, session_id: str, *, upto: int | None = None
-) -> tuple[Overview, Parser, int] | None:
-    """The latest checkpoint (not after the event `upto`), the events recorded after it, and the offset of the first."""
+class Since(NamedTuple):
+    """A checkpoint, and what was recorded after it."""
+
+    overview: Overview
+    parser: Parser
+    start: int
+    """The offset after the checkpoint."""
+    checkpoint_size: int
+
+
+def read_since(read: Read, size: int, session_id: str, *, upto: int | None = None) -> Since | None:
+    """The latest checkpoint (not after the event `upto`), and the events recorded after it."""
     for start, data in file_tail.growing_tails(read, size):
         at = len(data)
         while (at := data.rfind(b"\n" + CHECKPOINT, 0, at)) >= 0:
@@ -70,7 +78,9 @@ def read_since(
             if last > end + 1:
                 parser.feed(data[end + 1 : last])
             parser.finish(data[last:])
-            return (_named(checkpoint.overview, session_id), parser, start + end + 1) if not parser.damages else None
+            if parser.damages:
+                return None
+            return Since(_named(checkpoint.overview, session_id), parser, start + end + 1, end - at)
     return None
 
 

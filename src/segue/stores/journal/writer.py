@@ -10,7 +10,7 @@ from segue.closing import Closing
 from segue.durable.blobs import put_blob
 from segue.formats.journal import encode_append, encode_checkpoint, encode_event, fingerprint
 from segue.model import Turn, accept, apply, apply_turns, check_event
-from segue.model.acceptance import copy_all_but_turns
+from segue.model.acceptance import copy_for_overview
 from segue.store import Durability, Receipt
 
 if TYPE_CHECKING:
@@ -28,6 +28,11 @@ CHECKPOINT_SHARE = 4
 """A large checkpoint is due only after this many times its size was appended since the last one."""
 
 
+def _due_after(size: int) -> int:
+    """After how many bytes the next checkpoint is due, if the last one has this size."""
+    return max(CHECKPOINT_EVERY_BYTES, CHECKPOINT_SHARE * size)
+
+
 class JournalWriter(Closing):
     """See store.Writer."""
 
@@ -38,6 +43,7 @@ class JournalWriter(Closing):
         lock: WriterLock,
         overview: Overview,
         since_checkpoint: int,
+        checkpoint_size: int,
         durability: Durability,
         blobs: Folder,
         history: Callable[[], Iterable[Event]],
@@ -48,7 +54,7 @@ class JournalWriter(Closing):
         self._uncounted: list[Turn] = []  # recorded, and not in the overview yet: counted on demand
         self._accounted = log.size
         self._since_checkpoint = since_checkpoint
-        self._checkpoint_due = CHECKPOINT_EVERY_BYTES
+        self._checkpoint_due = _due_after(checkpoint_size)
         self._durability = durability
         self._is_synced = durability >= Durability.SYNCED
         self._blobs = blobs
@@ -92,7 +98,7 @@ class JournalWriter(Closing):
 
     def _append_all(self, events: tuple[Event, ...], *, ids_are_new: bool) -> Receipt:
         recorded = self._recorded if ids_are_new else self._recall()
-        new, seqs, overview = accept(events, self._counted(), recorded, fingerprint, copy=copy_all_but_turns)
+        new, seqs, overview = accept(events, self._counted(), recorded, fingerprint, copy=copy_for_overview)
         if new:
             self._write(encode_append(new), overview)
         else:
@@ -121,7 +127,7 @@ class JournalWriter(Closing):
         if leaving or self._since_checkpoint + len(lines) >= self._checkpoint_due:
             checkpoint = encode_checkpoint(overview)
             self._log.append(lines + checkpoint, sync=self._is_synced)
-            self._checkpoint_due = max(CHECKPOINT_EVERY_BYTES, CHECKPOINT_SHARE * len(checkpoint))
+            self._checkpoint_due = _due_after(len(checkpoint))
             self._since_checkpoint = 0
         else:
             self._log.append(lines, sync=self._is_synced)

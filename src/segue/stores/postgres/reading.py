@@ -94,32 +94,41 @@ def read_checkpoint(body: bytes, session_id: str) -> Overview | None:
     return record.overview if record.overview.id == session_id else replace(record.overview, id=session_id)
 
 
+class Sizes(NamedTuple):
+    """The bytes at the end of a session."""
+
+    checkpoint: int = 0
+    events: int = 0
+    """Of the events after the checkpoint."""
+
+
 class End(NamedTuple):
     """What the end of a session says."""
 
     overview: Overview | None
     """None if it cannot be trusted: `damages` has the reasons, or the whole session must be read to find them."""
     damages: list[Damage]
-    size_bytes: int
-    """Of the events after the checkpoint."""
+    sizes: Sizes = Sizes()
 
 
 def read_end(session_id: str, seq: int, rows: Iterable[tuple[int, str | None, bytes]]) -> End:
     """The overview from the rows of `Statements.end`: the checkpoint, if there is one, and events."""
     overview: Overview | None = None
     records: list[Record] = []
+    checkpoint_size = 0
     for number, id, body in rows:
         if id is None:
+            checkpoint_size = len(body)
             overview = read_checkpoint(body, session_id)
             if overview is None or overview.seq != number:
-                return End(None, [], 0)
+                return End(None, [])
         else:
             records.append((number, id, body))
     known = overview.seq if overview is not None else 0
     checked = [row for row in records if row[0] <= known]
     damages = [found for row in checked if isinstance(found := read_event(row), Damage)]
     if len(checked) != len({number for number in (1, seq) if 1 <= number <= known}):
-        return End(None, damages, 0)
+        return End(None, damages)
     later = Records(session_id, after=known)
     events = later.feed(records[len(checked) :])
     later.finish(seq)
@@ -127,11 +136,12 @@ def read_end(session_id: str, seq: int, rows: Iterable[tuple[int, str | None, by
     if overview is None and not damages:
         first = events[0] if events else None
         if not isinstance(first, Metadata):
-            return End(None, [Damage("event 1", "the session does not begin with its metadata", line=1)], 0)
+            return End(None, [Damage("event 1", "the session does not begin with its metadata", line=1)])
         overview, events = initial_overview(named(first, session_id)), events[1:]
     if damages or overview is None:
-        return End(None, damages, 0)
-    return End(apply(overview, *events), [], sum(len(body) for *_, body in records[len(checked) :]))
+        return End(None, damages)
+    size = sum(len(body) for *_, body in records[len(checked) :])
+    return End(apply(overview, *events), [], Sizes(checkpoint_size, size))
 
 
 def named(metadata: Metadata, session_id: str) -> Metadata:

@@ -25,7 +25,7 @@ from segue.stores.postgres.bulk import PostgresBulk
 from segue.stores.postgres.columns import head_of_row
 from segue.stores.postgres.lease import Holder
 from segue.stores.postgres.queries import PostgresQueries
-from segue.stores.postgres.reading import Records, read_end, turns_of, with_metadata
+from segue.stores.postgres.reading import Records, Sizes, read_end, turns_of, with_metadata
 from segue.stores.postgres.tables import Tables, changed_meanwhile
 from segue.stores.postgres.trash import PostgresTrash
 from segue.stores.postgres.verification import derived_damages
@@ -104,17 +104,17 @@ class PostgresStore:
         overview, holder, _, _ = self._end(session_id)
         return overview if overview.status != "active" or holder.is_alive else replace(overview, status="interrupted")
 
-    def _end(self, session_id: str) -> tuple[Overview, Holder, int, int]:
-        """The overview, the writer, the bytes of the events after the checkpoint, and the key of the row."""
+    def _end(self, session_id: str) -> tuple[Overview, Holder, Sizes, int]:
+        """The overview, the writer, the bytes at the end, and the key of the row."""
         place = self.tables.place_of(session_id)
         rows = self.tables.ask(f"read session {session_id}", self._statements.end, space=place.space, id=session_id)
         if not rows:
             raise SessionNotFoundError(session_id, self.url)
         key, seq, *holder = rows[0][:8]
-        overview, damages, size = read_end(session_id, seq, [row[8:] for row in rows if row[8] is not None])
+        overview, damages, sizes = read_end(session_id, seq, [row[8:] for row in rows if row[8] is not None])
         if overview is None:
             raise DamagedError(session_id, damages or self.examine(session_id).damages or [_BAD_CHECKPOINT])
-        return overview, Holder(*holder), size, key
+        return overview, Holder(*holder), sizes, key
 
     def tail(self, session_id: str, count: int, *, branch: str | None = None) -> tuple[Turn, ...]:
         overview, _, _, key = self._end(session_id)

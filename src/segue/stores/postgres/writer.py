@@ -19,7 +19,7 @@ from segue.errors import (
 )
 from segue.formats.journal import encode_checkpoint, encode_event, fingerprint
 from segue.model import Turn, accept, apply_turns, check_event, total_usage
-from segue.model.acceptance import copy_all_but_turns
+from segue.model.acceptance import copy_for_overview
 from segue.store import Durability, Receipt
 from segue.stores.postgres.columns import event_columns, listed_columns
 from segue.stores.postgres.failures import DuplicateError, LostAnswerError
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from segue.errors import SegueError
     from segue.model import Event, Overview, Usage
     from segue.stores.postgres.connections import Connections
+    from segue.stores.postgres.reading import Sizes
     from segue.stores.postgres.statements import Statements
     from segue.stores.postgres.typed import TypedStatement
 
@@ -44,6 +45,11 @@ CHECKPOINT_SHARE = 4
 """A large checkpoint is due only after this many times its size was appended since the last one."""
 _ATTEMPTS = 3
 """How often an append whose answer was lost, and which was not recorded, is made again."""
+
+
+def _due_after(size: int) -> int:
+    """After how many bytes the next checkpoint is due, if the last one has this size."""
+    return max(CHECKPOINT_EVERY_BYTES, CHECKPOINT_SHARE * size)
 
 
 class PostgresWriter(Closing):
@@ -62,7 +68,7 @@ class PostgresWriter(Closing):
         lease_seconds: float,
         overview: Overview,
         usage: Usage,
-        since_checkpoint: int,
+        sizes: Sizes,
         unindexed: int,
         on_close: Callable[[PostgresWriter], None],
     ) -> None:
@@ -85,8 +91,8 @@ class PostgresWriter(Closing):
         self._turn_count = overview.turn_count
         self._updated_at = overview.updated_at
         self._usage = usage
-        self._since_checkpoint = since_checkpoint
-        self._checkpoint_due = CHECKPOINT_EVERY_BYTES
+        self._since_checkpoint = sizes.events
+        self._checkpoint_due = _due_after(sizes.checkpoint)
         self._events_since = 0
         self._on_close = on_close
         self.pid = os.getpid()
@@ -160,7 +166,7 @@ class PostgresWriter(Closing):
 
     def _append_all(self, events: tuple[Event, ...], *, ids_are_new: bool) -> Receipt:
         recorded = {} if ids_are_new else self._recall(events)
-        new, seqs, overview = accept(events, self._counted(), recorded, fingerprint, copy=copy_all_but_turns)
+        new, seqs, overview = accept(events, self._counted(), recorded, fingerprint, copy=copy_for_overview)
         if not new:
             return Receipt(seqs=seqs, durability=self._confirm())
         usage = self._usage + total_usage(event for event in new if isinstance(event, Turn))
@@ -217,7 +223,7 @@ class PostgresWriter(Closing):
             self._events_since += count
         else:
             self._since_checkpoint = self._events_since = 0
-            self._checkpoint_due = max(CHECKPOINT_EVERY_BYTES, CHECKPOINT_SHARE * len(checkpoint))
+            self._checkpoint_due = _due_after(len(checkpoint))
 
     def _resolve(self, events: Sequence[Event]) -> Durability | None:
         """What the append survives if it was recorded; None if it was not, and now cannot be any more.

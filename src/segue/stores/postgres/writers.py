@@ -15,6 +15,7 @@ from segue.store import FORMAT_VERSION
 from segue.stores.postgres.columns import event_columns, listed_columns
 from segue.stores.postgres.failures import LostAnswerError
 from segue.stores.postgres.lease import Heartbeat, forget, leave, leaving, new_claim
+from segue.stores.postgres.reading import Sizes
 from segue.stores.postgres.writer import PostgresWriter
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ _ATTEMPTS = 3
 
 
 class Writers:
-    def __init__(self, tables: Tables, read_end: Callable[[str], tuple[Overview, Holder, int, int]]) -> None:
+    def __init__(self, tables: Tables, read_end: Callable[[str], tuple[Overview, Holder, Sizes, int]]) -> None:
         self._tables = tables
         self._read_end = read_end
         self._open: dict[UUID, PostgresWriter] = {}
@@ -66,7 +67,7 @@ class Writers:
         if row is None:
             raise SessionExistsError(session_id)
         return self._writer(
-            place, row, claim, overview, usage, since_checkpoint=sum(map(len, bodies)), unindexed=len(numbered)
+            place, row, claim, overview, usage, sizes=Sizes(events=sum(map(len, bodies))), unindexed=len(numbered)
         )
 
     def _create(self, session_id: str, values: dict[str, Any], claim: Claim) -> tuple[Any, ...] | None:
@@ -95,8 +96,8 @@ class Writers:
         with leaving(claim):
             key, fence, _, usage = self._take(session_id, place, claim, timeout_seconds)
         try:
-            overview, _, size, _ = self._read_end(session_id)
-            return self._writer(place, (key, fence), claim, overview, parse_usage(usage), since_checkpoint=size)
+            overview, _, sizes, _ = self._read_end(session_id)
+            return self._writer(place, (key, fence), claim, overview, parse_usage(usage), sizes=sizes)
         except BaseException:
             self._end_lease({"space": place.space, "key": key, "token": claim.token})
             raise
@@ -133,7 +134,7 @@ class Writers:
         overview: Overview,
         usage: Usage,
         *,
-        since_checkpoint: int,
+        sizes: Sizes,
         unindexed: int = 0,
     ) -> PostgresWriter:
         writer = PostgresWriter(
@@ -147,7 +148,7 @@ class Writers:
             lease_seconds=self._tables.address.lease_seconds,
             overview=overview,
             usage=usage,
-            since_checkpoint=since_checkpoint,
+            sizes=sizes,
             unindexed=unindexed,
             on_close=self._release,
         )

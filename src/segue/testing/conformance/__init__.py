@@ -17,6 +17,7 @@ from segue.testing.conformance.locks import LocksChapter
 from segue.testing.conformance.order import OrderChapter
 from segue.testing.conformance.queries import QueriesChapter
 from segue.testing.conformance.reading import ReadingChapter
+from segue.testing.conformance.records import RecordsChapter
 from segue.testing.conformance.reopen import ReopeningChapter
 from segue.testing.conformance.text import TextChapter
 from segue.testing.conformance.trash import TrashChapter
@@ -37,6 +38,7 @@ CHAPTERS: tuple[type[Chapter], ...] = (
     DamageChapter,
     ReopeningChapter,
     UnknownDataChapter,
+    RecordsChapter,
     VersionsChapter,
     DurabilityChapter,
     BlobsChapter,
@@ -59,6 +61,7 @@ class Conformance(
     DamageChapter,
     ReopeningChapter,
     UnknownDataChapter,
+    RecordsChapter,
     VersionsChapter,
     DurabilityChapter,
     BlobsChapter,
@@ -85,6 +88,7 @@ __all__ = [
     "OrderChapter",
     "QueriesChapter",
     "ReadingChapter",
+    "RecordsChapter",
     "ReopeningChapter",
     "TextChapter",
     "TrashChapter",
