@@ -49,9 +49,21 @@ def optional_dependencies() -> list[str]:
     return [re.split(r"[^\w.-]", line, maxsplit=1)[0].lower() for lines in extras for line in lines]
 
 
+MODULES = {
+    "agent-framework-core": "agent_framework",
+    "google-genai": "google",
+    "langgraph-checkpoint": "langgraph",
+    "openai-agents": "agents",
+    "pydantic-ai-slim": "pydantic_ai",
+    "ruamel-yaml": "ruamel",
+    "strands-agents": "strands",
+}
+"""Distributions that are imported under another name."""
+
+
 def module_names(dependencies: list[str]) -> set[str]:
     """The packages that these distributions hold; `prompt-toolkit` is imported as prompt_toolkit."""
-    return {name.replace("-yaml", "").replace("-genai", "").replace("-", "_") for name in dependencies}
+    return {MODULES.get(name, name.replace("-", "_")) for name in dependencies}
 
 
 def project_files() -> list[Path]:
