@@ -171,9 +171,9 @@ class SegueRepository(SessionRepository, Closing):
             agent = None if overview is None else find_agent(overview, agent_id)
             if overview is None or agent is None:
                 raise SessionException(f"Agent {agent_id} in session {session_id} does not exist")
-            first = max(0, offset)
+            first = offset if offset >= 0 and (limit is None or limit >= 0) else 0
             turns = self._numbered(overview, agent.branch, first=first)
-            start = offset - first  # negative offsets count from the end, as those of a list
+            start = offset - first  # negative numbers count from the end, as those of a list
             chosen = turns[start:] if limit is None else turns[start : start + limit]
             return [self._message(overview.id, turn, number) for number, turn in chosen]
 

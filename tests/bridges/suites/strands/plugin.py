@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib import import_module
 from types import ModuleType
 
 import pytest
@@ -38,6 +39,5 @@ file_session_manager.FileSessionManager = FolderManager  # type: ignore[assignme
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
     sys.path.insert(0, str(config.rootpath))
-    from tests.fixtures import mock_session_repository
-
-    mock_session_repository.MockedSessionRepository = EmptyRepository
+    fixtures = import_module("tests.fixtures.mock_session_repository")  # theirs, not ours
+    fixtures.MockedSessionRepository = EmptyRepository  # type: ignore[attr-defined]
