@@ -155,15 +155,18 @@ class NamedSessions(Closing):
             if scope is None or scope_of(overview) == tuple(scope):
                 yield overview
 
-    def remove(self, name: str, *, scope: Sequence[str] = ()) -> bool:
-        """Move the session to the trash, or delete it where there is none; False if there is no session."""
+    def remove(self, name: str, *, scope: Sequence[str] = (), revision: str | None = None) -> bool:
+        """Move the session to the trash, or delete it where there is none; False if there is no session.
+
+        With a `revision` of the store, ConflictError if the session has changed since.
+        """
         session_id = self.id_of(name, scope=scope)
         remove = self.library.delete if self.store.trash is None else self.library.discard
         until = time.monotonic() + self._wait_seconds
         with self._alone(session_id):
             while True:
                 try:
-                    remove(session_id)
+                    remove(session_id, revision=revision)
                 except NotFoundError:
                     return False
                 except SessionLockedError:
