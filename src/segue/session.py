@@ -209,7 +209,7 @@ class LiveSession:
         at = overview.turn_count if at is None else at
         if not isinstance(at, int) or at < 0:
             raise UsageError(f"cannot fork at turn {at!r}", hint="turns are counted from 1; 0 begins an empty branch")
-        name = _free_name(overview) if name is None else name
+        name = free_branch_name(overview) if name is None else name
         self._record(BranchCreated(name=name, parent=overview.branch, at=at, switch=switch, **self._stamp()))
         return name
 
@@ -308,7 +308,8 @@ def _joined(text: str) -> str:
     return text  # it has none
 
 
-def _free_name(overview: Overview) -> str:
+def free_branch_name(overview: Overview) -> str:
+    """A name for a new branch of the session."""
     number = len(overview.branches) + 1
     while f"branch-{number}" in overview.branches:
         number += 1
