@@ -211,11 +211,13 @@ class Services(RuleBasedStateMachine):
         outcome = self.same(found)
         if is_stale:
             assert outcome == ("error", StaleSessionError.__name__)
-        elif outcome[0] == "event" and not event.partial:
+        if outcome[0] == "error":
+            self.handles.remove(handle)  # its objects differ from now on, see above
+            return
+        if not event.partial:
             key = _key(handle.objects[OURS])
             self.revisions[key] = handle.revision = self.revisions[key] + 1
-        if not is_stale:
-            self.same({name: ("session", one) for name, one in handle.objects.items()})
+        self.same({name: ("session", one) for name, one in handle.objects.items()})
 
     @rule(which=st.integers(0, 5), number=st.integers(0, 3))
     def append_again(self, which: int, number: int) -> None:
