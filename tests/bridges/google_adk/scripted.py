@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 from google.adk.agents import LlmAgent
@@ -52,7 +53,8 @@ def count(question: str, tool_context: ToolContext) -> str:
 
 def new_runner(service: BaseSessionService) -> Runner:
     agent = LlmAgent(name="counter", model=CountingModel(model="counting-1"), tools=[count], output_key="last")
-    app = App(name=APP, root_agent=agent, resumability_config=ResumabilityConfig(is_resumable=True))
+    with warnings.catch_warnings(action="ignore"):  # that this is experimental
+        app = App(name=APP, root_agent=agent, resumability_config=ResumabilityConfig(is_resumable=True))
     return Runner(app=app, session_service=service, auto_create_session=True)
 
 

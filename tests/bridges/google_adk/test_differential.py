@@ -304,7 +304,7 @@ def test_our_service_does_what_those_of_the_framework_do() -> None:
 
 @pytest.mark.long
 def test_our_service_does_what_those_of_the_framework_do_at_length() -> None:
-    run_machine(lambda folder: SegueSessionService(f"journal:{folder}/agents"), examples=120, steps=50)
+    run_machine(lambda folder: SegueSessionService(f"journal:{folder}/agents"), examples=300, steps=50)
 
 
 def test_our_service_does_the_same_on_postgres(postgres_url: str) -> None:

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from segue.bridges.packing import pack, unpack
 from segue.bridges.sessions import new_id
 from segue.clock import utc_now
-from segue.errors import Damage, DamagedError
+from segue.errors import Damage, DamagedError, UsageError
 from segue.integrations.format.google import calls_of, media_of, reasoning_of, responses_of, result_of, spoken
 from segue.integrations.format.parts import usage_of
 from segue.integrations.format.values import as_text, child, objects
@@ -34,7 +34,10 @@ EVENT = "event"
 
 def to_stored(event: Event, *, branch: str, put_blob: PutBlob) -> Turn | Record:
     """The turn or the record of an event, which is packed if it is large."""
-    dump = event.model_dump(mode="json", exclude_none=True)
+    try:
+        dump = event.model_dump(mode="json", exclude_none=True)
+    except (ValueError, RecursionError) as error:
+        raise not_json("the event", error) from None
     _drop_temporary(dump)
     media = _move_media(dump, put_blob)
     packed = pack(dump, put_blob, what="the event")
@@ -64,6 +67,10 @@ def to_stored(event: Event, *, branch: str, put_blob: PutBlob) -> Turn | Record:
         id=new_id(),
         extra={"event": event.id, "author": event.author, **extra, **({"usage": usage} if usage else {})},
     )
+
+
+def not_json(what: str, error: Exception) -> UsageError:
+    return UsageError(f"{what} cannot be stored as JSON: {error}", hint="use texts, numbers, lists and dicts")
 
 
 def is_event(stored: SegueEvent) -> bool:

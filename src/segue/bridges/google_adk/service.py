@@ -18,7 +18,7 @@ from google.adk.sessions.session import Session
 from google.adk.sessions.state import State
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
-from segue.bridges.google_adk.events import to_stored
+from segue.bridges.google_adk.events import not_json, to_stored
 from segue.bridges.google_adk.history import History, Key, head_of
 from segue.bridges.google_adk.shared import (
     HEAD,
@@ -234,10 +234,13 @@ def _split(key: Key, delta: Mapping[str, object]) -> tuple[JsonObject, dict[Plac
 def _as_json(name: str, value: object) -> object:
     """The value as JSON. What cannot be JSON is stored as a description of it, as all services of the framework do."""
     try:
-        return to_jsonable_python(value)
-    except PydanticSerializationError as error:
-        _logger.warning("The state %r cannot be stored as it is, only as a text that describes it: %s", name, error)
-        return to_jsonable_python(value, serialize_unknown=True)
+        try:
+            return to_jsonable_python(value)
+        except PydanticSerializationError as error:
+            _logger.warning("The state %r cannot be stored as it is, only as a text that describes it: %s", name, error)
+            return to_jsonable_python(value, serialize_unknown=True)
+    except (ValueError, RecursionError) as error:
+        raise not_json(f"the state {name!r:.60}", error) from None
 
 
 def _prefixed(app: JsonObject, user: JsonObject) -> JsonObject:

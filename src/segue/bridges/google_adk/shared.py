@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from segue.bridges.google_adk.events import blobs_of
 from segue.bridges.packing import pack, unpack
 from segue.bridges.sessions import new_record
-from segue.errors import InvalidIdError, NotFoundError, SegueError, SessionLockedError
+from segue.errors import DamagedError, InvalidIdError, NotFoundError, SegueError, SessionLockedError
 from segue.integrations.format.values import child
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def _settle(sessions: NamedSessions, place: Place, live: LiveSession, *, own: st
 def _has_happened(sessions: NamedSessions, place: Place, pending: Record) -> bool:
     try:
         return _decides(sessions.store.overview(str(pending.data.get("session"))), place, pending)
-    except (NotFoundError, InvalidIdError):
+    except (NotFoundError, InvalidIdError, DamagedError):  # a damaged one does not decide anything
         return False
 
 
@@ -124,7 +124,7 @@ def _can_never_happen(sessions: NamedSessions, place: Place, pending: Record) ->
         writer = sessions.store.open(str(pending.data.get("session")), timeout_seconds=0)
     except (NotFoundError, InvalidIdError):
         return True
-    except SessionLockedError:
+    except (SessionLockedError, DamagedError):
         return False
     with writer:
         return not _decides(writer.overview, place, pending)
