@@ -202,10 +202,13 @@ def _serve(descriptor: int) -> None:
     from contextlib import suppress
     from importlib import import_module
 
-    own = [module.name for module in pkgutil.walk_packages([str(PACKAGE / "segue")], "segue.")]
+    from segue.errors import MissingExtraError
+
+    found = pkgutil.walk_packages([str(PACKAGE / "segue")], "segue.", onerror=lambda _: None)
+    own = [module.name for module in found]
     kept = [name for name in own if not name.startswith("segue.testing") and not name.endswith("__main__")]
     for name in (*LIBRARIES, *kept):
-        with suppress(ImportError):  # what is not installed
+        with suppress(ImportError, MissingExtraError):  # what is not installed
             import_module(name)
     gc.collect()
     gc.freeze()
