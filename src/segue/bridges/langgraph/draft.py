@@ -170,7 +170,7 @@ class Drafting:
             elif channel in values:
                 draft.values[channel] = (version, self._encode(draft, base, channel, values[channel]))
         if not ns:
-            draft.conversation = self._conversation(draft, base, values, new)
+            draft.conversation = self._conversation(draft, base, values)
         return draft
 
     def _known(self, ns: str, base: Entry | None, channel: str, version: str | float) -> Stored | None:
@@ -192,9 +192,7 @@ class Drafting:
         draft.copies[channel] = [*old[:common], *copy_messages(value[common:])]
         return pieces
 
-    def _conversation(
-        self, draft: Draft, base: Entry | None, values: Mapping[str, Any], new: Mapping[str, Any]
-    ) -> Conversation | None:
+    def _conversation(self, draft: Draft, base: Entry | None, values: Mapping[str, Any]) -> Conversation | None:
         """What the messages of the state add to the turns; None if the state says nothing about them.
 
         An encrypted state is not repeated in turns that everyone can read.
@@ -202,7 +200,9 @@ class Drafting:
         if isinstance(self._serde, EncryptedSerializer):
             return None
         before = Position() if base is None else base.data.position
-        lists = {name: messages_of(value) for name, value in values.items() if name in new}
+        lists = {
+            name: messages_of(values[name]) for name, (_, one) in draft.values.items() if not isinstance(one, Stored)
+        }
         channel = before.channel
         if channel not in lists:
             found = sorted(name for name, value in lists.items() if value)
@@ -213,6 +213,8 @@ class Drafting:
         if messages is None:
             return None
         old = self._spoken(draft.ns, base, channel) if before.channel else []
+        if len(old) != before.length:  # a file may claim anything
+            old = []
         common = common_length(old, messages, self._serde)
         is_shorter = common < len(old) and may_be_trimmed(before, old, common)
         trimmed = trimmed_length(old, messages, common, self._serde) if is_shorter else 0

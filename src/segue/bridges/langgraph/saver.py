@@ -26,6 +26,7 @@ from segue.bridges.langgraph.needs import needs_chain, needs_latest, needs_one, 
 from segue.bridges.langgraph.records import DropData, LatestData, TaskWrite, WritesData, latest_record, record_of
 from segue.bridges.langgraph.values import Stored, decode, encode
 from segue.bridges.sessions import WAIT_SECONDS, NamedSessions, in_thread, name_of
+from segue.closing import Closing
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
@@ -46,7 +47,7 @@ _AT_ONCE = 64
 """How many checkpoints are read in one step of an asynchronous listing."""
 
 
-class SegueSaver(BaseCheckpointSaver[str]):
+class SegueSaver(BaseCheckpointSaver[str], Closing):
     """A checkpointer on any store of Segue, for synchronous and asynchronous graphs.
 
     `store` is the URL of a store, or a library that is open already; None means the user's own store. `serde` is the

@@ -8,7 +8,12 @@ from collections import OrderedDict
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
 
+# SegueSaver is strict; with this, so are the graphs, and they name the types of their states to it.
+os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"
+os.environ["NO_DOCKER"] = "true"
+
 import pytest
+from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from segue.bridges.langgraph import SegueSaver
@@ -16,6 +21,8 @@ from segue.bridges.sessions import NamedSessions
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
+
+    from langgraph.checkpoint.serde.base import SerializerProtocol
 
 STORE = os.environ["SEGUE_SUITE_STORE"]
 IS_COLD = "SEGUE_SUITE_COLD" in os.environ
@@ -31,9 +38,8 @@ class _Nothing(OrderedDict[str, Any]):
 class EmptySaver(SegueSaver):
     """A saver in a world of its own. With SEGUE_SUITE_COLD it reads everything again from the store at each call."""
 
-    def __init__(self) -> None:
-        # The serializer of the SQLite savers, which makes objects of any type: the tests have many of their own.
-        super().__init__(STORE, serde=JsonPlusSerializer())
+    def __init__(self, serde: SerializerProtocol | None = None) -> None:
+        super().__init__(STORE, serde=serde)
         self._use(NamedSessions(f"langgraph-{os.urandom(6).hex()}", self._sessions.library))
         if IS_COLD:
             self._cache._threads = _Nothing()
@@ -41,12 +47,21 @@ class EmptySaver(SegueSaver):
 
 @contextmanager
 def _sync() -> Iterator[EmptySaver]:
-    yield EmptySaver()
+    with EmptySaver() as saver:
+        yield saver
+
+
+@contextmanager
+def _encrypted() -> Iterator[EmptySaver]:
+    strict = JsonPlusSerializer(allowed_msgpack_modules=None)
+    with EmptySaver(EncryptedSerializer.from_pycryptodome_aes(serde=strict, key=b"1234567890123456")) as saver:
+        yield saver
 
 
 @asynccontextmanager
 async def _async() -> AsyncIterator[EmptySaver]:
-    yield EmptySaver()
+    with EmptySaver() as saver:
+        yield saver
 
 
 @pytest.hookimpl(trylast=True)
@@ -55,4 +70,5 @@ def pytest_configure(config: pytest.Config) -> None:
     from tests import conftest
 
     conftest._checkpointer_sqlite = _sync
+    conftest._checkpointer_sqlite_aes = _encrypted
     conftest._checkpointer_sqlite_aio = _async
