@@ -1,4 +1,4 @@
-"""Puts SegueSession in the place of the SDK's sessions, with their constructors. Each database is a world of its own."""
+"""Puts SegueSession in the place of the SDK's sessions, with their constructors; each database is apart."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from segue.bridges.sessions import NamedSessions
 from segue.library import open as open_library
 
 if TYPE_CHECKING:
-    import logging
-
+    from agents import SessionSettings
     from agents.items import TResponseInputItem
 
 LIBRARY = open_library(os.environ["SEGUE_SUITE_STORE"])
@@ -39,7 +38,7 @@ class SQLiteSession(SegueSession):
         db_path: object = IN_MEMORY,
         sessions_table: str = "agent_sessions",
         messages_table: str = "agent_messages",
-        session_settings: Any = None,
+        session_settings: SessionSettings | None = None,
     ) -> None:
         super().__init__(session_id, LIBRARY, session_settings=session_settings)
         self._history.sessions = world(db_path, sessions_table, messages_table)
@@ -51,16 +50,19 @@ class AdvancedSQLiteSession(SegueSession):
         *,
         session_id: str,
         db_path: object = IN_MEMORY,
-        create_tables: bool = False,
-        logger: logging.Logger | None = None,
-        session_settings: Any = None,
-        **tables: Any,
+        session_settings: SessionSettings | None = None,
+        **options: object,
     ) -> None:
         super().__init__(session_id, LIBRARY, session_settings=session_settings)
-        self._history.sessions = world(db_path, sorted(tables.items()))
+        self._history.sessions = world(db_path, [options.get(name) for name in ("sessions_table", "messages_table")])
 
 
 class SimpleListSession(SegueSession):
+    """A session of a user, who knows only the protocol."""
+
+    _get_compaction_snapshot = None  # type: ignore[assignment]
+    _atomic_replace_items = None  # type: ignore[assignment]
+
     def __init__(self, session_id: str = "test", history: list[TResponseInputItem] | None = None) -> None:
         super().__init__(session_id, LIBRARY)
         self.session_settings = None
@@ -83,7 +85,7 @@ class CountingSession(SimpleListSession):
         super().__init__(session_id, history)
         self.pop_calls = 0
 
-    async def pop_item(self, **options: Any) -> TResponseInputItem | None:
+    async def pop_item(self, **options: object) -> TResponseInputItem | None:
         self.pop_calls += 1
         return await super().pop_item(**options)
 
@@ -93,7 +95,7 @@ class IdStrippingSession(CountingSession):
         super().__init__(session_id, history)
         self._ignore_ids_for_matching = True
 
-    async def add_items(self, items: list[TResponseInputItem], **options: Any) -> None:
+    async def add_items(self, items: list[TResponseInputItem], **options: object) -> None:
         await super().add_items([{key: item[key] for key in item if key != "id"} for item in items], **options)
 
 
