@@ -11,6 +11,7 @@ from segue.bridges.packing import pack, unpack
 from segue.bridges.pydantic_ai.entries import is_made_after, load_entries, load_record, misshapen, unpack_entry
 from segue.bridges.pydantic_ai.layout import Line, continue_line, lay_out, records_of
 from segue.bridges.pydantic_ai.lookup import EntryLookup
+from segue.bridges.pydantic_ai.turns import title_of
 from segue.bridges.sessions import new_record
 from segue.errors import ConflictError, NotFoundError, SessionLockedError
 
@@ -88,7 +89,9 @@ class Conversations:
             raise ConversationConflict(name)  # before there is a session
         with ExitStack() as stack:
             try:
-                session = stack.enter_context(self._sessions.writing(name, create=expected_revision is None))
+                title = title_of(entry.message for entry in entries)
+                writing = self._sessions.writing(name, create=expected_revision is None, title=title)
+                session = stack.enter_context(writing)
             except NotFoundError:
                 raise ConversationConflict(name) from None
             stored = self._record_in(session.overview)

@@ -26,7 +26,7 @@ from segue.model import JsonObject, Turn, check_json, is_moment
 from segue.transfer.stored_turn import stored_turn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 _STANDARD_ALPHABET = str.maketrans("-_", "+/")  # the one of Pydantic is for URLs
 
@@ -44,6 +44,12 @@ def turns_of(message: JsonObject, native: JsonObject, *, branch: str, put_blob: 
     found = _turns(message, branch)
     found[-1] = replace(found[-1], native=native)
     return [stored_turn(turn, put_blob) for turn in found]
+
+
+def title_of(messages: Iterable[JsonObject]) -> str:
+    """What the user asked first; empty if that is nothing."""
+    texts = (said.text for message in messages for said in _said_in(message) if said.role == "user")
+    return next((text for text in texts if text.strip()), "")
 
 
 def _turns(message: JsonObject, branch: str) -> list[Turn]:
