@@ -27,7 +27,7 @@ class Digest(Struct, frozen=True, kw_only=True):
     """As `formats.digest` makes it of them."""
     size_bytes: int
     attached: frozenset[str]
-    """The names of the blobs of attached files, whether or not they exist."""
+    """The names of the blobs of attached files and records, whether or not they exist."""
 
     def equals(self, other: Digest | SegueError | None) -> bool:
         return isinstance(other, Digest) and (self.count, self.sha256) == (other.count, other.sha256)

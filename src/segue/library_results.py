@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
 from segue.errors import NotFoundError
-from segue.model import Event, Head, Overview, Turn, Unknown, Usage, own_turn_ranges, usage_of_turn
+from segue.model import Event, Head, Overview, Record, Turn, Unknown, Usage, own_turn_ranges, usage_of_turn
 
 if TYPE_CHECKING:
     from segue.store import Store
@@ -48,6 +49,14 @@ class StreamedSession(Struct, frozen=True):
     _read: Callable[[], Iterator[Event]]
     usage: Usage = Usage()
     """What all turns used, as far as that was recorded."""
+    record_count: int = 0
+    """How many records of programs there are."""
+
+    @property
+    def records(self) -> Iterator[Record]:
+        """All of them, in order."""
+        found = (event for event in self._read() if isinstance(event, Record))
+        return islice(found, self.record_count)
 
     def path(self, branch: str) -> Iterator[Turn]:
         """Like `Session.path`; turns that were recorded since then are left out."""
@@ -82,12 +91,15 @@ def stream_session(store: Store, id: str) -> StreamedSession:
     """Read the session once, for what is not in its overview. DamagedError if it is damaged."""
     overview, usage = store.overview(id), Usage()
     unknown: list[Unknown] = []
+    records = 0
     for event in store.read(id):
         if isinstance(event, Unknown):
             unknown.append(event)
         elif isinstance(event, Turn) and event.extra:
             usage += usage_of_turn(event)
-    return StreamedSession(overview, tuple(unknown), lambda: store.read(id), usage)
+        elif isinstance(event, Record):
+            records += 1
+    return StreamedSession(overview, tuple(unknown), lambda: store.read(id), usage, records)
 
 
 class Follower:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from segue.errors import NotFoundError, UsageError
+from segue.integrations.frameworks import NAME, SCOPE, framework_of
 from segue.model import MAIN, OverridesChanged, ScopeChanged, SummaryWritten, TagsChanged
 from segue.model.blobs import blob_names
 
@@ -26,6 +27,8 @@ class SessionCopy(NamedTuple):
     source: str
     turns: int
     """How many turns both have."""
+    records: int = 0
+    """How many records of its program only the source has."""
 
 
 def copy_session(
@@ -39,7 +42,8 @@ def copy_session(
     """Create a session with the first `at` turns of a branch of another one (or all), and what was recorded by then.
 
     `create` makes the empty session, given the other one and the fields to store with it; it may be in another store.
-    The copy is paused. Nothing is left of it if the turns cannot be copied.
+    The copy is paused. Nothing is left of it if the turns cannot be copied. A copy of the session of a framework is one
+    of no framework: the program of the user does not know it, and its records stay with the source.
     """
     source = library.stream(id)
     about = source.overview
@@ -50,9 +54,11 @@ def copy_session(
         raise UsageError(f"cannot copy {shared} turns of session {about.id}", hint=f"branch {name} has {count}")
     turns = [turn for _, turn in zip(range(shared + 1), source.path(name), strict=False)]
     until = turns[shared] if len(turns) > shared else None
-    extra = {key: value for key, value in about.extra.items() if key not in _LINKS}
+    is_of_framework = bool(framework_of(about))
+    links = {*_LINKS, NAME, SCOPE} if is_of_framework else _LINKS
+    extra = {key: value for key, value in about.extra.items() if key not in links}
     extra["forked_from"] = {"session": about.id, "branch": name, "turns": shared}
-    live = (create or _creator(library))(about, extra)
+    live = (create or _creator(library))(replace(about, agent="") if is_of_framework else about, extra)
     recorded = _recorded(about, until, live.overview.overrides)
     events = [*recorded, *(replace(turn, branch=MAIN) for turn in turns[:shared])]
     try:
@@ -65,7 +71,7 @@ def copy_session(
         live.release()
         live.store.delete(live.id)
         raise
-    return SessionCopy(live.id, about.id, shared)
+    return SessionCopy(live.id, about.id, shared, source.record_count)
 
 
 def _creator(library: Library) -> Callable[[Overview, JsonObject], LiveSession]:

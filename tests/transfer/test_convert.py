@@ -17,7 +17,7 @@ from segue.clock import utc_now
 from segue.dialects.cortext.store import CortextStore
 from segue.dialects.soleur.store import SoleurStore
 from segue.errors import DamagedError, NotFoundError, SessionExistsError
-from segue.model import Attachment, Decision, Turn, Unknown
+from segue.model import Attachment, Decision, Record, Turn, Unknown
 from segue.registry import SCHEMES, open_store
 from segue.store import Durability
 from segue.stores.journal import JournalStore
@@ -116,6 +116,19 @@ def test_an_attachment_whose_bytes_are_gone_is_a_loss_that_is_named(journal: Jou
     assert copy(journal, ID, soleur).losses == (f"blob {name} is missing in {journal.url}",)
 
 
+def test_the_blobs_of_records_are_copied_and_those_that_are_gone_are_named(
+    journal: JournalStore, soleur: SoleurStore
+) -> None:
+    gone = f"sha256:{'0' * 64}"
+    with create_session(journal) as writer:
+        names = (writer.put_blob(b"large"), writer.put_blob(b"unnamed but in the data"))
+        data: JsonObject = {"also": {"here": [names[1]]}}
+        writer.append(Record(kind="state", data=data, blobs=(names[0], gone), timestamp=moment(1), id="record"))
+    found = copy(journal, ID, soleur)
+    assert found.losses == (f"blob {gone} is missing in {journal.url}",)
+    assert [soleur.get_blob(ID, name) for name in names] == [b"large", b"unnamed but in the data"]
+
+
 def test_one_that_cannot_be_converted_costs_only_itself(journal: JournalStore, soleur: SoleurStore) -> None:
     for name in ("a", "b", "c"):
         create_and_close(journal, turn(1), session_id=name)
@@ -204,7 +217,7 @@ def sessions(draw: st.DrawFn) -> list[Event]:
     for number in range(draw(st.integers(0, 12))):
         name, when = f"event-{number}", moment(draw(st.integers(-9, 9)))
         branch = draw(st.sampled_from(sorted(counts)))
-        match draw(st.integers(0, 6)):
+        match draw(st.integers(0, 7)):
             case 0:
                 counts[name] = at = draw(st.integers(0, counts[branch]))
                 events.append(replace(fork(name, at, parent=branch, switch=draw(st.booleans())), id=name))
@@ -219,6 +232,10 @@ def sessions(draw: st.DrawFn) -> list[Event]:
                 )
             case 3:
                 events.append(Unknown(type=f"x{draw(texts)}", data=draw(extras), id=name))
+            case 4:
+                label = draw(st.sampled_from(["", "state", "\ud800"]))
+                kind, data, more = f"k{draw(texts)}", draw(objects), draw(extras)
+                events.append(Record(kind=kind, data=data, name=label, timestamp=when, id=name, extra=more))
             case _:
                 counts[branch] += 1
                 events.append(

@@ -146,13 +146,18 @@ class NamedSessions(Closing):
             return
 
     def all(self, *, scope: Sequence[str] | None = None) -> Iterator[Overview]:
-        """The sessions of the framework, the last active first; with a scope only those in it."""
+        """The sessions of the framework, the last active first; with a scope only those in it.
+
+        A copy of a session says the same of itself, and is not what the framework calls by that name.
+        """
         for head in self.library.list(agent=self.framework):
             try:
                 overview = self.store.overview(head.id)
             except NotFoundError:
                 continue  # deleted meanwhile
-            if scope is None or scope_of(overview) == tuple(scope):
+            own_scope = scope_of(overview)
+            is_own = overview.id == self.id_of(name_of(overview), scope=own_scope)
+            if is_own and (scope is None or own_scope == tuple(scope)):
                 yield overview
 
     def remove(self, name: str, *, scope: Sequence[str] = (), revision: str | None = None) -> bool:

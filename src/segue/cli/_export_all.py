@@ -48,7 +48,8 @@ def _export(library: Library, id: str, folder: Folder, format: str, *, force: bo
     name = f"{id}{_ENDINGS[format]}"
 
     def chunks() -> Iterable[bytes]:
-        return (chunk.encode("utf-8", "backslashreplace") for chunk in rendered(library, id, format))
+        content = rendered(library.stream(id), library.store, format)
+        return (chunk.encode("utf-8", "backslashreplace") for chunk in content)
 
     try:
         before = folder.read(name)

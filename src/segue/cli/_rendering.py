@@ -98,7 +98,9 @@ def format_usage(usage: Usage) -> str:
     return " · ".join(filter(None, [", ".join(filter(None, tokens)), cost]))
 
 
-def render_head(about: Overview, branch: str, turns: int, usage: Usage | None = None) -> Iterator[Line]:
+def render_head(
+    about: Overview, branch: str, turns: int, usage: Usage | None = None, *, records: int = 0
+) -> Iterator[Line]:
     """The title, what is known of the session, and if they are recorded its git branch and what it used."""
     when = time_formatter()
     if about.title:
@@ -109,6 +111,7 @@ def render_head(about: Overview, branch: str, turns: int, usage: Usage | None = 
         about.status,
         f"branch {branch}",
         f"{turns} turn{'' if turns == 1 else 's'}",
+        f"{records:,} record{'' if records == 1 else 's'}" if records else "",
         when(about.updated_at),
         f"tags {', '.join(about.tags)}" if about.tags else "",
     ]

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from segue.library import Library
+    from segue.library_results import StreamedSession
+    from segue.store import Store
 
 
 @options.verb(
@@ -64,32 +66,41 @@ def command(
         raise UsageError("specify a session or --all", hint="for example: segue export --all backup/")
     found = find_readable(library, id)
     warn_damages(found.damages)
-    content = rendered(found.library, found.id, "json" if as_json else format or "markdown", branch)
+    format = "json" if as_json else format or "markdown"
+    session = found.library.stream(found.id)
+    content = rendered(session, found.library.store, format, branch)
     if path in {None, "-"}:
         output.write_chunks(content, raw=True)
     else:
         data = (chunk.encode("utf-8", "backslashreplace") for chunk in content)
         _save(os.fspath(path or ""), data, force=force)
         output.note(f"wrote {path}")
+    if session.record_count and format != "json":
+        count = f"{session.record_count:,} record{'' if session.record_count == 1 else 's'}"
+        output.warn(
+            f"{count} of a program left out; --format json includes {'it' if session.record_count == 1 else 'them'}"
+        )
     return exit_codes.Exit.DONE
 
 
-def rendered(library: Library, id: str, format: str, branch: str | None = None) -> Iterator[str]:
+def rendered(session: StreamedSession, store: Store, format: str, branch: str | None = None) -> Iterator[str]:
     """The session in chunks, since it may be larger than memory."""
     from segue.formats import transcript
     from segue.transfer.convert import iter_blobs
 
-    session = library.stream(id)
     about = session.overview
     name = branch or about.branch
     match format:
         case "json":
-            blobs = iter_blobs(library.store, about.id)
-            return transcript.iter_json(about, session.unknown, {"own_turns": session.own_turns}, blobs)
+            blobs = iter_blobs(store, about.id)
+            rest: dict[str, transcript.Events] = {"own_turns": session.own_turns}
+            if session.record_count:
+                rest["records"] = session.records
+            return transcript.iter_json(about, session.unknown, rest, blobs)
         case "jsonl":
             return transcript.iter_jsonl(session.path(name))
         case _:
-            return transcript.iter_markdown(about, session.path(name), name)
+            return transcript.iter_markdown(about, session.path(name), name, records=session.record_count)
 
 
 def _save(path: str, data: Iterable[bytes], *, force: bool) -> None:

@@ -90,6 +90,9 @@ def _copy(library: Library, id: str, *, at: int | None, title: str | None, new_i
     else:
         output.line(copy.id)
         output.note(f"{copy.id} begins with {_turns(copy.turns)} of {copy.source}; resume with: segue resume {copy.id}")
+        if copy.records:
+            kept = f"{copy.records:,} record{'' if copy.records == 1 else 's'}"
+            output.warn(f"{kept} of its program stay in {copy.source}")
 
 
 def _turns(count: int) -> str:

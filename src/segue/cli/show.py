@@ -62,7 +62,7 @@ def command(
     except DamagedError:
         return _show_damaged(library.verify(name), name, branch, count, how)
     path = session.path(branch or session.overview.branch)
-    _show_all(session.overview, session.unknown, path, branch, how, usage=session.usage)
+    _show_all(session.overview, session.unknown, path, branch, how, usage=session.usage, records=session.record_count)
     return None
 
 
@@ -74,6 +74,7 @@ def _show_all(
     how: str,
     *,
     usage: Usage,
+    records: int = 0,
 ) -> None:
     """Print turn by turn, since the session may be larger than memory."""
     from segue.cli._rendering import render_head, render_turns
@@ -83,11 +84,11 @@ def _show_all(
     if how == "json":
         output.write_chunks(iter_json(about, unknown, {"turns": turns}, more={"usage": usage.as_json()}))
     elif how == "markdown":
-        output.write_chunks(iter_markdown(about, turns, shown))
+        output.write_chunks(iter_markdown(about, turns, shown, records=records))
     else:
         count = about.get_branch(shown).turn_count
         rendered = render_turns(turns, first=1, as_markdown=_is_rendered(how))
-        output.page(chain(render_head(about, shown, count, usage), rendered))
+        output.page(chain(render_head(about, shown, count, usage, records=records), rendered))
 
 
 def _show_damaged(examination: Examination, name: str, branch: str | None, count: int | None, how: str) -> int:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 MARK = "export:"
 """The beginning of the ids of events that an export has no ids for."""
-_LISTS = ("decisions", "learnings", "patterns", "attachments", "tasks_done", "unknown")
+_LISTS = ("decisions", "learnings", "patterns", "attachments", "tasks_done", "records", "unknown")
 _OURS = {*Overview.__struct_fields__, "own_turns", "unknown", "blobs"}
 _HEADER = re.compile(r"- (session|agent|status|branch|created|tags): (.*)")
 _MOST_VALUES = 4_000_000

@@ -19,12 +19,12 @@ from msgspec.structs import asdict
 
 from segue.formats.markdown_escaping import PART, escape_markdown, escape_markdown_line, find_fences, unescape_markdown
 from segue.formats.terminal import escaped
-from segue.model import Session, Turn, Unknown
+from segue.model import Event, Overview, Session, Turn, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from segue.model import Event, Head, JsonObject, Overview
+    from segue.model import Head, JsonObject
 
 _AS_THEY_ARE = frozenset({"parts", "native", "scope", "overrides", "values", "data"})
 """Fields that are JSON already."""
@@ -34,7 +34,7 @@ _FORMAT = "- format: segue markdown 1"
 """The last line of the head of an export: after it, the text of messages is escaped."""
 _DERIVED = "markdown:"
 _HEADING = re.compile(r"## \d+\. (\w+) · (\S+)(?: · (\d+) tokens)?\n")
-Turns = Iterable[Turn] | Mapping[str, Iterable[Turn]]
+Events = Iterable[Event] | Mapping[str, Iterable[Event]]
 
 
 class BadTurnError(ValueError):
@@ -64,6 +64,8 @@ def to_json_object(value: Event | Head | Overview) -> JsonObject:
     for name, field in asdict(value).items():
         if name == "extra":
             extra = field
+        elif isinstance(value, Overview) and name == "records":
+            found[name] = [to_json_object(record) for record in field.values()]  # each has its name
         else:
             found[name] = field if name in _AS_THEY_ARE else _plain(field)
     return found | {name: field for name, field in extra.items() if name not in found}
@@ -72,12 +74,12 @@ def to_json_object(value: Event | Head | Overview) -> JsonObject:
 def iter_json(
     about: Overview,
     unknown: Sequence[Unknown],
-    rest: Mapping[str, Turns],
+    rest: Mapping[str, Events],
     blobs: Iterable[tuple[str, bytes]] = (),
     *,
     more: JsonObject | None = None,
 ) -> Iterator[str]:
-    """The JSON document of a session in pieces; `rest` are its fields that are lists of turns, or objects of such.
+    """The JSON document of a session in pieces; `rest` are its fields that are lists of events, or objects of such.
 
     `blobs` are the attached files by their names; the field is left out if there are none. `more` are fields of the
     session that are not recorded with it.
@@ -106,9 +108,9 @@ def jsonl(session: Session, branch: str | None = None) -> str:
     return "".join(iter_jsonl(session.path(branch or session.branch)))
 
 
-def markdown(session: Session, branch: str | None = None) -> str:
+def markdown(session: Session, branch: str | None = None, *, records: int = 0) -> str:
     name = branch or session.branch
-    return markdown_turns(session, session.path(name), name)
+    return "".join(iter_markdown(session, session.path(name), name, records=records))
 
 
 def markdown_turns(overview: Overview, turns: Iterable[Turn], branch: str, *, first: int = 1) -> str:
@@ -116,9 +118,11 @@ def markdown_turns(overview: Overview, turns: Iterable[Turn], branch: str, *, fi
     return "".join(iter_markdown(overview, turns, branch, first=first))
 
 
-def iter_markdown(overview: Overview, turns: Iterable[Turn], branch: str, *, first: int = 1) -> Iterator[str]:
-    """The same, turn by turn."""
-    return (f"{line}\n" for line in _markdown(overview, turns, branch, first=first))
+def iter_markdown(
+    overview: Overview, turns: Iterable[Turn], branch: str, *, first: int = 1, records: int = 0
+) -> Iterator[str]:
+    """The same, turn by turn. `records` is how many records of programs the session has: they are not shown."""
+    return (f"{line}\n" for line in _markdown(overview, turns, branch, first=first, records=records))
 
 
 def read_markdown(text: str) -> list[JsonObject]:
@@ -177,7 +181,7 @@ def part_lines(turn: Turn) -> Iterator[str]:
     return (json_line(part) for part in turn.parts)
 
 
-def _markdown(about: Overview, turns: Iterable[Turn], branch: str, *, first: int = 1) -> Iterator[str]:
+def _markdown(about: Overview, turns: Iterable[Turn], branch: str, *, first: int, records: int) -> Iterator[str]:
     yield f"# {_flat(about.title or about.id)}"
     yield ""
     yield f"- session: `{about.id}`"
@@ -189,6 +193,8 @@ def _markdown(about: Overview, turns: Iterable[Turn], branch: str, *, first: int
     yield f"- last activity: {iso(about.updated_at)}"
     if about.tags:
         yield f"- tags: {_flat(', '.join(about.tags))}"
+    if records:
+        yield f"- records: {records}, not shown"
     yield _FORMAT
     for number, turn in enumerate(turns, start=first):
         tokens = "" if turn.tokens is None else f" · {turn.tokens} tokens"
@@ -232,19 +238,19 @@ def _body(lines: list[str], *, is_last: bool) -> str:
     return "".join(lines)[1:].removesuffix("\n" if is_last else "\n\n")
 
 
-def _object_pieces(lists: Mapping[str, Iterable[Turn]]) -> Iterator[str]:
+def _object_pieces(lists: Mapping[str, Iterable[Event]]) -> Iterator[str]:
     start = "{"
-    for name, turns in lists.items():
+    for name, events in lists.items():
         yield f"{start}\n    {json_line(name)}: "
-        yield from _list_pieces(turns, indent="    ")
+        yield from _list_pieces(events, indent="    ")
         start = ","
     yield "{}" if start == "{" else "\n  }"
 
 
-def _list_pieces(turns: Iterable[Turn], *, indent: str) -> Iterator[str]:
+def _list_pieces(events: Iterable[Event], *, indent: str) -> Iterator[str]:
     start = "["
-    for turn in turns:
-        yield f"{start}\n{indent}  " + json_document(to_json_object(turn)).replace("\n", f"\n{indent}  ")
+    for event in events:
+        yield f"{start}\n{indent}  " + json_document(to_json_object(event)).replace("\n", f"\n{indent}  ")
         start = ","
     yield "[]" if start == "[" else f"\n{indent}]"
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from segue.errors import NotFoundError, SegueError, SessionExistsError, StorageError
-from segue.model import Attachment, PresetChosen, Turn
-from segue.model.blobs import blob_names, is_blob_name
+from segue.model import Attachment, PresetChosen, Record, Turn
+from segue.model.blobs import blob_names, is_blob_name, needed_blobs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -95,7 +95,7 @@ def write_events(
 
 
 def losses_of(source: Source, missing: Iterable[str]) -> tuple[str, ...]:
-    """What is reported of attached files whose blobs do not exist."""
+    """What is reported of attached files and records whose blobs do not exist."""
     return tuple(f"blob {name} is missing in {source.url}" for name in sorted(missing))
 
 
@@ -128,12 +128,14 @@ def find_blobs(source: Source, session_id: str, events: Iterable[Event]) -> dict
 
 
 def iter_blobs(source: Store, session_id: str) -> Iterator[tuple[str, bytes]]:
-    """The attached files, images and prompts of a session, each with its name; one at a time."""
+    """The attached files, images, prompts and large values of a session, each with its name; one at a time."""
     names: set[str] = set()
     for event in source.read(session_id):
         match event:
             case Attachment() | PresetChosen():
                 names.add(event.hash)
+            case Record():
+                names.update(blob_names(event))
             case Turn() if event.parts:
                 names.update(blob_names(event.parts))
     for name in sorted(names):
@@ -142,10 +144,10 @@ def iter_blobs(source: Store, session_id: str) -> Iterator[tuple[str, bytes]]:
 
 
 def _blobs(source: Source, session_id: str, events: list[Event]) -> tuple[dict[str, bytes], list[str]]:
-    """The blobs that exist, and the names of attachments whose blobs are missing."""
+    """The blobs that exist, and the names of those that are missing."""
     found = find_blobs(source, session_id, events)
-    attached = {event.hash for event in events if isinstance(event, Attachment)}
-    return found, sorted(attached - found.keys())
+    needed = {name for event in events for name in needed_blobs(event)}
+    return found, sorted(needed - found.keys())
 
 
 def find_blob(store: Source, session_id: str, name: str) -> bytes | None:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from segue.bulk import Digest, WholeSession
 from segue.errors import Damage, DamagedError, SegueError, SessionExistsError, SessionNotFoundError, StorageError
 from segue.formats.digest import EventsDigest
-from segue.model import Attachment
-from segue.model.blobs import blob_names
+from segue.model.blobs import blob_names, needed_blobs
 from segue.transfer.convert import Converted, Unconverted, copy, differs_after_copy, losses_of
 from segue.transfer.one_by_one import OneByOne
 
@@ -142,11 +141,10 @@ def _names_in(events: Iterable[Event], stored: Iterable[str]) -> list[str]:
 
 def _digest_of(events: Iterable[Event]) -> Digest:
     digest = EventsDigest()
-    attached = set()
+    attached: set[str] = set()
     for event in events:
         digest.add(event)
-        if isinstance(event, Attachment):
-            attached.add(event.hash)
+        attached.update(needed_blobs(event))
     return Digest(count=digest.count, sha256=digest.sha256, size_bytes=digest.size_bytes, attached=frozenset(attached))
 
 

@@ -26,6 +26,7 @@ from segue.model import (
     Metadata,
     OverridesChanged,
     PresetChosen,
+    Record,
     ScopeChanged,
     StatusChanged,
     SummaryWritten,
@@ -262,9 +263,18 @@ def _missing(source: _FileSource, store: Store, here: Session, *, is_whole: bool
         shared = min(len(own), len(ids))
         if own[:shared] != ids[:shared]:
             raise SessionDivergedError(here.id)
+    _check_same_records(known.values(), source.read(there.id), here.id)
     if is_newer and is_whole:
         missing += _renamed(there, here, missing)
     return missing
+
+
+def _check_same_records(here: Iterable[Event], there: Iterable[Event], session_id: str) -> None:
+    """One list of records continues the other: a program builds each on those before it."""
+    known, others = ([event.id for event in events if isinstance(event, Record)] for events in (here, there))
+    shared = min(len(known), len(others))
+    if known[:shared] != others[:shared]:
+        raise SessionDivergedError(session_id)
 
 
 def _has_setting(event: Event, here: Session) -> bool:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from segue.bulk import Digest, StoredBlob
 from segue.errors import DamagedError, NotFoundError, SegueError
 from segue.formats.digest import EventsDigest
-from segue.model import Attachment
-from segue.model.blobs import blob_names
+from segue.model.blobs import blob_names, needed_blobs
 from segue.transfer.convert import find_blob, write_events
 
 if TYPE_CHECKING:
@@ -85,8 +84,7 @@ class OneByOne:
                 break
             if b"sha256:" in digest.add(event):
                 names |= blob_names(event)
-            if isinstance(event, Attachment):
-                attached.add(event.hash)
+            attached.update(needed_blobs(event))
         self._names[id] = names
         return Digest(
             count=digest.count, sha256=digest.sha256, size_bytes=digest.size_bytes, attached=frozenset(attached)

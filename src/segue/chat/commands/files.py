@@ -79,21 +79,23 @@ def _write_copy(chat: Chat, argument: str, ending: str, *, is_fixed: bool = Fals
     path = resolve_path(chat, argument) if argument else chat.surface.cwd / name
     if path.is_dir():
         path /= name
-    content = _render(chat.library.load(chat.session.id), ending if is_fixed else path.suffix.lower() or ending)
+    content = _render(chat, ending if is_fixed else path.suffix.lower() or ending)
     if _write(chat, path, content.encode("utf-8", "backslashreplace")):
         chat.terminal.note(f"wrote a copy to {path}")
     else:
         chat.terminal.note("nothing was written")
 
 
-def _render(session: Session, ending: str) -> str:
+def _render(chat: Chat, ending: str) -> str:
+    session, streamed = chat.library.load(chat.session.id), chat.library.stream(chat.session.id)
     match ending:
         case ".json":
-            return transcript.json_document(transcript.to_json_object(session)) + "\n"
+            records = [transcript.to_json_object(record) for record in streamed.records]
+            return transcript.json_document(transcript.to_json_object(session) | {"records": records}) + "\n"
         case ".jsonl":
             return transcript.jsonl(session)
         case _:
-            return transcript.markdown(session)
+            return transcript.markdown(session, records=streamed.record_count)
 
 
 def _write(chat: Chat, path: Path, data: bytes) -> bool:

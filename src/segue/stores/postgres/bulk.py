@@ -10,9 +10,10 @@ from psycopg.types.json import Jsonb
 
 from segue.bulk import Digest, StoredBlob
 from segue.errors import Damage, DamagedError, SegueError, SessionExistsError
-from segue.formats.journal import BadLineError, decode_line, encode_checkpoint, encode_event
+from segue.formats.journal import BadLineError, Checkpoint, decode_line, encode_checkpoint, encode_event
 from segue.formats.search_texts import event_texts
-from segue.model import Attachment, Turn, accept_first, total_usage
+from segue.model import Turn, accept_first, total_usage
+from segue.model.blobs import needed_blobs
 from segue.stores.postgres.bulk_statements import BulkStatements
 from segue.stores.postgres.columns import event_columns, listed_columns
 from segue.stores.postgres.reading import Records
@@ -139,8 +140,8 @@ def _attached_in(bodies: Iterable[bytes]) -> Iterator[str]:
     for body in bodies:
         with suppress(BadLineError):  # who reads the session is told
             record = decode_line(body.removesuffix(b"\n")).record
-            if isinstance(record, Attachment):
-                yield record.hash
+            if not isinstance(record, Checkpoint):
+                yield from needed_blobs(record)
 
 
 def _portions(rows: Iterable[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:

@@ -24,7 +24,8 @@ class BulkStatements(Statements):
                     sha256(coalesce(string_agg(sha256(substring(body FROM 1 FOR greatest(0, octet_length(body) - CASE
                         WHEN substring(body FROM octet_length(body) - 3 FOR 1) = '+'::bytea THEN 4 ELSE 3 END))),
                         ''::bytea ORDER BY e.seq), ''::bytea)),
-                    pg_catalog.array_agg(body ORDER BY e.seq) FILTER (WHERE kind = 'attachment')
+                    pg_catalog.array_agg(body ORDER BY e.seq) FILTER (
+                        WHERE kind = 'attachment' OR kind = 'record' AND position('"blobs":["'::bytea IN body) > 0)
                 FROM {s}.events e
                 WHERE e.space = %(space)s AND e.session = s.key AND e.seq <= least(s.seq, asked.upto)
             ) d""")
