@@ -9,6 +9,7 @@ import errno
 import os
 import re
 import stat
+import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,7 @@ _UNFINISHED = re.compile(rf"{re.escape(TEMPORARY)}(?:(.+)-)?[0-9a-f]{{16}}", re.
 _LONGEST_NAME_BYTES = 255 - len(TEMPORARY) - 17
 _FILE_MODE, _FOLDER_MODE = 0o600, 0o700
 _CHUNK = 1 << 20
+_UNSETTLED_NS = 100_000_000
 _NO_HARD_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 
 
@@ -47,16 +49,22 @@ def parse_temporary_name(temporary: str) -> str | None:
     return None if found is None else found[1] or ""
 
 
+def is_settled(mtime_ns: int) -> bool:
+    """Whether a change from now on gives another mtime: two changes within one tick of the clock look the same."""
+    return mtime_ns < time.time_ns() - _UNSETTLED_NS
+
+
 class Folder:
     """One folder. Missing and existing files raise FileNotFoundError and FileExistsError, all else a StorageError."""
 
-    __slots__ = ("_is_named", "_parent", "kernel", "path")
+    __slots__ = ("_is_named", "_parent", "_synced", "kernel", "path")
 
     def __init__(self, path: str, kernel: Kernel = KERNEL, *, parent: Folder | None = None) -> None:
         self.path = path
         self.kernel = kernel
         self._parent = parent  # the folder of ours that this one is in
         self._is_named = False  # whether its name is known to be durable
+        self._synced: tuple[int, ...] = ()  # its state when the names of all its entries became durable
 
     def __repr__(self) -> str:
         return f"Folder({self.path!r})"
@@ -114,6 +122,19 @@ class Folder:
                 self.kernel.fsync(fd)
             finally:
                 self.close(fd)
+
+    def sync_if_changed(self) -> None:
+        """The same, unless its entries have certainly not changed since this was last done.
+
+        An entry that is added, removed or renamed changes the mtime of the folder, whoever does it.
+        """
+        with self.storage_errors("", "sync"):
+            found = os.lstat(self.path)
+        state = found.st_dev, found.st_ino, found.st_mtime_ns, found.st_ctime_ns
+        if state != self._synced:
+            settled = is_settled(max(found.st_mtime_ns, found.st_ctime_ns))
+            self.sync()
+            self._synced = state if settled else ()
 
     def scan(self) -> Iterator[os.DirEntry[str]]:
         """Its entries; none if it does not exist."""

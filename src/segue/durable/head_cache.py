@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import time
 from abc import ABC, abstractmethod
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 from msgspec.structs import replace
 
 from segue.clock import datetime_at
+from segue.durable.folder import is_settled
 from segue.durable.kernel import storage_error
 from segue.errors import NotFoundError, SegueError, SessionNotFoundError
 from segue.ids import is_id
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from segue.durable.folder import Folder
-
-_UNSETTLED_NS = 100_000_000
-"""Two changes within one tick of the file system's clock look the same: a file that changed just now is not cached."""
 
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -157,10 +154,6 @@ def datetime_of_mtime(mtime_ns: int) -> datetime | None:
         return datetime.fromtimestamp(mtime_ns / 1e9, UTC)
     except (OverflowError, ValueError, OSError):
         return None
-
-
-def is_settled(mtime_ns: int) -> bool:
-    return mtime_ns < time.time_ns() - _UNSETTLED_NS
 
 
 def _is_unchanged(entry: os.DirEntry[str], known: CachedHead) -> bool:

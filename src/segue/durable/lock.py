@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from segue.durable.folder import Folder
 
-_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.001, 0.05
+_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.001, 0.002  # a process that comes back at once must not win each time
 _NAMING_SECONDS = 0.25
 
 
@@ -51,7 +51,8 @@ class WriterLock:
                 was_abandoned = os.fstat(fd).st_size > 0
                 note = msgspec.json.encode(Owner(pid=os.getpid(), host=os.uname().nodename, since=since))
                 with suppress(OSError):  # for information only: the lock holds without it
-                    folder.kernel.ftruncate(fd, 0)
+                    if was_abandoned:
+                        folder.kernel.ftruncate(fd, 0)
                     folder.kernel.write(fd, note)
         except BaseException:
             with suppress(OSError):

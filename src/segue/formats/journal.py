@@ -83,6 +83,7 @@ class JournalLine(NamedTuple):
 
 
 _head_decoder = msgspec.json.Decoder(Head)
+_overview_decoder = msgspec.json.Decoder(Overview)
 _record_decoder: msgspec.json.Decoder[KnownEvent | Checkpoint] = msgspec.json.Decoder(KnownEvent | Checkpoint)
 
 
@@ -100,6 +101,19 @@ def encode_append(events: Sequence[Event]) -> bytes:
 def encode_checkpoint(overview: Overview) -> bytes:
     plain = {"type": "checkpoint", "head": head_of(overview), "overview": overview, "seq": overview.seq}
     return _finish(_encode(plain))
+
+
+def encode_overview(overview: Overview) -> bytes:
+    """An overview alone, for `decode_overview`."""
+    return encode_compact(overview)
+
+
+def decode_overview(data: bytes) -> Overview | None:
+    """A new overview from its bytes; None if it contains what only the tolerant way can decode."""
+    try:
+        return _overview_decoder.decode(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
 
 
 def fingerprint(event: Event) -> int:

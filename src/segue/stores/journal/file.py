@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from segue.errors import DamagedError, SessionNotFoundError
+from segue.formats.journal import CHECKPOINT, decode_overview, encode_overview
 from segue.ids import check_id
 from segue.model import Metadata, apply, fold, head_of, overview_of
+from segue.stores.journal.known_ends import TAIL_BYTES, FileState, KnownEnd
 from segue.stores.journal.parser import Parser
-from segue.stores.journal.window import iter_blocks, last_turns, read_all, read_since
+from segue.stores.journal.window import BLOCK, iter_blocks, last_turns, read_all, read_since
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +32,7 @@ def journal_name(session_id: str) -> str:
 
 
 class JournalEnd(NamedTuple):
-    """What a writer must know to append."""
+    """What a writer must know to append, and the events that were read to find it."""
 
     overview: Overview
     complete: int
@@ -41,41 +43,73 @@ class JournalEnd(NamedTuple):
     """Its bytes; 0 if there is none."""
     is_open_ended: bool
     """Whether the last line lacks its newline."""
+    after: int
+    events: list[Event]
+    """All events with a seq greater than `after`."""
+    continues: KnownEnd | None = None
+    """What was known before, if only what follows it was read."""
 
 
 class JournalFile:
     """A journal as it was when it was opened; later appends are not seen."""
 
-    def __init__(self, folder: Folder, session_id: str) -> None:
+    def __init__(self, folder: Folder, session_id: str, *, flags: int = os.O_RDONLY) -> None:
         self.session_id = session_id
         self._folder = folder
         self._name = journal_name(session_id)
         try:
-            self._fd = folder.open(self._name)
+            self._fd = folder.open(self._name, flags)
         except FileNotFoundError:
             raise SessionNotFoundError(session_id, folder.path) from None
-        self.size = os.fstat(self._fd).st_size
+        self._state = FileState.of(os.fstat(self._fd))
+        self.size = self._state.size
 
     def parse(self) -> Parser:
         """Read and parse every line."""
         with self._folder.storage_errors(self._name, "read"):
             return read_all(self._read, self.session_id, self._name)
 
-    def end(self) -> JournalEnd:
-        """The state after the last append. Raises DamagedError if the end cannot be trusted."""
+    def end(self, known: KnownEnd | None = None) -> JournalEnd:
+        """The state after the last append. Raises DamagedError if the end cannot be trusted.
+
+        If the file is as `known` or has grown since, only what is new is read.
+        """
+        if known is not None and (continued := self._end_since(known)) is not None:
+            return continued
         with self._folder.storage_errors(self._name, "read"):
             since = read_since(self._read, self.size, self.session_id)
         if since is not None:
-            overview, parser, start, size = since
-            now = apply(overview, *parser.events)
-            return JournalEnd(now, parser.complete, parser.complete - start, size, parser.is_open_ended)
+            end, now = since.parser.complete, apply(since.overview, *since.parser.events)
+            return JournalEnd(
+                now,
+                end,
+                end - since.start,
+                since.checkpoint_size,
+                since.parser.is_open_ended,
+                since.overview.seq,
+                since.parser.events,
+            )
         parser = self.parse()
         events = parser.named()
         self._check(parser)
-        return JournalEnd(overview_of(fold(events)), parser.complete, parser.complete, 0, parser.is_open_ended)
+        overview = overview_of(fold(events))
+        return JournalEnd(overview, parser.complete, parser.complete, 0, parser.is_open_ended, 0, events)
 
-    def tail(self, count: int, branch: str | None) -> tuple[Turn, ...]:
-        overview, complete, *_ = self.end()
+    def known_end(self, end: JournalEnd) -> KnownEnd | None:
+        """What to remember of an end that was read from this file; None while its last append is not complete."""
+        if end.complete != self.size or end.is_open_ended:
+            return None
+        is_settled = self._state.is_settled()
+        if (known := end.continues) is not None and known.state == self._state:
+            return known._replace(is_settled=is_settled)
+        with self._folder.storage_errors(self._name, "read"):
+            tail = self._read(TAIL_BYTES, max(0, self.size - TAIL_BYTES))
+        data = encode_overview(end.overview)
+        sizes = end.since_checkpoint, end.checkpoint_size
+        return KnownEnd(self._state, data, end.overview.seq, *sizes, tail, is_settled)
+
+    def tail(self, count: int, branch: str | None, end: JournalEnd) -> tuple[Turn, ...]:
+        overview, complete, *_ = end
         with self._folder.storage_errors(self._name, "read"):
             found = last_turns(self._read, complete, overview, branch or overview.branch, count)
         if found is not None:
@@ -132,7 +166,14 @@ class JournalFile:
         head = head_of(fold(events))
         return replace(head, damage=str(parser.damages[0])) if parser.damages else head
 
+    def detach(self) -> int:
+        """The open file, which the caller closes."""
+        fd, self._fd = self._fd, -1
+        return fd
+
     def close(self) -> None:
+        if self._fd < 0:
+            return
         self._folder.kernel.close(self._fd)
 
     def __enter__(self) -> Self:
@@ -143,6 +184,37 @@ class JournalFile:
     ) -> None:
         with self._folder.storage_errors(self._name, "close"):
             self.close()
+
+    def _end_since(self, known: KnownEnd) -> JournalEnd | None:
+        """The end, from what is known and what is new; None if the file may have changed in any other way."""
+        before = known.state
+        is_same = self._state == before
+        has_grown = self._state[:2] == before[:2] and before.size < self.size <= before.size + BLOCK
+        if not is_same and not has_grown:
+            return None
+        start = before.size - len(known.tail)
+        with self._folder.storage_errors(self._name, "read"):
+            data = self._read(self.size - start, start)
+        if not data.startswith(known.tail) or (overview := decode_overview(known.overview)) is None:
+            return None
+        parser = Parser(self.session_id, "", seq=known.seq, offset=before.size)
+        last = data.rfind(b"\n") + 1
+        if last > len(known.tail):
+            parser.feed(data[len(known.tail) : last])
+        parser.finish(data[last:])
+        if parser.damages or parser.has_foreign or parser.is_open_ended:
+            return None
+        since_checkpoint, size = known.since_checkpoint + parser.complete - before.size, known.checkpoint_size
+        if parser.checkpoint is not None:
+            at = data.rfind(b"\n" + CHECKPOINT, 0, last)
+            end = data.find(b"\n", at + 1)
+            since_checkpoint, size = parser.complete - (start + end + 1), end - at
+        if parser.events:
+            overview = apply(overview, *parser.events)
+        is_open_ended, after, events = parser.is_open_ended, known.seq, parser.events
+        return JournalEnd(
+            overview, parser.complete, since_checkpoint, size, is_open_ended, after, events, continues=known
+        )
 
     def _read(self, size: int, offset: int) -> bytes:
         """Read, but not beyond the size at the time of opening, so that every result is of one moment."""

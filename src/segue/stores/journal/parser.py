@@ -30,6 +30,8 @@ class Parser:
         """The offset after the last complete append."""
         self.is_open_ended = False
         """Whether the last line is complete but has no newline, as some editors and programs leave it."""
+        self.has_foreign = False
+        """Whether there are lines without a number, of another program or of an editor."""
         self._offset = offset
         self._unfinished: list[Event] = []  # of an append that continues in the next line
         self._gap = midway  # after a bad line, or when started midway, missing numbers are not reported again
@@ -80,6 +82,7 @@ class Parser:
             self._flush()
             self._gap = True
             return
+        self.has_foreign = self.has_foreign or not numbered
         if isinstance(record, Checkpoint):
             if record.seq < self.seq:
                 self._damage(f"a checkpoint of event {record.seq} comes after event {self.seq}", len(line))

@@ -6,7 +6,9 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING
 
+from segue.clock import utc_now
 from segue.durable.file_store import FileStore, released_on_error
+from segue.durable.kernel import KERNEL
 from segue.durable.log import Log
 from segue.durable.quarantine import QUARANTINE, set_aside
 from segue.errors import (
@@ -17,19 +19,24 @@ from segue.errors import (
     StorageError,
     UsageError,
 )
-from segue.formats.journal import encode_append
+from segue.formats.journal import decode_overview, encode_append
 from segue.model import Metadata, accept_first, fold
 from segue.store import FORMAT_VERSION, WAIT_SECONDS, Durability, Examination, Recovery
 from segue.stores.journal.file import JournalFile, journal_name
 from segue.stores.journal.head_cache import JournalHeadCache
+from segue.stores.journal.known_ends import KnownEnds
 from segue.stores.journal.recovery import salvage_journal
 from segue.stores.journal.writer import JournalWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from datetime import datetime
 
+    from segue.durable.kernel import Kernel
     from segue.durable.lock import WriterLock
     from segue.model import Event, Overview, Session, Turn
+    from segue.stores.journal.file import JournalEnd
+    from segue.stores.journal.known_ends import KnownEnd
 
 
 class JournalStore(FileStore):
@@ -39,6 +46,19 @@ class JournalStore(FileStore):
     head_cache_type = JournalHeadCache
     syncs_always = False
     append_only = True
+
+    def __init__(
+        self,
+        root: str,
+        *,
+        kernel: Kernel = KERNEL,
+        clock: Callable[[], datetime] = utc_now,
+        durability: Durability = Durability.SYNCED,
+    ) -> None:
+        super().__init__(root, kernel=kernel, clock=clock, durability=durability)
+        self._seen = KnownEnds()
+        self._written = KnownEnds()
+        """With the recorded ids, which only a writer may change: what a reader sees may still be undone."""
 
     def create(self, session_id: str, events: Sequence[Event]) -> JournalWriter:
         name = journal_name(session_id)
@@ -58,24 +78,26 @@ class JournalStore(FileStore):
         lock = self._acquire(session_id, timeout_seconds)
         with released_on_error(lock.release):
             self.folder.make()
-            self.folder.sync()  # the process that created the session may have been killed before this
-            with JournalFile(self.folder, session_id) as file:
-                overview, complete, since_checkpoint, checkpoint_size, is_open_ended = file.end()
-            if overview.version > FORMAT_VERSION:
-                raise ReadOnlyError(
-                    f"session {session_id} was written by a newer version (format {overview.version})",
-                    hint="it can be read; install a newer segue to write it",
-                )
-            name = journal_name(session_id)
-            log = Log(self.folder, name, self.folder.open(name, os.O_RDWR | os.O_APPEND))
+            self.folder.sync_if_changed()  # the process that created the session may have been killed before this
+            known = self._written.take(session_id) or self._seen.get(session_id)
+            with JournalFile(self.folder, session_id, flags=os.O_RDWR | os.O_APPEND) as file:
+                end = file.end(known)
+                if end.overview.version > FORMAT_VERSION:
+                    raise ReadOnlyError(
+                        f"session {session_id} was written by a newer version (format {end.overview.version})",
+                        hint="it can be read; install a newer segue to write it",
+                    )
+                now_known = file.known_end(end)
+                log = Log(self.folder, journal_name(session_id), file.detach())
             with released_on_error(log.close):
-                if complete < log.size:
-                    set_aside(self.folder.sub(QUARANTINE), session_id, log, complete)
-                if is_open_ended:
+                if end.complete < log.size:
+                    set_aside(self.folder.sub(QUARANTINE), session_id, log, end.complete)
+                if end.is_open_ended:
                     log.append(b"\n", sync=self._durability >= Durability.SYNCED)
-        return self._writer(
-            session_id, log, lock, overview, since_checkpoint=since_checkpoint, checkpoint_size=checkpoint_size
-        )
+        sizes = {"since_checkpoint": end.since_checkpoint, "checkpoint_size": end.checkpoint_size}
+        writer = self._writer(session_id, log, lock, end.overview, **sizes)
+        writer.knows(now_known, end)
+        return writer
 
     def load(self, session_id: str) -> Session:
         examination = self._examine(session_id)
@@ -84,17 +106,26 @@ class JournalStore(FileStore):
         return examination.session
 
     def overview(self, session_id: str) -> Overview:
-        with JournalFile(self.folder, session_id) as file:
-            return self._with_liveness(file.end().overview)
+        known = self._seen.get_unchanged(session_id, self.path_of(session_id))
+        overview = decode_overview(known.overview) if known is not None else None
+        if overview is None:
+            with JournalFile(self.folder, session_id) as file:
+                overview = self._end(file).overview
+        return self._with_liveness(overview)
 
     def tail(self, session_id: str, count: int, *, branch: str | None = None) -> tuple[Turn, ...]:
         with JournalFile(self.folder, session_id) as file:
-            return file.tail(count, branch)
+            return file.tail(count, branch, self._end(file))
 
     def read(self, session_id: str, *, after: int = 0) -> Iterator[Event]:
         if after:
+            known = self._seen.get_unchanged(session_id, self.path_of(session_id))
+            if known is not None and known.seq <= after:
+                return iter(())
             with JournalFile(self.folder, session_id) as file:
-                return iter(file.events(after))
+                end = self._end(file)
+                events = end.events if end.after <= after else file.events(after)
+            return iter([event for event in events if event.seq > after])
         self.revision(session_id)  # raises NotFoundError now, and not at the first event
         return self._read_all(session_id)
 
@@ -123,6 +154,23 @@ class JournalStore(FileStore):
         with JournalFile(self.folder, session_id) as file:
             yield from file.iter_events()
 
+    def close(self) -> None:
+        super().close()
+        self._seen.forget()
+        self._written.forget()
+
+    def _end(self, file: JournalFile) -> JournalEnd:
+        """The end of a file, for readers: the next of them reads what is new."""
+        end = file.end(self._seen.get(file.session_id))
+        if (known := file.known_end(end)) is not None:
+            self._seen.put(file.session_id, known)
+        return end
+
+    def _remember(self, session_id: str, known: KnownEnd) -> None:
+        """Remember the end that a writer leaves."""
+        self._written.put(session_id, known)
+        self._seen.put(session_id, known._replace(recorded=None))
+
     def _writer(
         self,
         session_id: str,
@@ -142,6 +190,7 @@ class JournalStore(FileStore):
             durability=self._durability,
             blobs=self._blobs(session_id),
             history=partial(self.read, session_id),
+            remember=partial(self._remember, session_id),
         )
 
     def _examine(self, session_id: str) -> Examination:

@@ -19,7 +19,8 @@ from segue.dialects.cortext.format import (
     split_id,
 )
 from segue.dialects.cortext.store.conversation import ConversationFiles
-from segue.durable.head_cache import HeadCache, is_settled, read_mtime
+from segue.durable.folder import is_settled
+from segue.durable.head_cache import HeadCache, read_mtime
 from segue.durable.kernel import storage_error
 from segue.formats.sealed import read_sealed_head
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from segue.dialects.gptel.store.tree import Tree
-from segue.durable.head_cache import HeadCache, is_settled
+from segue.durable.folder import is_settled
+from segue.durable.head_cache import HeadCache
 from segue.errors import NotFoundError, SegueError, SessionNotFoundError
 from segue.ids import is_id
 from segue.model import EPOCH, Head, Metadata, fold, head_of
