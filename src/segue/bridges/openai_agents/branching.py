@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from segue.bridges.openai_agents.branches import Branches
@@ -145,7 +146,7 @@ def _existing(branches: Branches, name: str) -> str:
 
 
 def _free_name(branches: Branches, number: int) -> str:
-    name = base = f"branch_from_turn_{number}_{int(utc_now().timestamp())}"
+    name = base = f"branch_from_turn_{number}_{int(time.time())}"
     more = 1
     while branches.find(name) is not None:
         more += 1

@@ -53,5 +53,5 @@ def stored_usage(usage: Usage) -> JsonObject:
     for name in ("input_tokens_details", "output_tokens_details"):
         details = getattr(usage, name, None)
         if details:
-            found[name] = {key: value for key, value in vars(details).items() if not key.startswith("_")}
+            found[name] = {key: value for key, value in vars(details).items() if value is not None}
     return found
