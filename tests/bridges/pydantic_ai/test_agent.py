@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -316,6 +317,24 @@ def test_a_branch_of_the_conversation_is_a_branch_of_the_session(journal: SegueC
         session = session_of(journal, "c")
         assert session.branch == "main"
         assert [turn.content for turn in session.turns] == ["one", "two", "three", "four"]
+
+    asyncio.run(run())
+
+
+def test_an_entry_that_is_written_again_replaces_the_old_one(journal: SegueConversationStore) -> None:
+    async def run() -> None:
+        conversation = await saved(journal, "c", "one", "two")
+        record = await journal.read_record("c")
+        entries = await journal.load_entries("c")
+        assert record is not None
+        assert entries is not None
+        again = replace(entries[0], message=said("another")[0])
+        await journal.write_record(
+            replace(record, revision="r2"), new_entries=[again], expected_revision=conversation.revision
+        )
+        assert await journal.load_entries("c") == [again, entries[1]]
+        assert await SegueConversationStore(journal._sessions.library).read_entry(again.id) == again
+        assert [turn.content for turn in session_of(journal, "c").turns] == ["another", "two"]
 
     asyncio.run(run())
 

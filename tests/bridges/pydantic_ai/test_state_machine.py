@@ -258,6 +258,7 @@ class BothStores(RuleBasedStateMachine):
         head=st.sampled_from(["last", "first", "parent", "none", "unknown"]),
         revision=st.sampled_from(["right", "right", "right", "wrong", "none"]),
         keeps_branches=st.booleans(),
+        left=st.none() | PICKS,
         hours=st.integers(0, 3),
         scope=SCOPES,
     )
@@ -273,6 +274,7 @@ class BothStores(RuleBasedStateMachine):
         hours: int,
         scope: str | None,
         keeps_branches: bool,
+        left: int | None,
     ) -> None:
         """Entries after any other one, of any conversation; and a head that is one of them, or elsewhere."""
         id = self._name(pick)
@@ -284,7 +286,9 @@ class BothStores(RuleBasedStateMachine):
             before = entries[-1].id if entries else parent_id
             entries.append(ConversationEntry(id=f"own-{uuid4().hex}", parent_id=before, message=message))
         ids = [entry.id for entry in entries]
-        branches = [*stored.branches, stored.head_id] if stored is not None and stored.head_id else []
+        branches = [*stored.branches, stored.head_id] if stored is not None and keeps_branches else []
+        if (other := self._entry(left)) not in self.loose and other in self.memory._entries:
+            branches.append(other)  # which may be of another conversation
         record = ConversationRecord(
             conversation_id=id,
             head_id={
@@ -295,7 +299,7 @@ class BothStores(RuleBasedStateMachine):
                 "unknown": "nowhere",
             }[head],
             scope=scope,
-            branches=[tip for tip in branches if tip is not None] if keeps_branches else [],
+            branches=[tip for tip in branches if tip is not None],
             updated_at=TIME + timedelta(hours=hours),
             revision=f"revision-{uuid4().hex}",
         )
