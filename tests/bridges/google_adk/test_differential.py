@@ -299,7 +299,7 @@ def run_machine(make: Callable[[str], SegueSessionService], *, examples: int, st
 
 
 def test_our_service_does_what_those_of_the_framework_do() -> None:
-    run_machine(lambda folder: SegueSessionService(f"journal:{folder}/agents"), examples=12, steps=25)
+    run_machine(lambda folder: SegueSessionService(f"journal:{folder}/agents"), examples=15, steps=40)
 
 
 @pytest.mark.long

@@ -160,6 +160,42 @@ def test_an_event_that_was_recorded_before_the_answer_was_lost_is_not_recorded_a
     asyncio.run(run())
 
 
+def test_temporary_state_is_in_the_object_and_nowhere_else(service: SegueSessionService, tmp_path: Path) -> None:
+    async def run() -> None:
+        session = await created(service, **{"temp:early": "secret"})
+        await service.append_event(session, an_event("one", delta={"temp:late": "secret", "n": 1}))
+        assert session.state == {"temp:late": "secret", "n": 1}
+        assert session.events[0].actions.state_delta == {"n": 1}
+        assert await got(service) == session.model_copy(update={"state": {"n": 1}})
+
+    asyncio.run(run())
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and b"secret" in path.read_bytes()]
+
+
+def test_sessions_are_listed_by_their_last_update_then_by_user_and_id(service: SegueSessionService) -> None:
+    async def run() -> None:
+        for user, id, time in (("bob", "b", 5.0), ("ann", "z", 7.0), ("ann", "c", 5.0), ("ann", "a", 5.0)):
+            session = await service.create_session(app_name=APP, user_id=user, session_id=id)
+            await service.append_event(session, an_event("one", timestamp=time))
+        listed = (await service.list_sessions(app_name=APP)).sessions
+        assert [session.id for session in listed] == ["a", "c", "b", "z"]
+        assert [session.events for session in listed] == [[]] * 4
+
+    asyncio.run(run())
+
+
+def test_an_event_of_the_object_is_not_recorded_again(service: SegueSessionService) -> None:
+    async def run() -> None:
+        session = await created(service)
+        event = an_event("one", delta={"n": 1})
+        for _ in range(2):
+            await service.append_event(session, event)
+        await service.append_event(await got(service), event)
+        assert texts(await got(service)) == texts(session) == ["one"]
+
+    asyncio.run(run())
+
+
 def test_an_append_that_fails_leaves_event_and_object_as_they_were(service: SegueSessionService) -> None:
     async def run() -> None:
         session = await created(service)
