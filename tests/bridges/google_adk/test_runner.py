@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 from google.adk.errors import StaleSessionError
 from google.adk.events._rewind_events import _apply_rewinds
+from google.adk.sessions.base_session_service import GetSessionConfig
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.genai import types
 from hypothesis import given
@@ -173,6 +174,41 @@ def test_what_a_rewind_leaves_is_what_the_framework_sends_to_the_model(steps: li
 
     wanted, turns = asyncio.run(run())
     assert [turn.content for turn in turns] == wanted
+
+
+def test_an_agent_continues_where_a_user_forked_the_session(url: str) -> None:
+    service = SegueSessionService(url)
+    asyncio.run(ask(service, "q0", "q1"))
+    stale = asyncio.run(session_of(service))
+    with segue.open(url).open("trip") as live:
+        live.fork(at=4, name="other")
+    with pytest.raises(StaleSessionError):
+        asyncio.run(service.append_event(stale, an_event("late")))
+    assert texts(asyncio.run(session_of(service))) == ["q0", None, None, "answer q0"]
+    asyncio.run(ask(service, "q2"))
+    assert [turn.content for turn in turns_of(url) if turn.content][2:] == ["answer q0", "q2", "q2", "answer q2"]
+    only = GetSessionConfig(num_recent_events=6)
+    found = asyncio.run(service.get_session(app_name=APP, user_id="ann", session_id="trip", config=only))
+    assert found is not None
+    assert texts(found) == ["q2", None, None, "answer q2"]
+    with segue.open(url).open("trip") as live:
+        live.switch("main")
+    assert texts(asyncio.run(session_of(service)))[-1] == "answer q1"
+
+
+def test_what_is_said_in_segue_is_said_to_the_agent(url: str) -> None:
+    service = SegueSessionService(url)
+    asyncio.run(ask(service, "q0"))
+    stale = asyncio.run(session_of(service))
+    with segue.open(url).open("trip") as live:
+        live.add("user", "Are you sure?")
+        live.add("assistant", "Yes.", model="claude")
+    with pytest.raises(StaleSessionError):
+        asyncio.run(service.append_event(stale, an_event("late")))
+    asyncio.run(ask(service, "q1"))
+    session = asyncio.run(session_of(service))
+    assert [text for text in texts(session) if text] == ["q0", "answer q0", "Are you sure?", "Yes.", "q1", "answer q1"]
+    assert [event.author for event in session.events if event.invocation_id.startswith("segue-")] == ["user", "claude"]
 
 
 def test_a_runner_on_a_stale_session_gets_the_error_of_the_framework(url: str) -> None:

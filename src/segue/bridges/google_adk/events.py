@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     PutBlob = Callable[[bytes], str]
     GetBlob = Callable[[str], bytes]
 
+_ROLES = {"user": "user", "assistant": "model"}
 EVENT = "event"
 """The kind of the record of an event that has no content."""
 
@@ -74,15 +75,21 @@ def not_json(what: str, error: Exception) -> UsageError:
 
 
 def is_event(stored: SegueEvent) -> bool:
-    """Whether it was made by `to_stored`."""
+    """Whether it is an event to the framework: made by `to_stored`, or said in Segue or in another tool."""
     if isinstance(stored, Turn):
-        return stored.native is not None and "event" in stored.extra
+        return _is_ours(stored) or (stored.role in _ROLES and stored.content != "")
     return isinstance(stored, Record) and stored.kind == EVENT
+
+
+def _is_ours(turn: Turn) -> bool:
+    return turn.native is not None and "event" in turn.extra
 
 
 def dump_of(stored: SegueEvent, get_blob: GetBlob) -> JsonObject | None:
     """The JSON of the event that was stored."""
-    if isinstance(stored, Turn) and stored.native is not None:
+    if isinstance(stored, Turn):
+        if stored.native is None or not _is_ours(stored):
+            return _said(stored)
         dump = unpack(stored.native, get_blob) if stored.extra.get("packed") is True else stored.native
         return _with_media(dump, stored.extra.get("media"), get_blob)
     if isinstance(stored, Record):
@@ -97,6 +104,18 @@ def to_event(session_id: str, stored: SegueEvent, get_blob: GetBlob) -> Event:
     except ValidationError as error:
         reason = f"not an event of google-adk: {error.errors()[0]['msg']}"
         raise DamagedError(session_id, [Damage(f"event {stored.seq}", reason)]) from None
+
+
+def _said(turn: Turn) -> JsonObject:
+    """The event of a turn that the framework did not make."""
+    role = _ROLES[turn.role]
+    return {
+        "id": turn.id,
+        "invocation_id": f"segue-{turn.id}",
+        "author": "user" if role == "user" else turn.model or "segue",
+        "content": {"role": role, "parts": [{"text": turn.content}]},
+        "timestamp": turn.timestamp.timestamp(),
+    }
 
 
 def _drop_temporary(dump: JsonObject) -> None:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from segue.model import Event as SegueEvent
     from segue.model import Overview
 
+_REWIND = "rewind-"
+"""How the names of branches begin that a rewind of the framework made."""
 _PER_EVENT = 4
 """How many events of Segue an event of the framework usually is: itself, the head, and what it changes."""
 
@@ -39,15 +41,16 @@ class Key(NamedTuple):
 
 
 class History:
-    """The events of a session up to a head of it: later ones do not count."""
+    """The events of a session as of an overview of it."""
 
-    def __init__(self, sessions: NamedSessions, session_id: str, upto: int) -> None:
+    def __init__(self, sessions: NamedSessions, overview: Overview) -> None:
         self._store = sessions.store
-        self._session_id = session_id
-        self._upto = upto
+        self._session_id = overview.id
+        self._upto = overview.seq
+        self._is_forked = any(name != MAIN and not name.startswith(_REWIND) for name in overview.branches)
 
     def all(self) -> list[Event]:
-        return self._events(self._read(0))
+        return self._events(self._on_active_branch() if self._is_forked else self._read(0))
 
     def after(self, seq: int) -> list[Event]:
         """The events that were appended after the head with this number."""
@@ -56,7 +59,7 @@ class History:
     def recent(self, count: int) -> list[Event]:
         """The last events."""
         wanted: list[SegueEvent] = []
-        for found in self._growing(count * _PER_EVENT):
+        for found in [self._on_active_branch()] if self._is_forked else self._growing(count * _PER_EVENT):
             wanted = [stored for stored in found if is_event(stored)]
             if len(wanted) >= count:
                 break
@@ -64,6 +67,8 @@ class History:
 
     def since(self, timestamp: float) -> list[Event]:
         """The events of this time and later ones, by their own times. Clocks may have gone back in between."""
+        if self._is_forked:
+            return [event for event in self.all() if event.timestamp >= timestamp]
         wanted: list[SegueEvent] = []
         for found in self._growing(_PER_EVENT * 16):
             older = [stored for stored in found if _latest(stored) < timestamp]
@@ -74,21 +79,20 @@ class History:
 
     def branch_before(self, invocation_id: str) -> BranchCreated | None:
         """A branch with the turns that there were before the invocation; None if nothing is of that invocation."""
-        active, counts = MAIN, {MAIN: 0}
+        walk = _Walk()
         for stored in self._read(0):
-            if isinstance(stored, BranchCreated):
-                counts[stored.name] = stored.at
-                active = stored.name if stored.switch else active
-            elif isinstance(stored, BranchSwitched):
-                active = stored.branch
-            elif is_event(stored) and self._invocation(stored) == invocation_id:
+            if is_event(stored) and self._invocation(stored) == invocation_id:
+                at = len(walk.turns[walk.active])
                 id = new_id()
-                return BranchCreated(
-                    name=f"rewind-{id[:8]}", parent=active, at=counts[active], timestamp=utc_now(), id=id
-                )
-            if isinstance(stored, Turn):
-                counts[stored.branch] += 1
+                return BranchCreated(name=f"{_REWIND}{id[:8]}", parent=walk.active, at=at, timestamp=utc_now(), id=id)
+            walk.add(stored)
         return None
+
+    def _on_active_branch(self) -> list[SegueEvent]:
+        walk = _Walk()
+        for stored in self._read(0):
+            walk.add(stored)
+        return walk.events[walk.active]
 
     def _read(self, after: int) -> Iterator[SegueEvent]:
         return takewhile(lambda event: event.seq <= self._upto, self._store.read(self._session_id, after=after))
@@ -108,6 +112,42 @@ class History:
     def _invocation(self, stored: SegueEvent) -> object:
         dump = dump_of(stored, partial(self._store.get_blob, self._session_id))
         return dump.get("invocation_id") if dump is not None else None
+
+
+class _Walk:
+    """What each branch consists of, as a session is read from its beginning.
+
+    A rewind of the framework begins a branch whose turns are those before it, but the framework wants all events. A
+    fork of a user begins one with the events up to its turn.
+    """
+
+    def __init__(self) -> None:
+        self.active = MAIN
+        self.turns: dict[str, list[int]] = {MAIN: []}
+        """By branch: the numbers of its turns, also of those that it shares."""
+        self.events: dict[str, list[SegueEvent]] = {MAIN: []}
+
+    def add(self, stored: SegueEvent) -> None:
+        match stored:
+            case BranchCreated():
+                self._branch(stored)
+            case BranchSwitched():
+                self.active = stored.branch
+            case Turn():
+                self.turns[stored.branch].append(stored.seq)
+        if is_event(stored):
+            self.events[self.active].append(stored)
+
+    def _branch(self, created: BranchCreated) -> None:
+        turns = self.turns[created.parent]
+        self.turns[created.name] = turns[: created.at]
+        if created.name.startswith(_REWIND):
+            self.events[created.name] = list(self.events[self.active])
+        else:
+            end = turns[created.at] if created.at < len(turns) else created.seq
+            self.events[created.name] = [event for event in self.events[created.parent] if event.seq < end]
+        if created.switch:
+            self.active = created.name
 
 
 def head_of(overview: Overview) -> Record | None:

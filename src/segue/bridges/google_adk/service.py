@@ -136,9 +136,9 @@ class SegueSessionService(BaseSessionService):
 
     def _get(self, key: Key, config: GetSessionConfig | None) -> Session | None:
         overview = self._sessions.overview(key.id, scope=key.scope)
-        if overview is None or (head := head_of(overview)) is None:
+        if overview is None or head_of(overview) is None:
             return None
-        history = History(self._sessions, overview.id, head.seq)
+        history = History(self._sessions, overview)
         try:
             events = _selected(history, config)
         except NotFoundError:
@@ -175,8 +175,8 @@ class SegueSessionService(BaseSessionService):
                 head = head_of(live.overview)
                 if head is None:
                     raise NotFoundError(live.id)
-                history = History(self._sessions, live.id, head.seq)
-                if (missed := _missed(session, head, history)) is not None:
+                history = History(self._sessions, live.overview)
+                if (missed := _missed(session, live.overview, head, history)) is not None:
                     if any(known.id == event.id and known == event for known in missed):
                         return None
                     raise StaleSessionError(_STALE)
@@ -188,7 +188,7 @@ class SegueSessionService(BaseSessionService):
                 changes = state_records(own, live.put_blob)
                 with changing(self._sessions, live.id, token, shared):
                     live.record(*([branch] if branch else []), stored, *changes, head, ids_are_new=True)
-                return _marker(live.overview.records[HEAD])
+                return _marker(live.overview)
         except NotFoundError:
             raise SessionNotFoundError(f"Session {key.id} not found.") from None
 
@@ -206,7 +206,7 @@ class SegueSessionService(BaseSessionService):
             events=events,
             last_update_time=as_amount(head.data.get("updated")) or 0.0,
         )
-        session._storage_update_marker = _marker(head)  # noqa: SLF001 - of any service that stores sessions
+        session._storage_update_marker = _marker(overview)  # noqa: SLF001 - of any service that stores sessions
         return session
 
 
@@ -259,18 +259,22 @@ def _head(before: Record | None, *, updated: float, token: str, shared: Mapping[
     return new_record("head", data | {place.kind: token for place in shared}, name=HEAD)
 
 
-def _marker(head: Record) -> str:
-    """The revision of a session, which the framework has a place for in its session objects."""
-    return f"{head.seq} {head.id}"
+def _marker(overview: Overview) -> str:
+    """The revision of a session, which the framework has a place for in its session objects.
+
+    Turns and branches that were made by others count, but not a new title.
+    """
+    head = overview.records[HEAD]
+    return f"{head.seq} {head.id} {overview.turn_count} {overview.branch}"
 
 
-def _missed(session: Session, head: Record, history: History) -> list[Event] | None:
+def _missed(session: Session, overview: Overview, head: Record, history: History) -> list[Event] | None:
     """The events that the object does not know; None if it is up to date."""
     marker = session._storage_update_marker  # noqa: SLF001 - of any service that stores sessions
+    if marker == _marker(overview):
+        return None
     if marker is not None:
-        seq, _, id = marker.partition(" ")
-        if id == head.id:
-            return None
+        seq = marker.partition(" ")[0]
         return history.after(int(seq)) if seq.isdecimal() and int(seq) < head.seq else []
     # An object that this service did not make: as the framework's own database does, but by the events if it has some.
     if session.events:
