@@ -101,18 +101,20 @@ class NamedSessions(Closing):
         scope: Sequence[str] = (),
         create: bool = True,
         title: str = "",
+        tags: Sequence[str] = (),
         extra: Mapping[str, object] | None = None,
     ) -> Iterator[LiveSession]:
         """The session, open for writing within the `with`.
 
-        With `create` it need not exist, and begins with this title (or else its name) and `extra`.
+        With `create` it need not exist, and begins with this title (or else its name), the tags and `extra`.
 
         Threads and processes are served in turn. SessionLockedError if another process has not released the session
         in time, NotFoundError if there is none.
         """
         session_id = self.id_of(name, scope=scope)
         with self._alone(session_id):
-            first = partial(self._first, session_id, name, scope, extra or {}, title or name) if create else None
+            begin = partial(self._first, session_id, name, scope, extra or {}, title or name, tags=tags)
+            first = begin if create else None
             session = self._open(session_id, first)
             try:
                 yield session
@@ -213,7 +215,14 @@ class NamedSessions(Closing):
             return LiveSession(self.store, writer, utc_now)
 
     def _first(
-        self, session_id: str, name: str, scope: Sequence[str], extra: Mapping[str, object], title: str
+        self,
+        session_id: str,
+        name: str,
+        scope: Sequence[str],
+        extra: Mapping[str, object],
+        title: str,
+        *,
+        tags: Sequence[str] = (),
     ) -> Metadata:
         """A session of a framework is paused from the start: between two calls, nobody has it open."""
         return Metadata(
@@ -223,6 +232,7 @@ class NamedSessions(Closing):
             status="paused",
             version=FORMAT_VERSION,
             title=title_for(title),
+            tags=tuple(tags),
             id=new_id(),
             extra={"tool": self.framework, "name": name, "scope": list(scope), **extra},
         )
