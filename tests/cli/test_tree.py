@@ -73,3 +73,14 @@ def test_a_branch_and_itself_say_the_same(cli: Segue, forked: str) -> None:
 def test_a_branch_that_is_not_there_is_named_with_those_that_are(cli: Segue, forked: str) -> None:
     assert "it has deep, early, late, main" in cli.refuses(3, "diff", forked, "main", "nowhere")
     assert "it has deep, early, late, main" in cli.refuses(3, "diff", forked, "nowhere", "main")
+
+
+def test_the_sessions_of_subagents_are_below_the_branches_oldest_first(cli: Segue, forked: str) -> None:
+    for title in ("look around", "read the log"):
+        with cli.library.create(id=title.replace(" ", "-"), title=title, tags=[forked]) as session:
+            session.add("user", "Go.")
+    assert cli.ok("tree", forked).splitlines()[4:] == [
+        "  look-around  1 turn  look around",
+        "  read-the-log  1 turn  read the log",
+    ]
+    assert len(json.loads(cli.ok("tree", forked, "--json"))) == 4

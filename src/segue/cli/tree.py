@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from segue.console.output import Line
     from segue.formats.branch_tree import BranchNode
     from segue.library import Library
-    from segue.model import Overview
+    from segue.model import Head, Overview
 
 
 @options.verb("segue tree qa-2026", "segue tree qa-2026 --json")
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def command(*, library: Library, id: str, as_json: bool) -> None:
     """Show the branches of a session as a tree.
 
-    Each line has the first text of a branch; * marks the active one.
+    Each line has the first text of a branch; * marks the active one. Below them are the sessions of subagents.
     """
     from segue.formats.branch_tree import build_tree, first_words
     from segue.formats.transcript import iso
@@ -46,7 +46,15 @@ def command(*, library: Library, id: str, as_json: bool) -> None:
         )
         return
     width = max(len(node.stem) + len(node.branch.name) for node in nodes)
-    output.page(_line(session, node, width) for node in nodes)
+    subagents = found.library.list(tag=session.id)  # the session that started one is a tag of it
+    output.page([*(_line(session, node, width) for node in nodes), *map(_subagent_line, reversed(subagents))])
+
+
+def _subagent_line(head: Head) -> Line:
+    from segue.formats.terminal import one_line
+
+    turns = f"{head.turn_count} turn{'' if head.turn_count == 1 else 's'}"
+    return ("  ", ("bold", one_line(head.id)), ("dim", f"  {turns}"), f"  {one_line(head.title)}".rstrip())
 
 
 def _line(session: Overview, node: BranchNode, width: int) -> Line:
