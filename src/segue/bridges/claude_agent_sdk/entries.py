@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from segue.bridges.sessions import new_record
 from segue.errors import UsageError
 from segue.integrations.format.native import native_records
-from segue.integrations.format.values import objects
+from segue.integrations.format.values import as_text, child, objects
 from segue.model import Record, Turn, check_event
 from segue.transfer.stored_turn import stored_turn
 
@@ -35,6 +35,8 @@ class SourceEntry(NamedTuple):
     entry: JsonObject
     text: str
     """The entry as JSON."""
+    is_plain: bool
+    """Whether all of its values are such as every store accepts; else only the text is stored."""
 
     @property
     def uuid(self) -> str:
@@ -47,14 +49,28 @@ def uuid_of(entry: JsonObject) -> str:
     return uuid if isinstance(uuid, str) else ""
 
 
-def to_json(entry: JsonObject) -> str:
-    """The entry as JSON. UsageError if it is not JSON."""
+def message_id(entry: JsonObject) -> str:
+    """The id of the message that the entry is a part of; empty if it has none."""
+    return as_text(child(entry, "message").get("id"))
+
+
+def source_entry(position: int, entry: JsonObject) -> SourceEntry:
+    """UsageError if the entry is not a JSON object."""
     try:
-        return json.dumps(entry)
+        text = json.dumps(entry)
     except (TypeError, ValueError, RecursionError) as error:
-        raise UsageError(
-            f"an entry of the transcript is not JSON: {error}", hint="append only what json.dumps accepts"
-        ) from None
+        raise _not_json(str(error)) from None
+    if not isinstance(entry, dict):
+        raise _not_json(f"it is a {type(entry).__name__}, not an object")
+    try:
+        check_event(new_record(ENTRY, {"entry": entry}), None)
+    except UsageError:
+        return SourceEntry(position, entry, text, is_plain=False)
+    return SourceEntry(position, entry, text, is_plain=True)
+
+
+def _not_json(reason: str) -> UsageError:
+    return UsageError(f"an entry of the transcript is not JSON: {reason}", hint="append only what json.dumps accepts")
 
 
 def turn_event(turn: Turn, sources: Sequence[SourceEntry], put_blob: Callable[[bytes], str]) -> Turn | None:
@@ -82,12 +98,8 @@ def record_event(source: SourceEntry, event_id: str, put_blob: Callable[[bytes],
     if len(source.text) > LARGE_BYTES:
         name = put_blob(source.text.encode())
         return new_record(ENTRY, {**at, "links": _links(source.entry)}, blobs=[name], id=event_id)
-    event = new_record(ENTRY, {**at, "entry": source.entry}, id=event_id)
-    try:
-        check_event(event, None)
-    except UsageError:
-        return new_record(ENTRY, {**at, "json": source.text}, id=event_id)
-    return event
+    stored: JsonObject = {"entry": source.entry} if source.is_plain else {"json": source.text}
+    return new_record(ENTRY, {**at, **stored}, id=event_id)
 
 
 def entries_in(event: Event, get_blob: Callable[[str], bytes]) -> Iterator[tuple[int, JsonObject]]:
@@ -135,7 +147,8 @@ def _positions(turn: Turn) -> list[int]:
 
 
 def _links(entry: JsonObject) -> JsonObject:
-    return {name: entry[name] for name in _LINKS if name in entry and isinstance(entry[name], str | bool | None)}
+    links = {name: entry[name] for name in _LINKS if name in entry and isinstance(entry[name], str | bool | None)}
+    return {**links, "message": {"id": message_id(entry)}}
 
 
 def _is_large(value: JsonObject) -> bool:

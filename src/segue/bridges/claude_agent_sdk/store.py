@@ -48,7 +48,7 @@ class SegueSessionStore(SessionStore, Closing):
 
     `store` is the URL of a store, or a library that is open already; None means the user's own store. The SDK looks for
     a session in the project of the working directory. With `project`, all sessions are in that one, so that a host
-    with other folders finds them as well.
+    with other folders finds them as well. A subagent has a session of its own, with the id of the other one as a tag.
     """
 
     def __init__(
@@ -97,9 +97,9 @@ class SegueSessionStore(SessionStore, Closing):
         self._sessions.close()
 
     def _append(self, place: _Place, entries: Sequence[JsonObject]) -> None:
-        about = self._about(place, entries)
+        tags = (self._sessions.id_of(place.session, scope=[place.project]),) if place.is_subagent else ()
         with (
-            self._sessions.writing(place.name, scope=place.scope, extra=about) as session,
+            self._sessions.writing(place.name, scope=place.scope, extra=_about(entries), tags=tags) as session,
             self._transcripts.of(session, is_subagent=place.is_subagent) as transcript,
         ):
             state = State.of(session.overview)
@@ -117,15 +117,6 @@ class SegueSessionStore(SessionStore, Closing):
             title = _title_change(session.overview, place.name, titled, state.titles.best)
             session.record(*events, *title, state.record(), ids_are_new=True)
             transcript.seq = session.overview.seq
-
-    def _about(self, place: _Place, entries: Sequence[JsonObject]) -> JsonObject:
-        """The fields with which a session begins: its folder, and of which session it is a subagent."""
-        folders = (entry.get("cwd") for entry in entries)
-        cwd = next((folder for folder in folders if isinstance(folder, str) and folder), "")
-        about: JsonObject = {"cwd": cwd} if cwd else {}
-        if place.is_subagent:
-            about["parent"] = self._sessions.id_of(place.session, scope=[place.project])
-        return about
 
     def _load(self, place: _Place) -> list[SessionStoreEntry] | None:
         session_id = self._sessions.id_of(place.name, scope=place.scope)
@@ -204,6 +195,13 @@ async def _call(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         if error.hint and error.args:
             error.args = (f"{error} ({error.hint})", *error.args[1:])
         raise
+
+
+def _about(entries: Sequence[JsonObject]) -> JsonObject:
+    """The fields with which a session begins: the folder in which the agent works."""
+    folders = (entry.get("cwd") for entry in entries)
+    cwd = next((folder for folder in folders if isinstance(folder, str) and folder), "")
+    return {"cwd": cwd} if cwd else {}
 
 
 def _title_change(overview: Overview, name: str, before: str, now: str) -> list[Event]:

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from segue.bridges.claude_agent_sdk.entries import SourceEntry, links_in, record_event, to_json, turn_event, uuid_of
+from segue.bridges.claude_agent_sdk.entries import (
+    SourceEntry,
+    links_in,
+    message_id,
+    record_event,
+    source_entry,
+    turn_event,
+    uuid_of,
+)
 from segue.bridges.claude_agent_sdk.state import Answer
 from segue.bridges.sessions import new_id
 from segue.clock import utc_now
@@ -22,7 +30,7 @@ from segue.integrations.format.branches import BranchTracker
 from segue.integrations.format.lines import lines_of
 from segue.integrations.format.parts import has_part
 from segue.integrations.format.transcript import TranscriptBuilder, title_from
-from segue.integrations.format.values import as_amount, as_text, child
+from segue.integrations.format.values import as_amount, as_text
 from segue.model import EPOCH, BranchCreated, BranchSwitched, Turn
 from segue.transfer.imported_copy import branch_event
 
@@ -59,6 +67,8 @@ class Transcript:
             [],
         )
         """The last turn with entries, as a message; a message may have more turns than one."""
+        self._answer: tuple[str, list[str]] = ("", [])
+        """The last answer: its id, and the entries that it has so far."""
 
     def read(self, events: Iterable[Event]) -> None:
         """Take over what was recorded since the last time."""
@@ -87,6 +97,15 @@ class Transcript:
         elif not name or not turn.id.startswith(f"{name}:"):
             return
         self._tree.add(entry, links, turn.id, after, is_result=has_part(turn, "tool_result"))
+        self._join_answer(links, turn.id)
+
+    def _join_answer(self, entries: Sequence[JsonObject], turn_id: str) -> None:
+        """All entries of an answer belong to its latest turn, since what follows one of them follows all of it."""
+        if not entries or entries[0].get("type") != "assistant" or not (name := message_id(entries[0])):
+            return
+        before, uuids = self._answer
+        self._answer = (name, [*(uuids if name == before else ()), *map(uuid_of, entries)])
+        self._tree.move(self._answer[1], turn_id)
 
     def _message_entry(self, first: JsonObject) -> MessageEntry:
         parent = as_text(first.get("parentUuid")) or as_text(first.get("logicalParentUuid"))
@@ -103,11 +122,10 @@ class Transcript:
         """The entries that are not known, each once; `start` is the position of the first. UsageError if one is bad."""
         found: list[SourceEntry] = []
         for entry in entries:
-            text = to_json(entry)
-            uuid = uuid_of(entry)
-            if not uuid or uuid not in self._uuids:
-                found.append(SourceEntry(start + len(found), entry, text))
-                self._uuids.add(uuid)
+            source = source_entry(start + len(found), entry)
+            if not source.uuid or source.uuid not in self._uuids:
+                found.append(source)
+                self._uuids.add(source.uuid)
         return found
 
     def events(self, session: LiveSession, sources: Sequence[SourceEntry], state: State) -> list[Event]:
@@ -134,6 +152,8 @@ class Transcript:
     def _indexed(self, source: SourceEntry) -> str:
         """The entry as a line for the index: a message has an id and a parent there, also if it came without."""
         entry = source.entry
+        if not source.is_plain:
+            return "{}"
         if not _is_linked(entry):
             return source.text
         added: JsonObject = {} if source.uuid else {"uuid": new_id()}
@@ -153,7 +173,8 @@ class Transcript:
     ) -> list[Event]:
         """A message as turns, of which the first has all its entries; none if it has to be stored as records."""
         events: list[Event] = []
-        found = list(message_turns(entry, [source.entry for source in group], builder, self._tree))
+        entries = [source.entry for source in group]
+        found = list(message_turns(entry, entries, builder, self._tree))
         for number, one in enumerate(found):
             turn = one.turn if one.turn.timestamp != EPOCH else replace(one.turn, timestamp=utc_now())
             if turn.id in self._branches:  # an import of replies has recorded it without its entries
@@ -164,6 +185,7 @@ class Transcript:
             if stored is None:
                 break
             events += self._place(replace(one, turn=stored))
+            self._join_answer(entries, stored.id)
             state.titles.first_words = state.titles.first_words or title_from(turn)
         return events
 
@@ -217,7 +239,7 @@ def _is_linked(entry: JsonObject) -> bool:
 
 def _without_counted(turn: Turn, last: JsonObject, state: State) -> Turn:
     """The turn without what its answer had used by the last append: every entry of an answer has the sum so far."""
-    name = as_text(child(last, "message").get("id"))
+    name = message_id(last)
     found = turn.extra.get("usage")
     usage = {key: as_amount(value) or 0 for key, value in found.items()} if isinstance(found, dict) else {}
     before = state.answer.usage if name and name == state.answer.id else {}

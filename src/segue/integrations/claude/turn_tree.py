@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from segue.integrations.format.values import as_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from segue.integrations.claude.message_index import MessageEntry
     from segue.model import JsonObject
 
@@ -51,6 +53,10 @@ class TurnTree:
             after = self._results.get(answer, after)
             self._answers[name], self._results[answer] = answer, name
         return after
+
+    def move(self, ids: Iterable[str], name: str) -> None:
+        """Let these records belong to that turn: an answer may continue in another turn."""
+        self._turns |= dict.fromkeys(ids, name)
 
     def _after_results(self, name: str) -> str:
         return self._results.get(self._answers.get(name, ""), name)

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 import claude_agent_sdk
-import claude_agent_sdk._internal.session_store as session_store
+from claude_agent_sdk._internal import session_store
 
 from segue.bridges import NamedSessions, new_id
 from segue.bridges.claude_agent_sdk import SegueSessionStore
@@ -40,7 +40,7 @@ class SuiteStore(SegueSessionStore):
 
     @property
     def size(self) -> int:
-        return sum("parent" not in overview.extra for overview in self._sessions.all())
+        return sum(not overview.tags for overview in self._sessions.all())
 
 
 claude_agent_sdk.InMemorySessionStore = SuiteStore  # type: ignore[misc,assignment]
