@@ -31,12 +31,14 @@ _LINKS = ("type", "uuid", "parentUuid", "logicalParentUuid", "isSidechain", "isM
 
 
 class SourceEntry(NamedTuple):
-    position: int
+    """An entry to be stored."""
+
     entry: JsonObject
     text: str
     """The entry as JSON."""
     is_plain: bool
     """Whether all of its values are such as every store accepts; else only the text is stored."""
+    position: int = 0
 
     @property
     def uuid(self) -> str:
@@ -54,7 +56,7 @@ def message_id(entry: JsonObject) -> str:
     return as_text(child(entry, "message").get("id"))
 
 
-def source_entry(position: int, entry: JsonObject) -> SourceEntry:
+def source_entry(entry: JsonObject) -> SourceEntry:
     """UsageError if the entry is not a JSON object."""
     try:
         text = json.dumps(entry)
@@ -65,8 +67,8 @@ def source_entry(position: int, entry: JsonObject) -> SourceEntry:
     try:
         check_event(new_record(ENTRY, {"entry": entry}), None)
     except UsageError:
-        return SourceEntry(position, entry, text, is_plain=False)
-    return SourceEntry(position, entry, text, is_plain=True)
+        return SourceEntry(entry, text, is_plain=False)
+    return SourceEntry(entry, text, is_plain=True)
 
 
 def _not_json(reason: str) -> UsageError:

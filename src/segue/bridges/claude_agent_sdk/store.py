@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
 
 from claude_agent_sdk import SessionStore, fold_session_summary
 
-from segue.bridges.claude_agent_sdk.entries import entries_in
+from segue.bridges.claude_agent_sdk.entries import entries_in, source_entry
 from segue.bridges.claude_agent_sdk.state import State
 from segue.bridges.claude_agent_sdk.transcript import Transcript
 from segue.bridges.sessions import WAIT_SECONDS, NamedSessions, in_thread, name_of, new_id, title_for
@@ -97,13 +97,14 @@ class SegueSessionStore(SessionStore, Closing):
         self._sessions.close()
 
     def _append(self, place: _Place, entries: Sequence[JsonObject]) -> None:
+        given = [source_entry(entry) for entry in entries]
         tags = (self._sessions.id_of(place.session, scope=[place.project]),) if place.is_subagent else ()
         with (
             self._sessions.writing(place.name, scope=place.scope, extra=_about(entries), tags=tags) as session,
             self._transcripts.of(session, is_subagent=place.is_subagent) as transcript,
         ):
             state = State.of(session.overview)
-            sources = transcript.new_sources(entries, state.count)
+            sources = transcript.select_new(given, state.count)
             if not sources:
                 return
             titled = state.titles.best

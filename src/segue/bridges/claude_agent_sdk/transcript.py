@@ -16,7 +16,6 @@ from segue.bridges.claude_agent_sdk.entries import (
     links_in,
     message_id,
     record_event,
-    source_entry,
     turn_event,
     uuid_of,
 )
@@ -118,13 +117,12 @@ class Transcript:
             is_attached=is_attached,
         )
 
-    def new_sources(self, entries: Sequence[JsonObject], start: int) -> list[SourceEntry]:
-        """The entries that are not known, each once; `start` is the position of the first. UsageError if one is bad."""
+    def select_new(self, sources: Sequence[SourceEntry], start: int) -> list[SourceEntry]:
+        """The entries that are not known, each once, with their positions from `start` on."""
         found: list[SourceEntry] = []
-        for entry in entries:
-            source = source_entry(start + len(found), entry)
+        for source in sources:
             if not source.uuid or source.uuid not in self._uuids:
-                found.append(source)
+                found.append(source._replace(position=start + len(found)))
                 self._uuids.add(source.uuid)
         return found
 
