@@ -50,9 +50,7 @@ def test_keys_may_be_any_text(tmp_path: Path, size: int) -> None:
 )
 def test_what_is_not_json_is_named_and_nothing_of_the_append_is_stored(tmp_path: Path, entry: object) -> None:
     store = SegueSessionStore(f"journal:{tmp_path}")
-    with pytest.raises(
-        UsageError, match=r"an entry of the transcript is not JSON.*only what json.dumps accepts"
-    ):
+    with pytest.raises(UsageError, match=r"an entry of the transcript is not JSON.*only what json.dumps accepts"):
         append(store, [ENTRY, cast("Entry", entry)])
     assert list(tmp_path.iterdir()) == []
     append(store, [ENTRY])
