@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 import segue
+from segue.bridges.sessions import NamedSessions, new_record
 from segue.integrations import HandoverContext
 from tests.support import integration_claims
 from tests.support.integration_machine import trusted, turn
@@ -145,3 +147,16 @@ def test_at_a_terminal_the_earlier_turns_are_on_the_screen_and_a_rewound_one_is_
     (main,) = library.load("talk").branches.keys() - {library.load("talk").branch}
     rewound = [turn.content for turn in library.tail("talk", 4, branch=main) if turn.role == "user"]
     assert rewound == ["first round", "second round"]
+
+
+def test_the_session_of_a_framework_goes_on_in_claude(machine: Machine, model: Model) -> None:
+    store = f"journal:{machine.home / 'sessions'}"
+    sessions = NamedSessions("langgraph", store)
+    with sessions.writing("customer 7") as session:
+        session.record(new_record("checkpoint", {"step": 1}, name="head"), *TURNS)
+    environ = {**machine.environ, "PYTHONPATH": str(Path(segue.__file__).resolve().parents[1]), "SEGUE_STORE": store}
+    command = [sys.executable, "-m", "segue", "resume", sessions.id_of("customer 7"), "--with", "claude"]
+    subprocess.run(command, check=True, input=b"What went wrong?", env=environ, cwd=machine.project)
+    assert any("It is grey." in text for _, text in model.heard("What went wrong?"))
+    (overview,) = sessions.all()
+    assert (overview.turn_count, overview.records["head"].data) == (len(TURNS) + 2, {"step": 1})

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from segue.console import options, output
+from segue.cli._frameworks import command_for
+from segue.console import output
 from segue.console.exit_codes import Exit
 from segue.console.surface import here
 from segue.errors import NotFoundError, SegueError, UsageError
@@ -47,7 +48,7 @@ def resume_in_tool(library: Library, id: str, name: str, *, model: str, printed:
     if printed:
         output.write_raw(f"{_command_line(handover.launch)}\n")
         if integration is not None:
-            output.warn(f"to import the replies later: {_resume_command(library, id, '--from', name)}")
+            output.warn(f"to import the replies later: {command_for(library, 'resume', id, '--from', name)}")
         return Exit.DONE
     failed = _run(handover.launch, name)
     if integration is None:
@@ -129,7 +130,7 @@ def import_from_tool(library: Library, id: str, name: str) -> int:
         if linked is None:
             raise NotFoundError(
                 f"session {session.id} was never handed over to {name}",
-                hint=f"hand it over with: {_resume_command(library, id, '--with', name)}",
+                hint=f"hand it over with: {command_for(library, 'resume', id, '--with', name)}",
             )
         if not linked.is_agreed(marks := _marks(session), _confirm):
             raise UsageError(
@@ -255,9 +256,3 @@ def _command_line(launch: Launch) -> str:
     """The launch as a shell command; `cd` first, since most tools find their sessions by the folder."""
     variables = [f"{name}={shlex.quote(value)}" for name, value in launch.environ.items()]
     return f"cd {shlex.quote(launch.cwd)} && {' '.join([*variables, shlex.join(launch.argv)])}"
-
-
-def _resume_command(library: Library, id: str, *arguments: str) -> str:
-    """The command, with the store if this call names one."""
-    store = ("--store", library.store.url) if options.is_store_option_given() else ()
-    return shlex.join(["segue", "resume", id, *arguments, *store])

@@ -26,7 +26,7 @@ _SLOW = 200
 """The number of sessions from which reading takes long enough to show progress."""
 STATUSES = ("active", "paused", "completed", "interrupted")
 _FILTERS = (
-    click.option("--tool", metavar="NAME", type=options.text, help="Only sessions of this AI tool, e.g. claude."),
+    click.option("--tool", metavar="NAME", type=options.text, help="Only sessions of this AI tool or framework."),
     click.option(
         "--agent",
         metavar="NAME",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from segue.chat.terminal.script import ScriptTerminal
+from segue.cli._frameworks import check_no_program, check_not_framework
 from segue.cli._lookup import find_stored
 from segue.console import options, output
 from segue.console.paths import origin_here
@@ -82,6 +83,9 @@ def command(
     if not question.strip():
         raise UsageError("there is no question", hint="give QUESTION, or pipe it to standard input")
     found = _find(library, id, continues=continues)
+    check_not_framework(agent)
+    if found is not None and not agent:
+        check_no_program(found.library, found.id)
     surface = open_surface(terminal=_AnswerTerminal(quiet=as_json), notify=output.warn)
     resolver = open_agents(
         surface,

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from segue.cli._frameworks import check_no_program, check_not_framework
 from segue.cli._lookup import choose_session, find_session
 from segue.console import options, output
 from segue.console.exit_codes import Exit
@@ -57,6 +58,8 @@ def command(
     can be asked again. If several sessions match, you choose one; without a terminal they are listed, and nothing is
     resumed.
 
+    A session of a framework, such as langgraph, is continued by your program; --with or --agent continues it elsewhere.
+
     ID may also be a session of an AI tool, as shown by segue list: it continues in that tool. With --agent, or --with
     another tool, it is imported into the store first.
 
@@ -77,6 +80,9 @@ def command(
         from segue.cli._handover import resume_native
 
         return resume_native(external, model=model, printed=printed)
+    check_not_framework(tool, agent)
+    if external is None and not (tool or source or agent):
+        check_no_program(library, id)
     if printed and not tool:
         raise UsageError("--print prints the command of a tool", hint="name the tool with --with")
     if external is not None:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from segue.errors import UsageError
+
 if TYPE_CHECKING:
     from segue.model import Overview
 
@@ -23,6 +25,14 @@ FRAMEWORKS = {
 
 NAME, SCOPE = "name", "scope"
 """The fields of a session with what its framework calls it."""
+
+
+class FrameworkSessionError(UsageError):
+    """The session is continued by a program of the user, which Segue does not start."""
+
+    def __init__(self, session_id: str, title: str) -> None:
+        super().__init__(f"session {session_id} is continued by your program that uses {title:.60}")
+        self.session_id = session_id
 
 
 def framework_of(about: Overview) -> str:

@@ -13,6 +13,7 @@ from segue.chat.summary import shortened
 from segue.clock import ago
 from segue.errors import NotFoundError, SegueError, SessionLockedError, TransitionError, UsageError
 from segue.formats.terminal import one_line
+from segue.integrations.frameworks import FrameworkSessionError, framework_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -158,8 +159,10 @@ def _go_to(chat: Chat, entry: IndexEntry) -> None:
     library, id, dialect = chat.finder.open(entry)
     before = library.store.head(id)
     try:
+        if title := framework_of(library.overview(id)):
+            raise FrameworkSessionError(id, title)
         session = resume(chat, library, id, f"Session {id}")
-    except SessionLockedError as error:
+    except (SessionLockedError, FrameworkSessionError) as error:
         if not chat.terminal.is_interactive:
             raise
         chat.terminal.error(str(error))
