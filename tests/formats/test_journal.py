@@ -238,7 +238,7 @@ def test_an_append_of_several_says_in_each_line_but_the_last_that_it_goes_on() -
 
 def test_the_fast_way_and_the_careful_way_agree() -> None:
     events: list[Event] = [META, *(replace(TURN, seq=seq) for seq in range(2, 40))]
-    data = b"".join(encode_event(event) for event in events)
+    data = b"".join([*map(encode_event, events[:9]), encode_append(events[9:12]), *map(encode_event, events[12:])])
     plain = decode_plain(data, 0)
     assert plain is not None
     assert plain.events == [decode_line(line).record for line in data.splitlines()] == events
@@ -247,7 +247,7 @@ def test_the_fast_way_and_the_careful_way_agree() -> None:
 @pytest.mark.parametrize(
     "odd",
     [
-        encode_append([TURN, replace(TURN, seq=3)]),
+        encode_event(TURN, continues=True),
         encode_event(replace(TURN, seq=3)),
         encode_event(TURN)[:-1],
         encode_event(replace(TURN, extra={"x": 1})),

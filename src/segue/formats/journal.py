@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 CHECKPOINT = b'{"type":"checkpoint",'
+CONTINUED = b'+"}\n'
+"""The end of a line whose append continues in the next one."""
 _HEAD = CHECKPOINT + b'"head":'
 FOREIGN = "foreign"
 """The type of an event that another program wrote with one of our type names and another meaning."""
@@ -146,11 +148,11 @@ class Plain(NamedTuple):
     lines: int
 
 
-def decode_plain(data: bytes, seq: int | None) -> Plain | None:
-    """Decode many whole lines at once if all are plain: numbered on from `seq`, one line per append; else None.
+def decode_plain(data: bytes, seq: int | None, *, ends_midway: bool = False) -> Plain | None:
+    """Decode many whole lines at once if all are plain: numbered on from `seq`, and of whole appends; else None.
 
-    Without a `seq` the first line may have any number. This is `decode_line` for the ordinary case, several times as
-    fast; the caller uses `decode_line` for everything else.
+    Without a `seq` the first line may have any number. With `ends_midway` the last append may continue elsewhere. This
+    is `decode_line` for the ordinary case, several times as fast; the caller uses `decode_line` for everything else.
     """
     if may_hold_invalid_time(data):
         return None
@@ -158,7 +160,10 @@ def decode_plain(data: bytes, seq: int | None) -> Plain | None:
     if lines.pop():
         return None
     bodies = [line[:-_SUM_SIZE] for line in lines]
-    if [line[-_SUM_SIZE:] for line in lines] != [b',"sum":"%08x"}' % total for total in map(crc32, bodies)]:
+    endings = [b',"sum":"%08x"}' % total for total in map(crc32, bodies)]
+    if [line[-_SUM_SIZE:] for line in lines] != endings:
+        bodies = _bodies_of_appends(lines, ends_midway=ends_midway)
+    if not bodies:
         return None
     try:
         records = _record_decoder.decode_lines(b"}\n".join([*bodies, b""]))
@@ -179,6 +184,20 @@ def decode_plain(data: bytes, seq: int | None) -> Plain | None:
         if record.seq != seq:
             return None
     return Plain(events, checkpoint, len(lines))
+
+
+def _bodies_of_appends(lines: Sequence[bytes], *, ends_midway: bool) -> list[bytes]:
+    """What is before the sums, if all of them are right and every append is whole; else nothing."""
+    marks = [line[-3:-2] == b"+" for line in lines]
+    if marks[-1] and not ends_midway:
+        return []
+    bodies = [line[: -_SUM_SIZE - mark] for line, mark in zip(lines, marks, strict=True)]
+    for line, body, mark, earlier in zip(lines, bodies, marks, [False, *marks], strict=False):
+        if line[len(body) :] != b',"sum":"%08x%b"}' % (crc32(body), b"+" if mark else b""):
+            return []
+        if earlier and line.startswith(CHECKPOINT):
+            return []
+    return bodies
 
 
 def read_checkpoint_head(line: bytes) -> Head | None:

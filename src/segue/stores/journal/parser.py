@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from segue.errors import Damage
-from segue.formats.journal import BadLineError, Checkpoint, decode_line, decode_plain
+from segue.formats.journal import CONTINUED, BadLineError, Checkpoint, decode_line, decode_plain
 from segue.model import Metadata, Overview
 
 if TYPE_CHECKING:
@@ -40,16 +40,31 @@ class Parser:
         """Whether lines without numbers came first, so that their numbers are only guesses."""
 
     def feed(self, block: bytes) -> None:
-        if not self._unfinished and not self._gap and (plain := decode_plain(block, self.seq)) is not None:
-            self.events += plain.events
-            if plain.events:
-                self.seq = plain.events[-1].seq
-            if plain.checkpoint is not None:
-                self.checkpoint = plain.checkpoint.overview
-            self.line += plain.lines
-            self._offset += len(block)
-            self.complete = self._offset
+        start = 0
+        while (self._unfinished or self._gap) and start < len(block):  # until an append begins again
+            end = block.index(b"\n", start) + 1
+            self._feed_lines(block[start:end])
+            start = end
+        last = _end_of_last_append(block)
+        if start < last:
+            self._feed_appends(block[start:last])
+        self._feed_lines(block[max(start, last) :])
+
+    def _feed_appends(self, block: bytes) -> None:
+        """Take whole appends, all at once if they are plain."""
+        if (plain := decode_plain(block, self.seq)) is None:
+            self._feed_lines(block)
             return
+        self.events += plain.events
+        if plain.events:
+            self.seq = plain.events[-1].seq
+        if plain.checkpoint is not None:
+            self.checkpoint = plain.checkpoint.overview
+        self.line += plain.lines
+        self._offset += len(block)
+        self.complete = self._offset
+
+    def _feed_lines(self, block: bytes) -> None:
         for line in block.split(b"\n")[:-1]:
             self.line += 1
             self._take(line)
@@ -147,6 +162,14 @@ class Parser:
         if first.session_id != self.session_id:
             return [replace(first, session_id=self.session_id), *events[1:]]
         return events
+
+
+def _end_of_last_append(block: bytes) -> int:
+    """The offset after the last line that no other line of its append follows."""
+    end = len(block)
+    while block.endswith(CONTINUED, 0, end):
+        end = block.rfind(b"\n", 0, end - 1) + 1
+    return end
 
 
 def _is_whole(rest: bytes) -> bool:
