@@ -129,13 +129,16 @@ def _is_hidden(pid: int) -> bool:
 
 
 class Heartbeat:
-    """Calls `beat` every so often from one thread of its own, while anybody needs it."""
+    """Calls `beat` every so often from one thread of its own, while anybody needs it.
+
+    The thread ends at its next beat and not at once: a program that opens a session for each call would start one each
+    time.
+    """
 
     def __init__(self, beat: Callable[[], None], every_seconds: float, *, name: str) -> None:
         self._beat = beat
-        self._every = every_seconds
+        self.every_seconds = every_seconds
         self._name = name
-        self._wake = threading.Event()
         self._mutex = threading.Lock()
         self._thread: threading.Thread | None = None
         self._pid = os.getpid()
@@ -148,24 +151,29 @@ class Heartbeat:
                 self._pid, self._thread, self._count = os.getpid(), None, 0
             self._count += 1
             if self._thread is None:
-                self._wake = threading.Event()
-                self._thread = threading.Thread(target=self._run, args=(self._wake,), name=self._name, daemon=True)
+                self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
                 self._thread.start()
 
     def stop(self) -> None:
         with self._mutex:
             self._count -= 1
-            if self._count == 0:
-                self._thread = None
-                self._wake.set()
 
-    def _run(self, wake: threading.Event) -> None:
-        pause = self._every
-        while not wake.wait(pause):
+    def _is_needed(self) -> bool:
+        with self._mutex:
+            if self._count <= 0:
+                self._thread = None
+            return self._thread is not None
+
+    def _run(self) -> None:
+        pause = self.every_seconds
+        while True:
+            time.sleep(pause)
             began = time.monotonic()
             try:
                 self._beat()
             except Exception as error:  # no failure may end it: the next beat tries again
                 logging.getLogger("segue").debug("%s failed", self._name, exc_info=error)
             # A beat that had to wait for a dead connection is followed by the next one at once.
-            pause = max(self._every / 10, self._every - (time.monotonic() - began))
+            pause = max(self.every_seconds / 10, self.every_seconds - (time.monotonic() - began))
+            if not self._is_needed():  # after a last beat, for what was left to it
+                return

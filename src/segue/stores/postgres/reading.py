@@ -61,7 +61,7 @@ class Records:
 
 def _usual_events(rows: Sequence[Record], after: int) -> list[Event] | None:
     """All events at once, if they follow each other and nothing about them is unusual; else None."""
-    plain = decode_plain(b"".join([body for *_, body in rows]), after)
+    plain = decode_plain(b"".join([body for *_, body in rows]), after, ends_midway=True)
     if plain is None or not plain.lines == len(rows) == len(plain.events):
         return None
     columns = [(seq, id) for seq, id, _ in rows]
@@ -100,6 +100,8 @@ class Sizes(NamedTuple):
     checkpoint: int = 0
     events: int = 0
     """Of the events after the checkpoint."""
+    event_count: int = 0
+    """How many events these are."""
 
 
 class End(NamedTuple):
@@ -140,8 +142,8 @@ def read_end(session_id: str, seq: int, rows: Iterable[tuple[int, str | None, by
         overview, events = initial_overview(named(first, session_id)), events[1:]
     if damages or overview is None:
         return End(None, damages)
-    size = sum(len(body) for *_, body in records[len(checked) :])
-    return End(apply(overview, *events), [], Sizes(checkpoint_size, size))
+    sizes = [len(body) for *_, body in records[len(checked) :]]
+    return End(apply(overview, *events), [], Sizes(checkpoint_size, sum(sizes), len(sizes)))
 
 
 def named(metadata: Metadata, session_id: str) -> Metadata:

@@ -18,6 +18,13 @@ _LISTED = "agent, title, tags, status, branch, turn_count, tool, project, folder
 _IS_FREE = "(lease_until IS NULL OR lease_until <= clock_timestamp() OR owner_token = ANY(%(gone)s))"
 _IS_HELD = "trash_key IS NULL AND lease_until IS NOT NULL"
 """Not released: a lease that ran out, and that nobody took over, can still be renewed."""
+_UNSYNCED = "set_config('synchronous_commit', 'off', true)"
+"""Do not wait for the disk or a standby with this commit. For leases alone: each append compares the lease in its own
+commit, which waits for all commits before it. If the server loses a lease, the append is refused, and if it loses the
+end of a lease, that ends by itself."""
+_CHECKPOINT_HASH = """(
+                SELECT sha256(c.body) FROM {s}.checkpoints c WHERE c.space = %(space)s AND c.session = sessions.key
+            )"""
 _LEASE = "clock_timestamp() + make_interval(secs => %(lease)s)"
 
 
@@ -93,7 +100,10 @@ class Statements:
             UPDATE {{s}}.sessions SET fence = fence + 1, lease_until = {_LEASE}, owner_token = %(token)s,
                 owner_pid = %(pid)s, owner_host = %(host)s, owner_process = %(process)s, owned_since = clock_timestamp()
             WHERE space = %(space)s AND id = %(id)s AND trash_key IS NULL AND version <= %(version)s AND {_IS_FREE}
-            RETURNING key, fence, seq, usage""")
+            RETURNING key, fence, seq, usage, {_CHECKPOINT_HASH}, (
+                SELECT sha256(e.body) FROM {{s}}.events e
+                WHERE e.space = %(space)s AND e.session = sessions.key AND e.seq = sessions.seq
+            ), {_UNSYNCED}""")
 
     @cached_property
     def advance_fence(self) -> str:
@@ -118,9 +128,10 @@ class Statements:
     @cached_property
     def release(self) -> str:
         """Leave the session. The fence is advanced, so that nothing that is still on its way can be recorded."""
-        return self._text("""
-            UPDATE {s}.sessions SET lease_until = NULL, fence = fence + 1
-            WHERE key = %(key)s AND space = %(space)s AND owner_token = %(token)s""")
+        return self._text(f"""
+            UPDATE {{s}}.sessions SET lease_until = NULL, fence = fence + 1
+            WHERE key = %(key)s AND space = %(space)s AND owner_token = %(token)s
+            RETURNING {_UNSYNCED}""")
 
     @cached_property
     def put_blob(self) -> str:
@@ -211,6 +222,20 @@ class Statements:
                 SELECT seq, id, body FROM {{s}}.events
                 WHERE space = %(space)s AND session = row.key AND seq > coalesce(latest.seq, 0) AND seq <= row.seq
             ) e ON true ORDER BY e.id IS NOT NULL, e.seq""")
+
+    @cached_property
+    def end_since(self) -> str:
+        """The row, the event with the number `after`, and the events that follow it, but not more than `most`."""
+        return self._text(f"""
+            WITH row AS (
+                SELECT key, seq, {_HOLDER}, {_CHECKPOINT_HASH} FROM {{s}}.sessions
+                WHERE space = %(space)s AND id = %(id)s AND trash_key IS NULL
+            )
+            SELECT row.*, e.* FROM row LEFT JOIN LATERAL (
+                SELECT seq, id, body FROM {{s}}.events
+                WHERE space = %(space)s AND session = row.key AND seq >= %(after)s AND seq <= row.seq
+                ORDER BY seq LIMIT %(most)s
+            ) e ON true ORDER BY e.seq""")
 
     @cached_property
     def tail(self) -> str:

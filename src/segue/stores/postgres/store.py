@@ -23,9 +23,9 @@ from segue.stores.postgres.address import parse_address
 from segue.stores.postgres.administration import PostgresAdministration
 from segue.stores.postgres.bulk import PostgresBulk
 from segue.stores.postgres.columns import head_of_row
-from segue.stores.postgres.lease import Holder
+from segue.stores.postgres.ends import Ends
 from segue.stores.postgres.queries import PostgresQueries
-from segue.stores.postgres.reading import Records, Sizes, read_end, turns_of, with_metadata
+from segue.stores.postgres.reading import Records, turns_of, with_metadata
 from segue.stores.postgres.tables import Tables, changed_meanwhile
 from segue.stores.postgres.trash import PostgresTrash
 from segue.stores.postgres.verification import derived_damages
@@ -58,7 +58,8 @@ class PostgresStore:
         self.bulk = PostgresBulk(self.tables)
         self.administration = PostgresAdministration(self.tables)
         self._statements = self.tables.statements
-        self._writers = Writers(self.tables, self._end)
+        self._ends = Ends(self.tables, lambda session_id: self.examine(session_id).damages)
+        self._writers = Writers(self.tables, self._ends)
         self.queries = PostgresQueries(self.tables, self.overview)
 
     @property
@@ -101,23 +102,11 @@ class PostgresStore:
         return _with_liveness(session, row)
 
     def overview(self, session_id: str) -> Overview:
-        overview, holder, _, _ = self._end(session_id)
+        overview, holder, *_ = self._ends.read(session_id)
         return overview if overview.status != "active" or holder.is_alive else replace(overview, status="interrupted")
 
-    def _end(self, session_id: str) -> tuple[Overview, Holder, Sizes, int]:
-        """The overview, the writer, the bytes at the end, and the key of the row."""
-        place = self.tables.place_of(session_id)
-        rows = self.tables.ask(f"read session {session_id}", self._statements.end, space=place.space, id=session_id)
-        if not rows:
-            raise SessionNotFoundError(session_id, self.url)
-        key, seq, *holder = rows[0][:8]
-        overview, damages, sizes = read_end(session_id, seq, [row[8:] for row in rows if row[8] is not None])
-        if overview is None:
-            raise DamagedError(session_id, damages or self.examine(session_id).damages or [_BAD_CHECKPOINT])
-        return overview, Holder(*holder), sizes, key
-
     def tail(self, session_id: str, count: int, *, branch: str | None = None) -> tuple[Turn, ...]:
-        overview, _, _, key = self._end(session_id)
+        overview, _, key, *_ = self._ends.read(session_id)
         place = self.tables.place_of(session_id)
         found: list[Turn] = []
         damages: list[Damage] = []
@@ -274,6 +263,7 @@ class PostgresStore:
         return Recovery(session=self.load(session_id), kept=kept, damages=tuple(damages), original=original)
 
     def close(self) -> None:
+        self._writers.forget_words()
         self.tables.connections.close()
 
 
@@ -283,4 +273,3 @@ def _with_liveness(session: Session, row: Row) -> Session:
 
 
 _EMPTY = Damage("event 1", "it is empty", line=1)
-_BAD_CHECKPOINT = Damage("checkpoint", "its checkpoint does not match its events")

@@ -17,14 +17,15 @@ from segue.errors import (
     TakenOverError,
     WriterStoppedError,
 )
-from segue.formats.journal import encode_checkpoint, encode_event, fingerprint
+from segue.formats.journal import encode_checkpoint, encode_event, encode_overview, fingerprint
 from segue.model import Turn, accept, apply_turns, check_event, total_usage
 from segue.model.acceptance import copy_for_overview
 from segue.store import Durability, Receipt
 from segue.stores.postgres.columns import event_columns, listed_columns
+from segue.stores.postgres.ends import KnownEnd, hash_of
 from segue.stores.postgres.failures import DuplicateError, LostAnswerError
 from segue.stores.postgres.lease import Holder
-from segue.stores.postgres.reading import read_event
+from segue.stores.postgres.reading import Sizes, read_event
 from segue.stores.postgres.text_columns import from_column, to_column
 from segue.stores.postgres.typed import float8, int4, int8, times
 
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from segue.errors import SegueError
     from segue.model import Event, Overview, Usage
     from segue.stores.postgres.connections import Connections
-    from segue.stores.postgres.reading import Sizes
     from segue.stores.postgres.statements import Statements
     from segue.stores.postgres.typed import TypedStatement
 
@@ -69,6 +69,7 @@ class PostgresWriter(Closing):
         overview: Overview,
         usage: Usage,
         sizes: Sizes,
+        checkpoint_hash: bytes | None,
         unindexed: int,
         on_close: Callable[[PostgresWriter], None],
     ) -> None:
@@ -92,8 +93,12 @@ class PostgresWriter(Closing):
         self._updated_at = overview.updated_at
         self._usage = usage
         self._since_checkpoint = sizes.events
+        self._checkpoint_size = sizes.checkpoint
         self._checkpoint_due = _due_after(sizes.checkpoint)
-        self._events_since = 0
+        self._events_since = sizes.event_count
+        self._checkpoint_hash = checkpoint_hash
+        self._last_body = b""  # of the last event that was recorded here
+        self._has_failed = False  # in any way: then nothing that is known here is remembered
         self._on_close = on_close
         self.pid = os.getpid()
         self._mutex = threading.RLock()
@@ -112,8 +117,9 @@ class PostgresWriter(Closing):
     def append(self, *events: Event, ids_are_new: bool = False) -> Receipt:
         with self._mutex:
             self._check()
+            self._has_failed, had_failed = True, self._has_failed
             try:
-                return self._append(events, ids_are_new=ids_are_new)
+                receipt = self._append(events, ids_are_new=ids_are_new)
             except DiskFullError:
                 raise
             except (StorageError, TakenOverError, SessionNotFoundError) as error:
@@ -123,6 +129,8 @@ class PostgresWriter(Closing):
                 if not isinstance(error, Exception):  # a Ctrl-C may have come between the commit and our record of it
                     self._stopped = WriterStoppedError("the last append was interrupted", hint="open the session again")
                 raise
+            self._has_failed = had_failed
+            return receipt
 
     def _append(self, events: tuple[Event, ...], *, ids_are_new: bool) -> Receipt:
         try:
@@ -156,6 +164,7 @@ class PostgresWriter(Closing):
         if checkpoint is not None:
             values.append(checkpoint)
         achieved = self._send((turn,), statement, lambda: [self._space, self._key, int8(self._fence), *values])
+        self._last_body = body
         self._note_size(len(body), 1, checkpoint)
         if overview is None:
             self._uncounted.append(turn)
@@ -183,6 +192,7 @@ class PostgresWriter(Closing):
         is_due = self._is_checkpoint_due(size, len(new))
         values["checkpoint"] = checkpoint = encode_checkpoint(overview) if is_due else None
         achieved = self._send(new, self._statements.append(checkpoint=is_due), lambda: values | {"fence": self._fence})
+        self._last_body = bodies[-1]
         self._note_size(size, len(new), checkpoint)
         self._overview, self._usage = overview, usage
         self._turn_count, self._updated_at = overview.turn_count, overview.updated_at
@@ -223,6 +233,7 @@ class PostgresWriter(Closing):
             self._events_since += count
         else:
             self._since_checkpoint = self._events_since = 0
+            self._checkpoint_size, self._checkpoint_hash = len(checkpoint), hash_of(checkpoint)
             self._checkpoint_due = _due_after(len(checkpoint))
 
     def _resolve(self, events: Sequence[Event]) -> Durability | None:
@@ -338,6 +349,16 @@ class PostgresWriter(Closing):
                     return name
                 self._resolve(())
         raise StorageError(f"cannot put a blob into session {self._overview.id}", hint="try again", path=self._place)
+
+    @property
+    def known_end(self) -> KnownEnd | None:
+        """What to remember of the end that this writer leaves; None if it recorded nothing."""
+        if not self._last_body or self._has_failed:
+            return None
+        overview = self._counted()
+        sizes = Sizes(self._checkpoint_size, self._since_checkpoint, self._events_since)
+        hashes = self._checkpoint_hash, hash_of(self._last_body)
+        return KnownEnd(self.key, overview.seq, hashes, encode_overview(overview), sizes)
 
     @property
     def is_stopped(self) -> bool:

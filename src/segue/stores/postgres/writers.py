@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from segue.errors import ReadOnlyError, SegueError, SessionExistsError, SessionLockedError, StorageError
-from segue.formats.journal import encode_event
+from segue.formats.journal import decode_overview, encode_event
 from segue.ids import check_id
 from segue.model import Turn, accept_first, parse_usage, total_usage
 from segue.store import FORMAT_VERSION
@@ -19,11 +19,12 @@ from segue.stores.postgres.reading import Sizes
 from segue.stores.postgres.writer import PostgresWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from uuid import UUID
 
     from segue.model import Event, Overview, Usage
-    from segue.stores.postgres.lease import Claim, Holder
+    from segue.stores.postgres.ends import Ends
+    from segue.stores.postgres.lease import Claim
     from segue.stores.postgres.migrations import Place
     from segue.stores.postgres.tables import Tables
 
@@ -32,14 +33,17 @@ _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.005, 0.25
 _PAGES_AT_ONCE = 10
 """How much of a session is indexed before it is the turn of the next one."""
 _BEATS_PER_LEASE = 3
+_MOST_INDEXED = 1000
 _ATTEMPTS = 3
 """How often a session is created again when the answer was lost."""
 
 
 class Writers:
-    def __init__(self, tables: Tables, read_end: Callable[[str], tuple[Overview, Holder, Sizes, int]]) -> None:
+    def __init__(self, tables: Tables, ends: Ends) -> None:
         self._tables = tables
-        self._read_end = read_end
+        self._ends = ends
+        self._indexed_at: dict[int, float] = {}  # by key: when its words were indexed last
+        self._due: dict[int, int] = {}  # by key: the space of closed sessions whose words are to be indexed
         self._open: dict[UUID, PostgresWriter] = {}
         every = tables.address.lease_seconds / _BEATS_PER_LEASE
         self._heartbeat = Heartbeat(self._renew, every, name="segue-lease")
@@ -67,7 +71,7 @@ class Writers:
         if row is None:
             raise SessionExistsError(session_id)
         return self._writer(
-            place, row, claim, overview, usage, sizes=Sizes(events=sum(map(len, bodies))), unindexed=len(numbered)
+            place, row, claim, overview, usage, sizes=Sizes(0, sum(map(len, bodies)), last + 1), unindexed=last + 1
         )
 
     def _create(self, session_id: str, values: dict[str, Any], claim: Claim) -> tuple[Any, ...] | None:
@@ -94,10 +98,16 @@ class Writers:
         place = self._tables.place_to_write()
         claim = new_claim()
         with leaving(claim):
-            key, fence, _, usage = self._take(session_id, place, claim, timeout_seconds)
+            key, fence, seq, usage, checkpoint, last, _ = self._take(session_id, place, claim, timeout_seconds)
         try:
-            overview, _, sizes, _ = self._read_end(session_id)
-            return self._writer(place, (key, fence), claim, overview, parse_usage(usage), sizes=sizes)
+            known = self._ends.known(session_id, key, seq, (checkpoint, last))
+            overview = decode_overview(known.overview) if known is not None else None
+            if known is not None and overview is not None:
+                sizes = known.sizes
+            else:
+                overview, _, _, sizes = self._ends.read(session_id)
+            row = key, fence, checkpoint
+            return self._writer(place, row, claim, overview, parse_usage(usage), sizes=sizes)
         except BaseException:
             self._end_lease({"space": place.space, "key": key, "token": claim.token})
             raise
@@ -149,6 +159,7 @@ class Writers:
             overview=overview,
             usage=usage,
             sizes=sizes,
+            checkpoint_hash=row[2] if len(row) > 2 else None,  # noqa: PLR2004 - one that was created has none
             unindexed=unindexed,
             on_close=self._release,
         )
@@ -162,10 +173,12 @@ class Writers:
         self._heartbeat.stop()
         self._indexer.stop()
         self._open.pop(writer.token, None)
+        if (known := writer.known_end) is not None and not writer.is_stopped:
+            self._ends.remember(writer.overview.id, known)
         # Where the server has been waited for in vain already, it is not worth another wait.
         if self._end_lease(writer.values, seconds=_RELEASE_SECONDS if writer.is_stopped else None):
             with suppress(SegueError):
-                self._index(writer)
+                self._index_closed(writer)
 
     def _end_lease(self, values: dict[str, Any], *, seconds: float | None = None) -> bool:
         """Whether the server could be told."""
@@ -182,14 +195,40 @@ class Writers:
         for writer in self._living():
             with suppress(SegueError):
                 self._index(writer)
+        while self._due:
+            key, space = self._due.popitem()
+            with suppress(SegueError):
+                self._index_session(space, key)
 
     def _index(self, writer: PostgresWriter) -> None:
         """Add the words of what was recorded to the index. A search reads what is not there yet."""
-        from segue.stores.postgres.indexing import index_words
-
         if writer.unindexed:
             writer.unindexed = 0
-            index_words(self._tables, writer.space, writer.key, pages=_PAGES_AT_ONCE)
+            self._index_session(writer.space, writer.key)
+
+    def _index_closed(self, writer: PostgresWriter) -> None:
+        """Index the words at once, or a little later by the indexer if the session was closed a moment ago already.
+
+        A program that opens a session for each call would do it each time. If it ends before the indexer comes, a
+        search finds the words all the same, and indexes them.
+        """
+        last = self._indexed_at.get(writer.key)
+        if writer.unindexed and last is not None and time.monotonic() - last < self._indexer.every_seconds:
+            self._due[writer.key] = writer.space
+        else:
+            self._index(writer)
+
+    def forget_words(self) -> None:
+        """Leave the words that are to be indexed to the next search."""
+        self._due.clear()
+
+    def _index_session(self, space: int, key: int) -> None:
+        from segue.stores.postgres.indexing import index_words
+
+        if len(self._indexed_at) >= _MOST_INDEXED:
+            self._indexed_at.clear()
+        self._indexed_at[key] = time.monotonic()
+        index_words(self._tables, space, key, pages=_PAGES_AT_ONCE)
 
     def _living(self) -> list[PostgresWriter]:
         """The open writers of this process: a child must not keep alive what its parent had."""
