@@ -143,7 +143,7 @@ def _content(content: object) -> tuple[str, list[JsonObject]]:
             continue
         if not isinstance(block, dict):
             continue
-        kind = block.get("type")
+        kind = str(block.get("type"))
         if kind in _THOUGHTS:
             parts.append(reasoning_part(_plain(block.get("reasoning") or block.get("thinking"))))
         elif kind in _IMAGES:

@@ -6,6 +6,7 @@ import os
 import sys
 from collections import OrderedDict
 from contextlib import asynccontextmanager, contextmanager
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 # SegueSaver is strict; with this, so are the graphs, and they name the types of their states to it.
@@ -67,8 +68,7 @@ async def _async() -> AsyncIterator[EmptySaver]:
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
     sys.path.insert(0, str(config.rootpath))
-    from tests import conftest
-
+    conftest: Any = import_module("tests.conftest")
     conftest._checkpointer_sqlite = _sync
     conftest._checkpointer_sqlite_aes = _encrypted
     conftest._checkpointer_sqlite_aio = _async
