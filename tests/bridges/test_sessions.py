@@ -141,3 +141,25 @@ def test_a_session_is_created_with_its_first_events_or_not_at_all(sessions: Name
     assert found is not None
     assert found.records["state"].data == {"n": 1}
     assert sessions.store.owner(found.id) is None
+
+
+def test_a_listing_shows_every_change_also_of_other_processes(tmp_path: Path) -> None:
+    sessions, others = (NamedSessions("weather", f"journal:{tmp_path}") for _ in range(2))
+
+    def listed() -> dict[str, int]:
+        return {name_of(overview): overview.turn_count for overview in sessions.all()}
+
+    assert listed() == {}
+    for number in range(3):
+        with others.writing(f"t{number}") as session:
+            session.add("user", "hello")
+        assert listed() == dict.fromkeys([f"t{at}" for at in range(number + 1)], 1)
+    for count in range(2, 5):
+        with others.writing("t1") as session:
+            session.add("user", "again")
+        assert listed() == {"t0": 1, "t1": count, "t2": 1}
+    others.remove("t1")
+    assert listed() == {"t0": 1, "t2": 1}
+    with others.writing("t1") as session:
+        session.add("user", "anew")
+    assert listed() == {"t0": 1, "t1": 1, "t2": 1}

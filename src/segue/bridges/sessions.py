@@ -86,6 +86,7 @@ class NamedSessions(Closing):
         self.library = store if isinstance(store, Library) else segue.library.open(store)
         self.store = self.library.store
         self._wait_seconds = wait_seconds
+        self._listed: dict[str, tuple[str, Overview]] = {}  # by id: the revision, and what was read then
 
     def __repr__(self) -> str:
         return f"<NamedSessions of {self.framework} in {self.store.url}>"
@@ -150,17 +151,30 @@ class NamedSessions(Closing):
     def all(self, *, scope: Sequence[str] | None = None) -> Iterator[Overview]:
         """The sessions of the framework, the last active first; with a scope only those in it.
 
-        A copy of a session says the same of itself, and is not what the framework calls by that name.
+        A copy of a session says the same of itself, and is not what the framework calls by that name. What has not
+        changed since the last listing is not read again.
         """
+        revisions = dict(self.store.revisions())
+        known = dict(self._listed)  # other threads add to it
+        self._listed = {id: found for id, found in known.items() if id in revisions}
         for head in self.library.list(agent=self.framework):
             try:
-                overview = self.store.overview(head.id)
+                overview = self._listed_overview(head.id, revisions.get(head.id))
             except NotFoundError:
                 continue  # deleted meanwhile
             own_scope = scope_of(overview)
             is_own = overview.id == self.id_of(name_of(overview), scope=own_scope)
             if is_own and (scope is None or own_scope == tuple(scope)):
                 yield overview
+
+    def _listed_overview(self, session_id: str, revision: str | None) -> Overview:
+        known = self._listed.get(session_id)
+        if known is not None and known[0] == revision:
+            return known[1]
+        overview = self.store.overview(session_id)
+        if revision is not None:  # of before it was read: if it has changed in between, it is read again
+            self._listed[session_id] = (revision, overview)
+        return overview
 
     def remove(self, name: str, *, scope: Sequence[str] = (), revision: str | None = None) -> bool:
         """Move the session to the trash, or delete it where there is none; False if there is no session.
