@@ -23,6 +23,7 @@ SAME = "$same"
 _SHORTEST = 100
 """A shorter text is not worth a reference."""
 _MOST_SOURCES = 64
+_NESTED = (dict, list)
 Path = list[str | int]
 
 
@@ -94,12 +95,14 @@ def _reference(text: str, sources: dict[str, Path]) -> object:
 
 def _restore(value: object, whole: JsonObject, get_blob: Callable[[str], bytes] | None) -> object:
     if isinstance(value, list):
-        return [_restore(item, whole, get_blob) for item in value]
+        return [_restore(item, whole, get_blob) if type(item) in _NESTED else item for item in value]
     if not isinstance(value, dict):
         return value
     path = value.get(SAME)
     if not isinstance(path, list):
-        return {name: _restore(item, whole, get_blob) for name, item in value.items()}
+        return {
+            name: _restore(item, whole, get_blob) if type(item) in _NESTED else item for name, item in value.items()
+        }
     if not path:
         return value.get("value")
     text = _find(whole, path, get_blob)
