@@ -79,8 +79,10 @@ def _show_all(
     """Print turn by turn, since the session may be larger than memory."""
     from segue.cli._rendering import render_head, render_turns
     from segue.formats.transcript import iter_json, iter_markdown
+    from segue.model import hide_redacted
 
     shown = branch or about.branch
+    turns = hide_redacted(about, turns)
     if how == "json":
         output.write_chunks(iter_json(about, unknown, {"turns": turns}, more={"usage": usage.as_json()}))
     elif how == "markdown":
@@ -111,9 +113,10 @@ def _show_last(about: Overview, turns: tuple[Turn, ...], branch: str | None, how
     """Print the last turns with their numbers in the whole session."""
     from segue.cli._rendering import render_head, render_turns
     from segue.formats.transcript import markdown_turns, to_json_object
-    from segue.model import head_of
+    from segue.model import head_of, hide_redacted
 
     shown = branch or about.branch
+    turns = tuple(hide_redacted(about, turns))
     total = about.get_branch(shown).turn_count
     first = max(1, total - len(turns) + 1)
     if how == "json":

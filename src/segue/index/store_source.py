@@ -10,7 +10,16 @@ from msgspec.structs import replace
 from segue.errors import DamagedError, NotFoundError, SegueError
 from segue.formats.search_texts import event_texts, overview_texts
 from segue.index.source import IndexedSession, ReadPosition, SessionRef
-from segue.model import Record, Turn, head_of, last_activity, overview_of, total_usage
+from segue.model import (
+    Record,
+    Turn,
+    head_of,
+    is_redaction,
+    last_activity,
+    overview_of,
+    redacted_seqs,
+    total_usage,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -87,12 +96,12 @@ class StoreSource:
             return False  # reading it raises the reason
 
     def _events_since(self, id: str, known: ReadPosition | None) -> list[Event] | None:
-        """The events after the known position; None where recorded events may have changed."""
+        """The events after the known position; None where recorded events may have changed, or are hidden now."""
         if known is None or known.seq == 0 or not self._store.capabilities.append_only:
             return None
         events = list(self._store.read(id, after=known.seq - 1))
         is_there = bool(events) and (events[0].seq, events[0].id) == (known.seq, known.id)
-        return events[1:] if is_there else None
+        return events[1:] if is_there and not any(map(is_redaction, events[1:])) else None
 
     def _salvage(self, id: str) -> IndexedSession:
         examination = self._store.examine(id)
@@ -139,5 +148,7 @@ def _turn_numbers(events: Sequence[Event], overview: Overview) -> dict[int, int]
 
 def _event_texts(events: Sequence[Event], overview: Overview) -> Iterator[IndexedText]:
     numbers = _turn_numbers(events, overview)
+    hidden = redacted_seqs(overview)
     for event in events:
-        yield from event_texts(event, numbers.get(event.seq, 0))
+        if event.seq not in hidden:
+            yield from event_texts(event, numbers.get(event.seq, 0))

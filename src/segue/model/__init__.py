@@ -35,6 +35,7 @@ from segue.model.events import (
     is_moment,
 )
 from segue.model.fold import OverviewBuilder, apply, apply_turns, fold, initial_overview
+from segue.model.redaction import hide_redacted, is_redaction, new_redaction, redacted_seqs, redaction_id
 from segue.model.session import (
     MAIN,
     Branch,
@@ -95,12 +96,17 @@ __all__ = [
     "content_of",
     "fold",
     "head_of",
+    "hide_redacted",
     "initial_overview",
     "is_moment",
+    "is_redaction",
     "last_activity",
+    "new_redaction",
     "overview_of",
     "own_turn_ranges",
     "parse_usage",
+    "redacted_seqs",
+    "redaction_id",
     "total_usage",
     "usage_of_turn",
 ]

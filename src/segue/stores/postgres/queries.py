@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from segue.errors import Damage, DamagedError, SegueError
-from segue.model import Record
+from segue.model import Record, redaction_id
 from segue.queries import is_match
 from segue.stores.postgres.columns import listed_of_row
 from segue.stores.postgres.lease import this_machine
@@ -131,14 +131,20 @@ class PostgresQueries:
         found: deque[IndexedText] = deque()
         while len(found) < limit:
             page = self._ask(statement, **values, bound=bound, rows=limit)
+            hidden = self._redacted(place.space, row.key, [seq for seq, *_ in page])
             for seq, id, body in page:
-                texts = [text for text in texts_of(seq, id, body) if text.kind == "turn"]
+                texts = [text for text in texts_of(seq, id, body) if text.kind == "turn" and seq not in hidden]
                 found += texts if first else reversed(texts)
             if len(page) < limit:
                 break
             bound = page[-1][0] + (1 if first else -1)
         shown = sorted(islice(found, limit), key=lambda text: text.seq)
         return self._numbers.numbered(session_id, place.space, row.key, shown)
+
+    def _redacted(self, space: int, key: int, seqs: Sequence[int]) -> set[int]:
+        ids = [redaction_id(seq) for seq in seqs]
+        rows = self._ask(self._statements.redactions, space=space, keys=[key] * len(ids), seqs=seqs, ids=ids)
+        return {seq for _, seq in rows}
 
     def _index(self, space: int) -> None:
         """Add the words that killed writers left to do, unless this role may only read, as on a standby."""

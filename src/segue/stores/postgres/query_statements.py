@@ -219,6 +219,14 @@ class QueryStatements:
             JOIN {s}.events AS e ON e.space = %(space)s AND e.session = h.key AND e.seq = h.seq""")
 
     @cached_property
+    def redactions(self) -> str:
+        """Those of the turns that a record hides."""
+        return self._text("""
+            SELECT h.key, h.seq
+            FROM unnest(%(keys)s::bigint[], %(seqs)s::bigint[], %(ids)s::text[]) AS h (key, seq, id)
+            JOIN {s}.events AS e ON e.space = %(space)s AND e.session = h.key AND e.id = h.id AND e.kind = 'record'""")
+
+    @cached_property
     def own_numbers(self) -> str:
         """For each turn, how many turns its branch has up to it, without those that it shares with others."""
         return self._text("""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec import Struct
 
 from segue.formats.search_texts import overview_texts
+from segue.model import redaction_id
 from segue.queries import MOST_COUNTED, FoundSession, IndexedText, is_match
 from segue.stores.postgres.columns import listed_of_row
 from segue.stores.postgres.indexing import SUMMARY, TITLE, texts_of
@@ -75,6 +76,7 @@ def find_matches(tables: Tables, space: int, search: Search, filters: Filters, l
     matches = Matches(tables, space, search, filters)
     matches.read_index(limit)
     matches.read_due()
+    matches.drop_redacted()
     return matches
 
 
@@ -180,6 +182,21 @@ class Matches:
                 Match(key, text.seq, part, text.kind, length, is_checked=True, text=text, count=count)
             )
             self._updated[key] = due[key][5]
+
+    def drop_redacted(self) -> None:
+        found = [match for matches in self._found.values() for match in matches if match.kind in {"turn", "call"}]
+        hidden: set[tuple[int, int]] = set()
+        for batch in _batches(found, _MOST_CANDIDATES):
+            values = {
+                "keys": [match.key for match in batch],
+                "seqs": [match.seq for match in batch],
+                "ids": [redaction_id(match.seq) for match in batch],
+            }
+            hidden.update(self._tables.ask("search", self._statements.redactions, space=self._space, **values))
+        for key in {key for key, _ in hidden}:
+            self._found[key] = [match for match in self._found[key] if (match.key, match.seq) not in hidden]
+            if not self._found[key]:
+                del self._found[key]
 
     # ── Answering ────────────────────────────────────────────────────────────────────────────────────────────────────
 
