@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -193,6 +194,49 @@ def test_turns_of_other_programs_are_messages_too(repository: SegueRepository) -
     third = message(2, "of a process that did not know them")
     repository.create_message("s", "a", third)
     assert third.message_id == 4
+
+
+# ── Redaction ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("store", ["journal", "postgres"])
+def test_what_was_redacted_is_neither_shown_nor_found(
+    store: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    url = f"journal:{tmp_path}/agents" if store == "journal" else str(request.getfixturevalue("postgres_url"))
+    with SegueRepository(url) as repository:
+        begin(repository)
+        add(repository, "hello", "the secret is swordfish", "and then")
+
+        def segue(*words: str) -> str:
+            program = [sys.executable, "-m", "segue", "--store", url, *words]
+            environ = {**os.environ, "HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+            return subprocess.run(program, env=environ, capture_output=True, text=True, check=False).stdout
+
+        assert "swordfish" in segue("search", "swordfish")
+        redacted = message(1, "the secret is swordfish")
+        redacted.redact_message = {"role": "user", "content": [{"text": "BLOCKED"}]}
+        created = repository.list_messages("s", "a")[1].created_at
+        repository.update_message("s", "a", redacted)
+        assert texts(repository) == ["hello", "BLOCKED", "and then"]
+        assert repository.list_messages("s", "a")[1].created_at == created
+        add(repository, "more", first=3)
+        assert texts(repository) == ["hello", "BLOCKED", "and then", "more"]
+        id = repository._sessions.id_of("s")
+        for shown in (
+            segue("show", id),
+            segue("show", id, "--branch", "a"),
+            segue("show", id, "--branch", "a", "-n", "2", "--json"),
+            segue("search", "swordfish"),
+        ):
+            assert "swordfish" not in shown
+        assert "BLOCKED" in segue("show", id)
+        assert id in segue("search", "blocked")
+        assert id in segue("search", "hello")
+        history = repository._sessions.store.load(id).path("a")
+        assert [turn.content for turn in history] == ["hello", "the secret is swordfish", "and then"]
+        repository.update_message("s", "a", redacted)  # again
+        assert texts(repository) == ["hello", "BLOCKED", "and then", "more"]
 
 
 # ── Numbers ──────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -28,7 +28,7 @@ from segue.bridges.strands.values import with_bytes, without_bytes
 from segue.clock import utc_now
 from segue.closing import Closing
 from segue.errors import NotFoundError, SegueError, SessionExistsError
-from segue.model import MAIN, BranchCreated, BranchSwitched, Turn
+from segue.model import MAIN, BranchCreated, BranchSwitched, Turn, new_redaction
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -139,8 +139,8 @@ class SegueRepository(SessionRepository, Closing):
     def update_message(self, session_id: str, agent_id: str, session_message: SessionMessage, **_: object) -> None:
         """Replace a message, which Strands does when a guardrail redacts it.
 
-        The agent continues on a new branch that has the new message instead of the old one. The old branch stays, as
-        part of the history of the session.
+        The agent continues on a new branch that has the new message instead of the old one. The old one stays in the
+        history of the session; it is no longer shown or found.
         """
         wanted = session_message.message_id
         _check_message_id(wanted)
@@ -161,7 +161,8 @@ class SegueRepository(SessionRepository, Closing):
             )
             new = self._turn(live, branch, session_message, _highest_of(old, wanted))
             later = (replace(turn, branch=branch, id=new_id(), seq=0) for turn in turns[at + 1 :])
-            self._record(live, fork, _record_of(replace(agent, branch=branch)), new, *later)
+            hidden = new_redaction(old, utc_now())
+            self._record(live, hidden, fork, _record_of(replace(agent, branch=branch)), new, *later, ids_are_new=False)
 
     def list_messages(
         self, session_id: str, agent_id: str, limit: int | None = None, offset: int = 0, **_: object
@@ -211,12 +212,12 @@ class SegueRepository(SessionRepository, Closing):
                 raise SessionException(f"Session {session_id} does not exist")
             yield live
 
-    def _record(self, live: LiveSession, *events: Event) -> None:
+    def _record(self, live: LiveSession, *events: Event, ids_are_new: bool = True) -> None:
         """Record the events, and remember what the next call needs to know of them."""
         known_seq, highest = self._highest.get(live.id, (0, {}))
         if known_seq != live.overview.seq:
             highest = {}
-        live.record(*events, ids_are_new=True)
+        live.record(*events, ids_are_new=ids_are_new)
         for event in events:
             if isinstance(event, Turn) and (number := _own_id(event)) is not None:
                 highest[event.branch] = _highest_of(event, number)
