@@ -170,10 +170,16 @@ def _save_large(store: SegueConversationStore, size_bytes: int) -> None:
         ModelRequest(parts=[UserPromptPart([image, "what is it?"])]),
         ModelRequest(parts=[ToolReturnPart("t", "x" * size_bytes, "1")]),
     ]
-    save(store, "c", *messages)
-    assert messages_of(store, "c") == messages
-    asyncio.run(store.fork("c", new_conversation_id="f"))
-    assert messages_of(store, "f") == messages
+
+    async def run() -> None:
+        await store.save(Conversation(conversation_id="c", messages=messages))
+        await store.fork("c", new_conversation_id="f")
+        for id in ("c", "f"):
+            loaded = await store.load(id)
+            assert loaded is not None
+            assert loaded.messages == messages
+
+    asyncio.run(run())  # of what it returns, it would make a text
     session = store._sessions.store.load(store._sessions.id_of("c"))
     assert [turn.content[:9] for turn in session.turns] == ["what is i", "x" * 9]
 
