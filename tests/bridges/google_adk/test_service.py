@@ -294,6 +294,28 @@ def test_two_services_see_the_same(service: SegueSessionService, url: str) -> No
     asyncio.run(run())
 
 
+def test_what_a_process_remembers_of_a_session_is_never_old_and_never_shared(
+    service: SegueSessionService, url: str
+) -> None:
+    async def run() -> None:
+        session = await created(service)
+        other = SegueSessionService(url)
+        for number in range(6):
+            await other.append_event(session, an_event(str(number)))
+            found = await got(service)
+            assert found.events == session.events
+            found.events[0].content.parts[0].text = "changed"  # type: ignore[union-attr, index]
+            found.events.clear()
+        await other.delete_session(app_name=APP, user_id=USER, session_id=ID)
+        session = await created(other)
+        for number in range(20):
+            await other.append_event(session, an_event(f"new {number}"))
+        for _ in range(3):
+            assert (await got(service)).events == session.events
+
+    asyncio.run(run())
+
+
 def test_it_works_on_postgres(postgres_url: str) -> None:
     async def run() -> None:
         async with SegueSessionService(postgres_url) as service:

@@ -85,6 +85,14 @@ def _is_ours(turn: Turn) -> bool:
     return turn.native is not None and "event" in turn.extra
 
 
+def has_blobs(stored: SegueEvent) -> bool:
+    """Whether the event is large."""
+    if not is_event(stored):
+        return False
+    fields = stored.extra if isinstance(stored, Turn) else stored.data if isinstance(stored, Record) else {}
+    return not {"packed", "media", "blob"}.isdisjoint(fields)
+
+
 def dump_of(stored: SegueEvent, get_blob: GetBlob) -> JsonObject | None:
     """The JSON of the event that was stored."""
     if isinstance(stored, Turn):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from functools import partial
 from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
-from segue.bridges.google_adk.events import dump_of, is_event, to_event
+from segue.bridges.google_adk.events import dump_of, has_blobs, is_event, to_event
+from segue.bridges.google_adk.recent import Remembered
 from segue.bridges.google_adk.shared import HEAD
 from segue.bridges.sessions import new_id
 from segue.clock import utc_now
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
     from google.adk.events.event import Event
 
+    from segue.bridges.google_adk.recent import RecentSessions
     from segue.bridges.sessions import NamedSessions
     from segue.model import Event as SegueEvent
     from segue.model import Overview
@@ -43,14 +46,37 @@ class Key(NamedTuple):
 class History:
     """The events of a session as of an overview of it."""
 
-    def __init__(self, sessions: NamedSessions, overview: Overview) -> None:
+    def __init__(self, sessions: NamedSessions, overview: Overview, recent: RecentSessions) -> None:
         self._store = sessions.store
         self._session_id = overview.id
         self._upto = overview.seq
+        self._recent = recent
         self._is_forked = any(name != MAIN and not name.startswith(_REWIND) for name in overview.branches)
 
     def all(self) -> list[Event]:
-        return self._events(self._on_active_branch() if self._is_forked else self._read(0))
+        if self._is_forked:
+            return self._events(self._on_active_branch())
+        if not self._store.capabilities.append_only:
+            return self._events(self._read(0))
+        known = self._recent.get(self._session_id)
+        if known is not None:
+            first, *new = self._read(known.seq - 1) if known.seq <= self._upto else (None,)
+            if first is not None and first.id == known.id:
+                return self._with_new(known, new)
+        found = list(self._read(0))
+        events = self._events(found)
+        if found and not any(map(has_blobs, found)):
+            last = found[-1]
+            self._recent.put(self._session_id, lambda: Remembered(last.seq, last.id, tuple(map(deepcopy, events))))
+        return events
+
+    def _with_new(self, known: Remembered, found: Sequence[SegueEvent]) -> list[Event]:
+        """What is remembered, and what was recorded since."""
+        if found and not any(map(has_blobs, found)):
+            known = Remembered(found[-1].seq, found[-1].id, (*known.events, *self._events(found)))
+            self._recent.put(self._session_id, lambda: known)
+            found = ()
+        return [*map(deepcopy, known.events), *self._events(found)]
 
     def after(self, seq: int) -> list[Event]:
         """The events that were appended after the head with this number."""

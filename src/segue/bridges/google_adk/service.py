@@ -20,6 +20,7 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from segue.bridges.google_adk.events import not_json, to_stored
 from segue.bridges.google_adk.history import History, Key, head_of
+from segue.bridges.google_adk.recent import KnownEvents, RecentSessions
 from segue.bridges.google_adk.shared import (
     HEAD,
     app_place,
@@ -61,6 +62,8 @@ class SegueSessionService(BaseSessionService):
     def __init__(self, store: str | Library | None = None, *, wait_seconds: float = WAIT_SECONDS) -> None:
         self._sessions = NamedSessions(FRAMEWORK, store, wait_seconds=wait_seconds)
         self._is_ours = not isinstance(store, Library)
+        self._recent = RecentSessions()
+        self._known = KnownEvents()
         self._locks: WeakValueDictionary[tuple[int, Key], anyio.Lock] = WeakValueDictionary()
 
     async def create_session(
@@ -99,7 +102,7 @@ class SegueSessionService(BaseSessionService):
         key = Key(session.app_name, session.user_id, session.id)
         lock = self._locks.setdefault((threading.get_ident(), key), anyio.Lock())
         async with lock:  # tasks that share the object append one after the other
-            if any(known.id == event.id and known == event for known in reversed(session.events)):
+            if self._known.has(session, event):
                 return event
             marker = await in_thread(self._append, key, session, event)
             if marker is not None:
@@ -138,7 +141,7 @@ class SegueSessionService(BaseSessionService):
         overview = self._sessions.overview(key.id, scope=key.scope)
         if overview is None or head_of(overview) is None:
             return None
-        history = History(self._sessions, overview)
+        history = History(self._sessions, overview, self._recent)
         try:
             events = _selected(history, config)
         except NotFoundError:
@@ -175,7 +178,7 @@ class SegueSessionService(BaseSessionService):
                 head = head_of(live.overview)
                 if head is None:
                     raise NotFoundError(live.id)
-                history = History(self._sessions, live.overview)
+                history = History(self._sessions, live.overview, self._recent)
                 if (missed := _missed(session, live.overview, head, history)) is not None:
                     if any(known.id == event.id and known == event for known in missed):
                         return None
