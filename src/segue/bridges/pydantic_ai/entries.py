@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from uuid import UUID
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter
 from pydantic_ai.conversation_store import ConversationEntry, ConversationRecord
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import ModelMessagesTypeAdapter
-from pydantic_core import PydanticSerializationError
 
 from segue.bridges.packing import pack, unpack
 from segue.errors import Damage, DamagedError
@@ -51,7 +50,7 @@ def load_record(data: JsonObject, session_id: str) -> ConversationRecord:
     """DamagedError if it is not a record, which a file may claim."""
     try:
         return _records.validate_python([data])[0]
-    except (ValidationError, ValueError, TypeError, RecursionError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise misshapen(session_id, "the conversation", error) from None
 
 
@@ -65,7 +64,7 @@ def load_entries(entries: Sequence[Entry], session_id: str) -> list[Conversation
     """DamagedError if one of them has no message, which a file may claim."""
     try:
         messages: list[ModelMessage] = ModelMessagesTypeAdapter.validate_python([entry.message for entry in entries])
-    except (ValidationError, ValueError, TypeError, RecursionError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise misshapen(session_id, "a message", error) from None
     return [
         ConversationEntry(id=entry.id, parent_id=entry.parent_id, message=message)
@@ -114,7 +113,7 @@ def misshapen(session_id: str, place: str, reason: object) -> DamagedError:
 def _dumped(adapter: TypeAdapter[list[T]], values: list[T], what: str) -> list[JsonObject]:
     try:
         found: list[JsonObject] = adapter.dump_python(values, mode="json")
-    except (PydanticSerializationError, ValueError, TypeError, RecursionError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise UserError(
             f"{what} cannot be stored as JSON: {error}. Use values that Pydantic can serialize, "
             "such as texts, numbers, lists, dicts, dataclasses and models."
