@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import segue
+from segue.bridges import new_record
 from segue.bridges.openai_agents import SegueSession
 from segue.bridges.openai_agents.branches import Branches
 
@@ -150,7 +151,7 @@ def test_a_record_that_another_program_wrote_is_not_believed(url: str) -> None:
         await session.add_items(CONVERSATION)
         for data in ({"latest": 7}, {"latest": {"main": "gone"}}, {"deleted": ["main"], "generation": "x"}):
             with segue.open(url).open(session.segue_id) as live:
-                live.record(segue.bridges.new_record("other", data, name="branches"))
+                live.record(new_record("other", data, name="branches"))
             assert await texts(SegueSession("t", url)) == ["one", "1", "two", "2"]
 
     asyncio.run(main())

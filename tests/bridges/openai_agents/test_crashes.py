@@ -53,6 +53,6 @@ def read(url: str, name: str) -> list[Any]:
 
 
 def label(item: dict[str, Any]) -> str:
-    what = item.get("call_id") or item.get("content")
+    what = item.get("call_id") or item["content"]
     text = what if isinstance(what, str) else what[0]["text"]
     return f"{item.get('type') or item['role']}:{text}"

@@ -13,6 +13,7 @@ from agents import (
     Agent,
     OpenAIResponsesCompactionSession,
     Runner,
+    RunResult,
     RunState,
     Usage,
     function_tool,
@@ -68,6 +69,17 @@ def turns(session: SegueSession) -> tuple[Turn, ...]:
     return segue.open(session._sessions.store.url).load(session.segue_id).turns
 
 
+def run_sync(helper: Agent[None], text: str, session: SegueSession) -> RunResult:
+    """As in a program without a loop: the SDK leaves the one that it makes open."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    try:
+        return Runner.run_sync(helper, text, session=session)
+    finally:
+        loop.close()
+        asyncio.set_event_loop(None)
+
+
 def kinds(items: list[Any]) -> list[str]:
     return [item.get("type") or item["role"] for item in items]
 
@@ -77,7 +89,7 @@ def test_a_run_remembers_the_runs_before(url: str) -> None:
     model = helper.model
     assert isinstance(model, ScriptedModel)
     session = SegueSession("t", url)
-    Runner.run_sync(helper, "first", session=session)
+    run_sync(helper, "first", session)
 
     async def main() -> None:
         await Runner.run(helper, "second", session=SegueSession("t", url))
@@ -94,7 +106,7 @@ def test_a_run_remembers_the_runs_before(url: str) -> None:
 
 def test_answers_have_the_tokens_that_they_used(url: str) -> None:
     session = SegueSession("t", url)
-    Runner.run_sync(agent(calls("weather", city="Oslo"), says("It rains."), tools=[weather]), "Oslo?", session=session)
+    run_sync(agent(calls("weather", city="Oslo"), says("It rains."), tools=[weather]), "Oslo?", session)
     found = turns(session)
     assert [(turn.role, turn.tokens, turn.tokens_by) for turn in found if turn.tokens] == [("assistant", 7, "provider")]
     assert found[-1].extra["usage"] == {"input_tokens": 100, "output_tokens": 7}
@@ -105,7 +117,7 @@ def test_a_handoff_is_a_call_with_its_result(url: str) -> None:
     billing.name = "billing"
     triage = agent(calls("transfer_to_billing"), handoffs=[handoff(billing)])
     session = SegueSession("t", url)
-    result = Runner.run_sync(triage, "my invoice?", session=session)
+    result = run_sync(triage, "my invoice?", session)
     assert result.last_agent is billing
     parts = [part["type"] for turn in turns(session) for part in turn.parts]
     assert parts == ["tool_call", "tool_result"]
@@ -169,8 +181,10 @@ def compacting(session: Any) -> tuple[OpenAIResponsesCompactionSession, MagicMoc
     client = MagicMock()
     summary = {"type": "compaction", "id": "cmp-1", "encrypted_content": "secret summary"}
     client.responses.compact = AsyncMock(return_value=SimpleNamespace(output=[summary], usage=None))
-    options = {"client": client, "compaction_mode": "input", "should_trigger_compaction": lambda _: True}
-    return OpenAIResponsesCompactionSession("t", session, **options), client
+    compacted = OpenAIResponsesCompactionSession(
+        "t", session, client=client, compaction_mode="input", should_trigger_compaction=lambda _: True
+    )
+    return compacted, client
 
 
 def test_compaction_replaces_the_history_at_once_and_the_old_one_stays(url: str) -> None:
@@ -240,7 +254,7 @@ def test_a_wrong_key_destroys_nothing(url: str) -> None:
 
 def test_what_a_run_records_is_json(url: str) -> None:
     session = SegueSession("t", url)
-    Runner.run_sync(agent(calls("weather", city="Oslo"), says("It rains."), tools=[weather]), "Oslo?", session=session)
+    run_sync(agent(calls("weather", city="Oslo"), says("It rains."), tools=[weather]), "Oslo?", session)
     items = asyncio.run(session.get_items())
     assert json.loads(json.dumps(items)) == items
     assert kinds(items) == ["user", "function_call", "function_call_output", "message"]

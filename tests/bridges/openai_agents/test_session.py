@@ -6,6 +6,7 @@ import asyncio
 import copy
 import pickle
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -15,14 +16,15 @@ from agents.memory.session import Session, _session_accepts_wrapper
 import segue
 from segue.bridges.openai_agents import SegueSession
 from segue.errors import DamagedError, SessionLockedError, UsageError
-from segue.model import BranchCreated, Turn
+from segue.model import BranchCreated
+from segue.session import LiveSession
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from agents.items import TResponseInputItem
 
-    from segue.store import Store
+    from segue.bridges.openai_agents.history import Choice, Cost
+    from segue.model import Event, JsonObject, Turn
+    from segue.store import Receipt, Store
 
 ITEMS = cast(
     "list[TResponseInputItem]",
@@ -108,13 +110,13 @@ def test_turns_have_roles_texts_calls_and_results(session: SegueSession) -> None
 def test_several_items_are_one_append(session: SegueSession, monkeypatch: pytest.MonkeyPatch) -> None:
     asyncio.run(session.add_items([user("first")]))
     calls: list[int] = []
-    record = segue.session.LiveSession.record
+    record = LiveSession.record
 
-    def counting(live: Any, *events: Any, **options: Any) -> Any:
+    def counting(live: LiveSession, *events: Event, ids_are_new: bool = False) -> Receipt:
         calls.append(len(events))
-        return record(live, *events, **options)
+        return record(live, *events, ids_are_new=ids_are_new)
 
-    monkeypatch.setattr(segue.session.LiveSession, "record", counting)
+    monkeypatch.setattr(LiveSession, "record", counting)
     asyncio.run(session.add_items(ITEMS))
     assert calls == [len(ITEMS)]
 
@@ -162,9 +164,9 @@ def test_reading_the_newest_items_asks_the_store_for_no_more(
     asked: list[int] = []
     tail = store.tail
 
-    def counting(session_id: str, count: int, **options: Any) -> tuple[Turn, ...]:
+    def counting(session_id: str, count: int, *, branch: str | None = None) -> tuple[Turn, ...]:
         asked.append(count)
-        return tail(session_id, count, **options)
+        return tail(session_id, count, branch=branch)
 
     monkeypatch.setattr(store, "tail", counting)
     assert len(asyncio.run(session.get_items(5))) == 5
@@ -234,8 +236,6 @@ def test_a_long_item_is_stored_once_and_a_large_one_as_a_blob(session: SegueSess
     asyncio.run(session.add_items(items))
     assert asyncio.run(session.get_items()) == items
     store, id = stored(session)
-    from pathlib import Path
-
     size = Path(store.path_of(id)).stat().st_size
     assert size < len(text) + 5_000
 
@@ -245,7 +245,7 @@ def test_turns_of_other_tools_are_items_for_the_sdk(session: SegueSession) -> No
     library = segue.open(session._sessions.store.url)
     with library.open(session.segue_id) as live:
         live.add("user", "from the terminal")
-        call = {"type": "tool_call", "id": "7", "name": "ls", "arguments": {"path": "."}}
+        call: JsonObject = {"type": "tool_call", "id": "7", "name": "ls", "arguments": {"path": "."}}
         live.add("assistant", "I look.", parts=[call], native={"type": "assistant"})
         live.add("tool", "a.txt", parts=[{"type": "tool_result", "id": "7", "content": "a.txt"}])
 
@@ -286,7 +286,7 @@ def test_copies_and_pickles_are_the_same_session(session: SegueSession) -> None:
     async def main() -> None:
         await session.add_items([user("one"), user("two")])
         await session.create_branch_from_turn(2, "other")
-        for other in (copy.copy(session), copy.deepcopy(session), pickle.loads(pickle.dumps(session))):
+        for other in (copy.copy(session), copy.deepcopy(session), pickle.loads(pickle.dumps(session))):  # noqa: S301 - our own
             await other.add_items([answer("more")])
             assert isinstance(other, SegueSession)
         assert texts(await session.get_items()) == ["one", "more", "more", "more"]
@@ -301,7 +301,7 @@ def test_an_object_serves_several_event_loops_and_tasks(session: SegueSession) -
         await asyncio.gather(*(session.add_items([user(f"{name}-{number}")]) for number in range(10)))
 
     asyncio.run(add("first"))
-    threads = [threading.Thread(target=lambda at=at: asyncio.run(add(f"thread-{at}"))) for at in range(3)]  # type: ignore[misc]
+    threads = [threading.Thread(target=lambda at=at: asyncio.run(add(f"thread-{at}"))) for at in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -310,24 +310,23 @@ def test_an_object_serves_several_event_loops_and_tasks(session: SegueSession) -
 
 
 def test_a_cancelled_call_is_over_when_it_raises(session: SegueSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    begun, go_on = threading.Event(), threading.Event()
-    add = type(session._history).add
+    begun, proceed = threading.Event(), threading.Event()
+    add = session._history.add
 
-    def slow(*args: Any) -> None:
+    def slow(items: list[object], choice: Choice, cost: Cost | None) -> None:
         begun.set()
-        assert go_on.wait(10)
-        add(*args)
+        assert proceed.wait(10)
+        add(items, choice, cost)
 
-    monkeypatch.setattr(type(session._history), "add", slow)
+    monkeypatch.setattr(session._history, "add", slow)
 
     async def main() -> None:
         task = asyncio.create_task(session.add_items([user("one")]))
-        while not begun.is_set():
-            await asyncio.sleep(0)
+        await asyncio.to_thread(begun.wait)
         task.cancel()
         await asyncio.sleep(0)
         task.cancel()
-        go_on.set()
+        proceed.set()
         with pytest.raises(asyncio.CancelledError):
             await task
         assert session._sessions.store.load(session.segue_id).turns[0].content == "one"
@@ -345,8 +344,6 @@ def test_a_session_in_use_elsewhere_is_an_error_in_time(tmp_path: Path) -> None:
 
 
 def test_a_damaged_session_is_an_error_and_is_not_written_to(session: SegueSession) -> None:
-    from pathlib import Path
-
     asyncio.run(session.add_items([user("one"), user("two")]))
     store, id = stored(session)
     path = Path(store.path_of(id))

@@ -20,7 +20,7 @@ set_tracing_disabled(True)
 class AckingSession(SegueSession):
     """Prints the items that were recorded."""
 
-    async def add_items(self, items: list, **options: object) -> None:  # type: ignore[override,type-arg]
+    async def add_items(self, items: list, **options: object) -> None:  # type: ignore[type-arg]
         await super().add_items(items, **options)  # type: ignore[arg-type]
         for item in items:
             what = item.get("call_id") or item.get("content")
@@ -38,7 +38,9 @@ def answer(call: ModelCall) -> ModelStep:
     """Call the tool once for each question, then answer."""
     last = call.input[-1]
     assert isinstance(last, dict)
-    question = str([item for item in call.input if isinstance(item, dict) and item.get("role") == "user"][-1]["content"])
+    question = str(
+        [item for item in call.input if isinstance(item, dict) and item.get("role") == "user"][-1]["content"]
+    )
     if last.get("type") == "function_call_output":
         return ModelStep(output=[assistant_message(f"answer {question}", item_id=f"msg-{question}")])
     return ModelStep(output=[function_call("count_letters", {"word": question}, call_id=f"call-{question}")])
