@@ -85,7 +85,8 @@ class Conversations:
         self, record: ConversationRecord, data: JsonObject, entries: Sequence[Entry], expected_revision: str | None
     ) -> None:
         name = record.conversation_id
-        if expected_revision is None and not self._has_head(record, entries):
+        lookup = self._lookup()
+        if expected_revision is None and not self._has_head(lookup, record, entries):
             raise ConversationConflict(name)  # before there is a session
         with ExitStack() as stack:
             try:
@@ -100,13 +101,13 @@ class Conversations:
             if self._is_next(session, stored, data, entries):
                 line = continue_line(session, entries)
             else:
-                line = self._lay_out(session, record, entries)
+                line = self._lay_out(session, lookup, record, entries)
             session.record(*line.events, self._state(session, data, line), ids_are_new=True)
             self._remember(record, session.id)
 
-    def _has_head(self, record: ConversationRecord, entries: Sequence[Entry]) -> bool:
+    def _has_head(self, lookup: EntryLookup, record: ConversationRecord, entries: Sequence[Entry]) -> bool:
         head = record.head_id
-        return head is None or any(entry.id == head for entry in entries) or self._lookup().find(head) is not None
+        return head is None or any(entry.id == head for entry in entries) or lookup.find(head) is not None
 
     def _is_next(
         self, session: LiveSession, stored: JsonObject | None, data: JsonObject, entries: Sequence[Entry]
@@ -128,10 +129,11 @@ class Conversations:
         is_chain = [entry.parent_id for entry in entries] == ids[:-1] and len(set(ids)) == len(ids)
         return is_chain and data["head_id"] == ids[-1] and data["branches"] == branches
 
-    def _lay_out(self, session: LiveSession, record: ConversationRecord, entries: Sequence[Entry]) -> Line:
+    def _lay_out(
+        self, session: LiveSession, lookup: EntryLookup, record: ConversationRecord, entries: Sequence[Entry]
+    ) -> Line:
         """Bring the session to the line of the head, with entries of this call, of the session and of others."""
         events = list(self._sessions.store.read(session.id))
-        lookup = self._lookup()
         own = lookup.add(session.id, events)
         own.update({entry.id: entry for entry in entries})
         line = self._available(lookup, session.id, record.head_id)

@@ -31,9 +31,10 @@ class EntryLookup:
         self._read: dict[str, dict[str, Entry]] = {}
 
     def add(self, session_id: str, events: Iterable[Event]) -> dict[str, Entry]:
-        """Let it know a session that was read already, or of which only some events are needed; its entries."""
+        """Let it know the entries of these events, and look there first; the entries."""
         entries = {entry.id: entry for entry in entries_in(events)}
-        self._read[session_id] = entries
+        self._read.pop(session_id, None)
+        self._read = {session_id: entries, **self._read}
         return entries
 
     def find(self, entry_id: str) -> Found | None:
@@ -44,7 +45,8 @@ class EntryLookup:
             if session_id in self._read:
                 continue
             try:
-                entries = self.add(session_id, self._sessions.store.read(session_id))
+                events = self._sessions.store.read(session_id)
+                entries = self._read[session_id] = {entry.id: entry for entry in entries_in(events)}
             except NotFoundError:
                 continue  # deleted meanwhile
             if entry_id in entries:
