@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from agents.items import TResponseInputItem
 
+    from segue.model import JsonObject
+
 CONVERSATION: list[TResponseInputItem] = [
     {"role": "user", "content": "one"},
     {"role": "assistant", "content": "1"},
@@ -149,7 +151,12 @@ def test_a_record_that_another_program_wrote_is_not_believed(url: str) -> None:
     async def main() -> None:
         session = SegueSession("t", url)
         await session.add_items(CONVERSATION)
-        for data in ({"latest": 7}, {"latest": {"main": "gone"}}, {"deleted": ["main"], "generation": "x"}):
+        wrong: list[JsonObject] = [
+            {"latest": 7},
+            {"latest": {"main": "gone"}},
+            {"deleted": ["main"], "generation": "x"},
+        ]
+        for data in wrong:
             with segue.open(url).open(session.segue_id) as live:
                 live.record(new_record("other", data, name="branches"))
             assert await texts(SegueSession("t", url)) == ["one", "1", "two", "2"]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from segue.model import Overview, Record
 
 _RECORD = "branches"
-_VERSION = re.compile(r"(.+)\.\d+")
+_VERSION = re.compile(r"(.+)\.(\d{1,9})")
 _LONGEST = 100
 """The length of a name that leaves room for the number of a version."""
 
@@ -139,7 +139,9 @@ class Branches:
         return new_record("openai-agents", to_builtins(self.state), name=_RECORD)
 
     def _free(self, branch: str) -> str:
-        number = len(self.overview.branches) + 1
+        """The name of the next version."""
+        found = _VERSION.fullmatch(self.latest(branch))
+        number = int(found[2]) + 1 if found and found[1] == branch else 2
         while (name := f"{branch}.{number}") in self.overview.branches:
             number += 1
         return name
