@@ -24,6 +24,7 @@ from segue.model import (
     OverridesChanged,
     Pattern,
     PresetChosen,
+    Record,
     ScopeChanged,
     StatusChanged,
     SummaryWritten,
@@ -105,7 +106,17 @@ OTHERS: list[tuple[Event, ...]] = [
     (BranchCreated(name="aside", parent="main", at=0, timestamp=at(11), switch=False, id="r12"),),
     (BranchSwitched(branch="aside", timestamp=at(12), id="r13"),),
     (TaskDone(task_id="1.2", timestamp=at(13), story_id="1", id="r14"),),
-    (Unknown(type="mood", data={"value": "calm"}, id="r15"),),
+    (
+        Record(
+            kind="checkpoint",
+            data={"id": "1f0", "step": 2, "next": ["tools"]},
+            blobs=(f"sha256:{hashlib.sha256(ATTACHED).hexdigest()}",),
+            name="latest",
+            timestamp=at(14),
+            id="r15",
+        ),
+    ),
+    (Unknown(type="mood", data={"value": "calm"}, id="r16"),),
 ]
 
 
