@@ -59,7 +59,11 @@ class Fleet:
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, [ROOT / "src", ROOT]))},
+            env={
+                **os.environ,
+                "PYTHONPATH": os.pathsep.join(map(str, [ROOT / "src", ROOT])),
+                "AGENT_BACKEND": "trio" if host == "host-b" else "asyncio",
+            },
         )
         try:
             yield process

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 import segue
 from segue.bridges.claude_agent_sdk import SegueSessionStore
 from segue.errors import DamagedError, DiskFullError, SessionLockedError, StorageError, UsageError
+from segue.model import EPOCH, Record, Turn
 from tests.bridges.claude_agent_sdk.conversations import KEY, SUBAGENT, append, load
 from tests.support.mounts import make_read_only, small_disk
 
@@ -105,6 +106,47 @@ def test_a_record_that_the_bridge_did_not_write_is_named(tmp_path: Path) -> None
         with pytest.raises(DamagedError, match="record 'transcript'"):
             act()
     assert load(store) == [ENTRY]
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        Record(kind="claude-entry", data={"at": 0, "json": "{"}, timestamp=EPOCH, id="x"),
+        Record(kind="claude-entry", data={"at": 0, "json": "[" * 5000}, timestamp=EPOCH, id="x"),
+        Turn(role="user", content="", timestamp=EPOCH, tokens=None, native={"at": [0, 1], "records": [{}]}, id="x"),
+    ],
+    ids=["torn", "deep", "fewer"],
+)
+def test_an_event_that_has_no_entry_is_named(tmp_path: Path, forged: Record | Turn) -> None:
+    library = segue.open(f"journal:{tmp_path}")
+    append(SegueSessionStore(library), [ENTRY])
+    (head,) = library.list()
+    with library.open(head.id) as session:
+        session.record(forged)
+    with pytest.raises(DamagedError, match=r"is damaged at event \d"):
+        load(SegueSessionStore(library))
+    if isinstance(forged, Record):
+        with pytest.raises(DamagedError, match=r"is damaged at event \d"):
+            append(SegueSessionStore(library), [{"type": "x"}])
+
+
+def test_what_hostile_events_claim_about_themselves_is_read_without_an_error(tmp_path: Path) -> None:
+    library = segue.open(f"journal:{tmp_path}")
+    append(SegueSessionStore(library), [ENTRY])
+    (head,) = library.list()
+    odd: list[object] = [None, 1, "x", [], {}, [1], {"a": 1}, [[{}]], True]
+    stamp = {"timestamp": EPOCH, "tokens": None, "role": "user", "content": ""}
+    natives = [{"at": at, "records": records, "links": links} for at in odd for records in odd for links in odd[:4]]
+    natives = [native for native in natives if native["at"] not in ([1], [True])]  # which do not fit
+    with library.open(head.id) as session:
+        session.record(*(Turn(native=native, id=f"t{at}", **stamp) for at, native in enumerate(natives)))  # type: ignore[arg-type]
+        records = [{"at": at, "entry": entry, "links": entry} for at in odd[:3] for entry in odd]
+        session.record(
+            *(Record(kind="claude-entry", data=data, timestamp=EPOCH, id=f"r{at}") for at, data in enumerate(records))  # type: ignore[arg-type]
+        )
+    more = {"type": "x", "uuid": "u2", "parentUuid": "u1"}
+    append(SegueSessionStore(library), [more])
+    assert [entry for entry in load(SegueSessionStore(library)) if "uuid" in entry] == [ENTRY, more]
 
 
 @pytest.mark.needs("mounting")

@@ -129,8 +129,8 @@ class SegueSessionStore(SessionStore, Closing):
         for event in self._sessions.read(place.name, scope=place.scope):
             try:
                 found += entries_in(event, get_blob)
-            except ValueError as error:
-                raise DamagedError(session_id, [Damage(f"event {event.seq}", str(error))]) from error
+            except (ValueError, RecursionError) as error:
+                raise _damaged(session_id, event.seq, error) from error
         found.sort(key=lambda one: one[0])
         return cast("list[SessionStoreEntry]", [entry for _, entry in found]) or None
 
@@ -180,7 +180,10 @@ class _Transcripts:
         if found is None or found.seq > overview.seq or not session.store.capabilities.append_only:
             found = Transcript(is_subagent=is_subagent)
         if found.seq < overview.seq:
-            found.read(session.store.read(overview.id, after=found.seq))
+            try:
+                found.read(session.store.read(overview.id, after=found.seq))
+            except (ValueError, RecursionError) as error:
+                raise _damaged(overview.id, found.seq, error) from error
         yield found
         with self._lock:
             self._known[key] = found
@@ -196,6 +199,11 @@ async def _call(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         if error.hint and error.args:
             error.args = (f"{error} ({error.hint})", *error.args[1:])
         raise
+
+
+def _damaged(session_id: str, seq: int, error: Exception) -> DamagedError:
+    """An event that says that it is an entry, and has none."""
+    return DamagedError(session_id, [Damage(f"event {seq}", str(error))])
 
 
 def _about(entries: Sequence[JsonObject]) -> JsonObject:

@@ -1,10 +1,11 @@
 """An agent on a host: FOLDER STORE MODEL_URL FLUSH SESSION PROMPT…; without a SESSION (`-`) it begins one.
 
-It prints `ack` and the id of the session after each answer.
+AGENT_BACKEND is asyncio or trio. It prints `ack` and the id of the session after each answer.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -48,4 +49,4 @@ async def main(folder: Path, *arguments: str) -> None:
 
 
 if __name__ == "__main__":
-    anyio.run(main, Path(sys.argv[1]), *sys.argv[2:])
+    anyio.run(main, Path(sys.argv[1]), *sys.argv[2:], backend=os.environ["AGENT_BACKEND"])
