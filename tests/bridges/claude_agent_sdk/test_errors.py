@@ -142,7 +142,7 @@ def test_what_hostile_events_claim_about_themselves_is_read_without_an_error(tmp
         session.record(*(Turn(native=native, id=f"t{at}", **stamp) for at, native in enumerate(natives)))  # type: ignore[arg-type]
         records = [{"at": at, "entry": entry, "links": entry} for at in odd[:3] for entry in odd]
         session.record(
-            *(Record(kind="claude-entry", data=data, timestamp=EPOCH, id=f"r{at}") for at, data in enumerate(records))  # type: ignore[arg-type]
+            *(Record(kind="claude-entry", data=data, timestamp=EPOCH, id=f"r{at}") for at, data in enumerate(records))
         )
     more = {"type": "x", "uuid": "u2", "parentUuid": "u1"}
     append(SegueSessionStore(library), [more])

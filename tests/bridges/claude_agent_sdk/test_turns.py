@@ -144,6 +144,15 @@ def test_two_programs_that_begin_a_session_at_the_same_time_have_a_branch_each(
     assert [len(session.path(name)) for name in session.branches] == [3, 3]
 
 
+def test_what_another_process_has_appended_is_known(library: Library, made: Conversation) -> None:
+    stores = [SegueSessionStore(library) for _ in range(2)]
+    for number in range(8):
+        made.say(f"{number}")
+        append(stores[number % 2], made.entries[-3:])
+    assert load(stores[0]) == made.entries
+    assert [content for _, content in said(only(library))] == [f"{number}" for number in range(8)]
+
+
 def test_messages_without_a_parent_follow_one_another(library: Library) -> None:
     one_by_one(library, [{"type": "user", "uuid": f"u{at}", "message": {"content": f"{at}"}} for at in range(3)])
     one_by_one(library, [{"type": "user", "message": {"content": f"{at}"}} for at in range(3, 6)])
