@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 from pydantic_ai.conversation_store import ConversationConflict
 
 from segue.bridges.packing import pack, unpack
-from segue.bridges.pydantic_ai.entries import is_made_after, load_entries, load_record, misshapen, unpack_entry
+from segue.bridges.pydantic_ai.entries import (
+    EntryNotFoundError,
+    is_made_after,
+    load_entries,
+    load_record,
+    misshapen,
+    unpack_entry,
+)
 from segue.bridges.pydantic_ai.layout import Line, continue_line, lay_out, records_of
 from segue.bridges.pydantic_ai.lookup import EntryLookup
 from segue.bridges.pydantic_ai.turns import title_of
@@ -155,7 +162,7 @@ class Conversations:
             for home, entry in lookup.line(head_id) if head_id is not None else ():
                 is_elsewhere = entry.is_packed and home != session_id
                 found.append(self._unpacked(home, entry) if is_elsewhere else entry)
-        except KeyError:
+        except EntryNotFoundError:
             pass  # nobody has the one before: the history begins here
         return found[::-1]
 
@@ -198,7 +205,10 @@ class Conversations:
             return None
         packed = state.data.get("record")
         store = self._sessions.store
-        data = unpack(packed, lambda name: store.get_blob(overview.id, name)) if isinstance(packed, dict) else None
+        try:
+            data = unpack(packed, lambda name: store.get_blob(overview.id, name)) if isinstance(packed, dict) else None
+        except NotFoundError:
+            data = None
         if data is None:
             raise misshapen(overview.id, "the conversation", "it has no record")
         return data

@@ -11,7 +11,7 @@ from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import ModelMessagesTypeAdapter
 
 from segue.bridges.packing import pack, unpack
-from segue.errors import Damage, DamagedError
+from segue.errors import Damage, DamagedError, NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -39,6 +39,18 @@ class Entry(NamedTuple):
     message: JsonObject
     is_packed: bool = False
     """Whether the message is as a session has it."""
+
+
+class EntryNotFoundError(NotFoundError, KeyError):
+    """No conversation has this entry. It is a KeyError too, as the framework expects."""
+
+    def __init__(self, entry_id: str) -> None:
+        hint = "the conversation that had it was deleted, or something other than this bridge wrote its id"
+        super().__init__(f"there is no entry {entry_id!r:.80}", hint=hint)
+        self.entry_id = entry_id
+
+    def __str__(self) -> str:
+        return str(self.args[0])  # and not in quotes, as that of a key
 
 
 def dump_record(record: ConversationRecord) -> JsonObject:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from segue.bridges.pydantic_ai.entries import EntryNotFoundError
 from segue.bridges.pydantic_ai.layout import entries_in, record_id
 from segue.bridges.sessions import name_of
 from segue.errors import NotFoundError
@@ -54,13 +55,13 @@ class EntryLookup:
         return None
 
     def line(self, head_id: str, *, limit: int | None = None) -> Iterator[Found]:
-        """The entries from this one back to the first, or so many of them. KeyError if one of them is nowhere."""
+        """The entries from this one back to the first, or so many of them. EntryNotFoundError if one is nowhere."""
         entry_id: str | None = head_id
         seen: set[str] = set()
         while entry_id is not None and (limit is None or len(seen) < limit):
             found = self.find(entry_id)
             if found is None or entry_id in seen:  # a circle, which only a file can claim
-                raise KeyError(entry_id)
+                raise EntryNotFoundError(entry_id)
             seen.add(entry_id)
             yield found
             entry_id = found[1].parent_id
@@ -73,7 +74,7 @@ class EntryLookup:
             try:
                 end.add(home, self._sessions.store.tail(home, 2 * limit + _MORE_TURNS))
                 return list(end.line(head_id, limit=limit))
-            except (KeyError, NotFoundError):
+            except NotFoundError:
                 pass  # it is not there, or not all of it
         return list(self.line(head_id, limit=limit))
 
