@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -24,6 +25,7 @@ from segue.bridges.google_adk import SegueSessionService
 from tests.bridges.google_adk.scripted import APP, new_runner, question
 from tests.bridges.google_adk.support import APP as OTHER_APP
 from tests.bridges.google_adk.support import an_event, created, texts
+from tests.docs.pages import blocks, commands, missing_lines
 
 if TYPE_CHECKING:
     from google.adk.events.event import Event
@@ -236,6 +238,19 @@ def test_segue_lists_shows_and_searches_the_sessions(url: str, tmp_path: Path) -
     assert "state of the user ann" in listed
     assert "answer q0" in printed("show", "trip")
     assert "trip" in printed("search", "answer")
+
+
+def test_the_page_shows_what_the_example_stores(tmp_path: Path) -> None:
+    """The tests of all pages run its commands without the framework, on a copy of what the example stored."""
+    page = ROOT / "docs" / "how-to" / "google-adk.md"
+    (call,) = [block.text.strip() for block in blocks(page) if block.language == "sh"]
+    example, *words = shlex.split(call.removeprefix("python "))
+    subprocess.run([sys.executable, str(ROOT / example), *words], check=True, cwd=tmp_path, capture_output=True)
+    for command in commands(page):
+        program = [sys.executable, "-m", *shlex.split(command.text)]
+        environment = {**os.environ, "HOME": str(tmp_path)}
+        done = subprocess.run(program, check=True, capture_output=True, text=True, cwd=tmp_path, env=environment)
+        assert missing_lines(command.shown, done.stdout) == [], command.text
 
 
 def test_the_example_runs_and_continues_its_session(url: str) -> None:

@@ -16,7 +16,7 @@ from google.adk.platform import uuid as platform_uuid
 from google.adk.sessions.base_session_service import BaseSessionService, ListSessionsResponse
 from google.adk.sessions.session import Session
 from google.adk.sessions.state import State
-from pydantic_core import PydanticSerializationError, to_jsonable_python
+from pydantic import ConfigDict, TypeAdapter
 
 from segue.bridges.google_adk.events import not_json, to_stored
 from segue.bridges.google_adk.history import History, Key, head_of
@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from segue.model import JsonObject, Overview, Record
 
 _logger = logging.getLogger(__name__)
+
+_ANY = TypeAdapter[object](Any, config=ConfigDict(ser_json_inf_nan="constants"))
 
 FRAMEWORK = "google-adk"
 _STALE = "the session has newer events than this object of it; get the session again before you append"
@@ -237,13 +239,15 @@ def _split(key: Key, delta: Mapping[str, object]) -> tuple[JsonObject, dict[Plac
 def _as_json(name: str, value: object) -> object:
     """The value as JSON. What cannot be JSON is stored as a description of it, as all services of the framework do."""
     try:
-        try:
-            return to_jsonable_python(value)
-        except PydanticSerializationError as error:
-            _logger.warning("The state %r cannot be stored as it is, only as a text that describes it: %s", name, error)
-            return to_jsonable_python(value, serialize_unknown=True)
+        return _ANY.dump_python(value, mode="json")
+    except (ValueError, RecursionError) as error:
+        reason = error
+    try:
+        described = _ANY.dump_python(value, mode="json", fallback=repr)
     except (ValueError, RecursionError) as error:
         raise not_json(f"the state {name!r:.60}", error) from None
+    _logger.warning("The state %r cannot be stored as it is, only as a text that describes it: %s", name, reason)
+    return described
 
 
 def _prefixed(app: JsonObject, user: JsonObject) -> JsonObject:
