@@ -112,6 +112,7 @@ def test_it_is_handed_over_to_an_ai_tool_and_the_framework_goes_on(home: ToolHom
     assert "2 turns · 3 records" not in home.cli.ok("show", id)
     assert "5 turns · 3 records" in home.cli.ok("show", id)
     assert "your program that uses LangGraph" in home.cli.run("resume", id, PATH=home.path).complaint
+    assert home.cli.ok("list", "--tool", "langgraph").startswith(f"{id}\t")
 
 
 def test_a_copy_is_resumed_in_a_chat(home: ToolHome) -> None:

@@ -126,7 +126,7 @@ class StoreSource:
 def _indexed(head: Head, overview: Overview, texts: tuple[IndexedText, ...]) -> IndexedSession:
     return IndexedSession(
         head=head,
-        tool=overview.get_setting("tool"),
+        tool=overview.tool,
         project=overview.get_setting("project"),
         folder=overview.get_setting("cwd"),
         git_branch=overview.get_setting("git_branch"),

@@ -38,6 +38,4 @@ class FrameworkSessionError(UsageError):
 def framework_of(about: Overview) -> str:
     """The title of the framework whose session it is, or its name if it is none of ours; empty if there is none."""
     tool = about.extra.get("tool")
-    if not isinstance(tool, str):
-        return ""
-    return FRAMEWORKS.get(tool) or (tool if tool == about.agent and {NAME, SCOPE} <= about.extra.keys() else "")
+    return FRAMEWORKS.get(tool if isinstance(tool, str) else "", about.framework)

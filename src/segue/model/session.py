@@ -102,6 +102,18 @@ class Overview(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def get_branch(self, name: str) -> Branch:
         return get_branch(self, name)
 
+    @property
+    def framework(self) -> str:
+        """The framework whose program continues the session; empty unless a bridge began it."""
+        tool = self.extra.get("tool")
+        is_of_bridge = tool == self.agent and {"name", "scope"} <= self.extra.keys()
+        return self.agent if is_of_bridge else ""
+
+    @property
+    def tool(self) -> str:
+        """Where it continues: its framework for good, or else the AI tool that had it last."""
+        return self.framework or self.get_setting("tool")
+
     def get_setting(self, name: str) -> str:
         """The latest text under this name: a session may continue in another tool, and its folder may move."""
         value = self.overrides.get(name, self.extra.get(name))

@@ -31,7 +31,7 @@ def listed_columns(overview: Overview, usage: Usage) -> dict[str, object]:
         "status": overview.status,
         "branch": to_column(overview.branch),
         "turn_count": overview.turn_count,
-        "tool": to_column(overview.get_setting("tool")),
+        "tool": to_column(overview.tool),
         "project": to_column(overview.get_setting("project")),
         "folder": to_column(overview.get_setting("cwd")),
         "git_branch": to_column(overview.get_setting("git_branch")),
