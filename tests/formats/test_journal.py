@@ -238,6 +238,7 @@ def test_an_append_of_several_says_in_each_line_but_the_last_that_it_goes_on() -
 
 def test_the_fast_way_and_the_careful_way_agree() -> None:
     events: list[Event] = [META, *(replace(TURN, seq=seq) for seq in range(2, 40))]
+    events[20:22] = [replace(TURN, seq=21, extra={"x": 1, "y": {"z": []}}), replace(TURN, seq=22, extra={"usage": {}})]
     data = b"".join([*map(encode_event, events[:9]), encode_append(events[9:12]), *map(encode_event, events[12:])])
     plain = decode_plain(data, 0)
     assert plain is not None
@@ -250,7 +251,7 @@ def test_the_fast_way_and_the_careful_way_agree() -> None:
         encode_event(TURN, continues=True),
         encode_event(replace(TURN, seq=3)),
         encode_event(TURN)[:-1],
-        encode_event(replace(TURN, extra={"x": 1})),
+        encode_event(replace(TURN, extra={"tokens_by": 1})),
         encode_event(replace(TURN, content="\ud800")),
         b'{"type":"turn","role":"user","content":"x"}\n',
         b"\n",

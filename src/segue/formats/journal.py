@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 import msgspec
@@ -20,6 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from segue.formats.records import (
+    FIELD_NAMES,
     BadRecordError,
     convert_to,
     encode_compact,
@@ -29,6 +30,7 @@ from segue.formats.records import (
 )
 from segue.model import (
     EPOCH,
+    EVENT_TYPES,
     ROLES,
     Count,
     Event,
@@ -41,7 +43,7 @@ from segue.model import (
     head_of,
     is_moment,
 )
-from segue.model.events import KnownEvent
+from segue.model.events import EXTRA, KnownEvent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,6 +87,7 @@ class JournalLine(NamedTuple):
 
 
 _head_decoder = msgspec.json.Decoder(Head)
+_object_decoder: msgspec.json.Decoder[JsonObject] = msgspec.json.Decoder(dict[str, Any])
 _overview_decoder = msgspec.json.Decoder(Overview)
 _record_decoder: msgspec.json.Decoder[KnownEvent | Checkpoint] = msgspec.json.Decoder(KnownEvent | Checkpoint)
 
@@ -165,10 +168,7 @@ def decode_plain(data: bytes, seq: int | None, *, ends_midway: bool = False) -> 
         bodies = _bodies_of_appends(lines, ends_midway=ends_midway)
     if not bodies:
         return None
-    try:
-        records = _record_decoder.decode_lines(b"}\n".join([*bodies, b""]))
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return None
+    records = _decode_records(b"}\n".join([*bodies, b""]))
     if len(records) != len(lines) or not records:
         return None
     if seq is None:
@@ -184,6 +184,29 @@ def decode_plain(data: bytes, seq: int | None, *, ends_midway: bool = False) -> 
         if record.seq != seq:
             return None
     return Plain(events, checkpoint, len(lines))
+
+
+def _decode_records(lines: bytes) -> Sequence[KnownEvent | Checkpoint]:
+    """The records of known types, with their own fields if they have any; none if there is anything else."""
+    try:
+        return _record_decoder.decode_lines(lines)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        pass
+    try:
+        return [_convert_record(plain) for plain in _object_decoder.decode_lines(lines)]
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return ()
+
+
+def _convert_record(plain: JsonObject) -> KnownEvent | Checkpoint:
+    """A record with its own fields, which programs add to an event. Raises as `msgspec.convert` does."""
+    known = EVENT_TYPES.get(str(plain.get("type")))
+    if known is None:
+        return msgspec.convert(plain, Checkpoint)
+    if own := plain.keys() - FIELD_NAMES[known]:
+        own.discard("type")
+        plain[EXTRA] = {name: plain.pop(name) for name in list(plain) if name in own}
+    return msgspec.convert(plain, known)
 
 
 def _bodies_of_appends(lines: Sequence[bytes], *, ends_midway: bool) -> list[bytes]:

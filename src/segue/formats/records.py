@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from segue.model import Event, JsonObject
 
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")  # two characters: one beyond U+FFFF is a single character here
-_NAMES = {known: frozenset(item.encode_name for item in fields(known)) for known in EVENT_TYPES.values()}
+FIELD_NAMES = {known: frozenset(item.encode_name for item in fields(known)) for known in EVENT_TYPES.values()}
 _encoder = msgspec.json.Encoder()
 ROLE_SYNONYMS = {"human": "user", "ai": "assistant", "agent": "assistant", "model": "assistant", "function": "tool"}
 """How other programs name the roles of a conversation."""
@@ -46,7 +46,7 @@ def parse_event(plain: JsonObject, seq: int) -> Event:
     try:
         if known is None:
             return Unknown(type=convert_to(kind, str), data=plain, id=convert_to(name, str), seq=convert_to(seq, Count))
-        names = _NAMES[known]
+        names = FIELD_NAMES[known]
         for moment in {"timestamp", "created_at"} & names:
             plain[moment] = parse_moment(plain.get(moment))
         if "tokens" in names:

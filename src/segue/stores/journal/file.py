@@ -110,10 +110,12 @@ class JournalFile:
 
     def tail(self, count: int, branch: str | None, end: JournalEnd) -> tuple[Turn, ...]:
         overview, complete, *_ = end
-        with self._folder.storage_errors(self._name, "read"):
-            found = last_turns(self._read, complete, overview, branch or overview.branch, count)
-        if found is not None:
-            return found
+        name = branch or overview.branch
+        if count < overview.get_branch(name).turn_count:  # all of them are read at once
+            with self._folder.storage_errors(self._name, "read"):
+                found = last_turns(self._read, complete, overview, name, count)
+            if found is not None:
+                return found
         parser = self.parse()
         session = fold(parser.named())
         self._check(parser)
