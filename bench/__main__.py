@@ -29,6 +29,7 @@ from bench import (
     table,
     tools,
 )
+from bench.bridges import section as bridges
 from bench.measure import settle
 from bench.postgres import section as postgres
 from bench.workload import FULL, QUICK, Workplace
@@ -55,6 +56,7 @@ SECTIONS: dict[str, Callable[[Workplace], list[Row]]] = {
     "gptel": gptel.measure,
     "postgres": postgres.measure,
     "skew": postgres.measure_skew,
+    "bridges": bridges.measure,
 }
 PEERS = "peers"
 

@@ -71,7 +71,8 @@ def _measure(place: Workplace, name: str, title: str, found: str) -> Compared:
         reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
         return Compared(title=title, version=found, why=f"it failed: {reason}")
     ratios: dict[str, dict[str, float]] = json.loads(done.stdout.splitlines()[-1])
-    survival = watch(name, place.folder / f"{name}-traced")
+    traced = place.folder / f"{name}-traced"
+    survival = watch(traced, [sys.executable, "-m", "bench.peer", "append", name, str(traced)])
     return Compared(
         title=title,
         version=found,

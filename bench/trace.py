@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bench.peer import MARK
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _SYNCS = ("fsync", "fdatasync", "sync_file_range", "msync")
 _RENAMES = ("rename", "renameat", "renameat2", "link", "linkat", "unlink", "unlinkat")
@@ -46,15 +49,15 @@ class Survival:
         return f"{syncs or 'no'} sync{'' if syncs == 1 else 's'}: {kinds}"
 
 
-def watch(name: str, folder: Path) -> Survival:
+def watch(folder: Path, command: Sequence[str]) -> Survival:
+    """What the append that a command makes between two marks survives."""
     strace = shutil.which("strace")
     if strace is None:
         return Survival(verdict=UNKNOWN)
     output = folder.with_suffix(".strace")
     watched = ",".join((*_SYNCS, *_RENAMES, *_MARKS))
-    command = [strace, "-f", "-y", "-qq", "-o", str(output), "-e", f"trace={watched}", "-e", "signal=none"]
-    command += [sys.executable, "-m", "bench.peer", "append", name, str(folder)]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    options = ["-f", "-y", "-qq", "-o", str(output), "-e", f"trace={watched}", "-e", "signal=none"]
+    done = subprocess.run([strace, *options, *command], check=False, capture_output=True, text=True)
     if done.returncode != 0:
         return Survival(verdict="not traced: strace may not attach here")
     calls = between_marks(output.read_text(encoding="utf-8", errors="replace"))

@@ -46,6 +46,7 @@ class Sizes:
     """In a workspace, ten a day."""
     rounds: int
     starts: int
+    bridge_prior: tuple[int, ...]
     peer_prior: tuple[int, ...]
     peer_loads: tuple[int, ...]
     peer_appends: int
@@ -60,6 +61,7 @@ FULL = Sizes(
     conversations=5_000,
     rounds=7,
     starts=30,
+    bridge_prior=(0, 1_000, 10_000),
     peer_prior=(0, 1_000, 10_000),
     peer_loads=(10_000, 100_000),
     peer_appends=200,
@@ -72,6 +74,7 @@ QUICK = Sizes(
     conversations=5_000,
     rounds=3,
     starts=10,
+    bridge_prior=(0, 1_000, 10_000),
     peer_prior=(0, 1_000),
     peer_loads=(1_000,),
     peer_appends=40,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _WHO = {"app_name": "bench", "user_id": "u", "session_id": "s"}
 # By its own interface a turn takes milliseconds; these are copies of the one that was written so.
-_COPY = """
+COPY = """
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
 INSERT INTO events (id, app_name, user_id, session_id, invocation_id, timestamp, event_data)
 SELECT printf('copy-%09d', i), app_name, user_id, session_id, invocation_id, timestamp,
@@ -40,12 +40,12 @@ class Peer:
         self.append(0)
         if count > 1:
             with contextlib.closing(sqlite3.connect(self._path)) as connection:
-                connection.execute(_COPY, (count - 1,))
+                connection.execute(COPY, (count - 1,))
                 connection.commit()
         self._session = self._loop.run_until_complete(self._service.get_session(**_WHO))
 
     def append(self, number: int) -> None:
-        content = types.Content(role=role(number), parts=[types.SimpleCommand(text=text(number))])
+        content = types.Content(role=role(number), parts=[types.Part(text=text(number))])
         event = Event(author=role(number), content=content)
         self._loop.run_until_complete(self._service.append_event(self._session, event))
 

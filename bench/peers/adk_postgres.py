@@ -16,7 +16,7 @@ from bench.workload import role, text
 _USER = {"app_name": "bench", "user_id": "u"}
 _WHO = {**_USER, "session_id": "s"}
 # By its own interface a turn takes milliseconds; these are copies of the one that was written so.
-_COPY = """
+COPY = """
 INSERT INTO events (id, app_name, user_id, session_id, invocation_id, timestamp, event_data)
 SELECT 'copy-' || n, app_name, user_id, session_id, invocation_id, timestamp,
        jsonb_set(event_data::jsonb, '{id}', to_jsonb('copy-' || n))
@@ -35,7 +35,7 @@ class Peer:
         if count:
             self.append(0)
             with psycopg.connect(self._url.replace("+psycopg", "")) as connection:
-                connection.execute(_COPY, {"count": count - 1})
+                connection.execute(COPY, {"count": count - 1})
             self._session = self._run(self._service.get_session(**_WHO))
 
     def fill_sessions(self, count: int) -> None:
