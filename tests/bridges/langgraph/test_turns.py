@@ -110,6 +110,17 @@ def test_a_state_that_keeps_only_the_last_messages_has_a_whole_conversation(
     assert said(session.path("main")).endswith("g h")
 
 
+@pytest.mark.parametrize("system", [[], [SystemMessage("s", id="s")]])
+def test_a_state_that_keeps_only_the_newest_message_has_a_whole_conversation(
+    steps: Steps, saver: SegueSaver, system: list[BaseMessage]
+) -> None:
+    for letter in "abcd":
+        steps.put(messages=system + human(letter))
+    session = session_of(saver)
+    assert said(session.turns) == " ".join([*("s" for _ in system), *"abcd"])
+    assert list(session.branches) == ["main"]
+
+
 def test_a_summary_in_place_of_messages_begins_a_branch(steps: Steps, saver: SegueSaver) -> None:
     steps.put(messages=human("a", "b", "c"))
     steps.put(messages=[SystemMessage("sum", id="sum"), *human("c")])

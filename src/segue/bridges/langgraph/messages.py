@@ -47,13 +47,17 @@ def same_message(before: BaseMessage, after: BaseMessage, serde: SerializerProto
 def trimmed_length(
     old: Sequence[BaseMessage], new: Sequence[BaseMessage], common: int, serde: SerializerProtocol
 ) -> int:
-    """How many messages after the first `common` are missing in the new list, if all later ones are still there."""
+    """How many messages after the first `common` are missing in the new list, if all later ones are still there.
+
+    All of them may be missing, if the new list has other messages in their place, and none with an old id.
+    """
     kept = new[common:]
     for at in range(common + 1, len(old)):
         rest = len(old) - at
         if rest <= len(kept) and common_length(old[at:], kept[:rest], serde) == rest:
             return at - common
-    return 0
+    ids = {message.id for message in old} - {None}
+    return len(old) - common if kept and not any(message.id in ids for message in kept) else 0
 
 
 def lay_out(pieces: Sequence[tuple[int, Stored]], common: int, length: int) -> list[Piece]:

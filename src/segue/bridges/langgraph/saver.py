@@ -287,6 +287,7 @@ class SegueSaver(BaseCheckpointSaver[str], Closing):
     def _record(self, session: LiveSession, thread: Thread, events: Sequence[Event]) -> None:
         receipt = session.record(*events, ids_are_new=True)
         thread.apply(replace(event, seq=seq) for event, seq in zip(events, receipt.seqs, strict=True))
+        thread.revision = self._sessions.store.revision(session.id)  # no other process can have changed it
 
     def _drop(self, name: str, is_dropped: Callable[[Thread, Entry], bool]) -> None:
         """Hide checkpoints; the ones that are left may still need their writes and values."""

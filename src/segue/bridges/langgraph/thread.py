@@ -87,6 +87,8 @@ class Thread:
         return self._entries.get(ns, {}).get(checkpoint_id)
 
     def get_latest(self, ns: str) -> Entry | None:
+        if ns in self.latest and (entry := self.get(ns, self.latest[ns].id)) is not None and not entry.is_hidden:
+            return entry
         found = [entry for entry in self._entries.get(ns, {}).values() if not entry.is_hidden]
         return max(found, key=lambda entry: entry.data.id) if found else None
 
