@@ -104,7 +104,7 @@ def test_turns_have_roles_texts_calls_and_results(session: SegueSession) -> None
         {"type": "tool_call", "id": "c1", "name": "weather", "arguments": {"city": "Oslo"}},
         {"type": "tool_result", "id": "c1", "content": "rain"},
     ]
-    assert [turn.native for turn in turns] == ITEMS
+    assert [turn.native["item"] for turn in turns if turn.native] == ITEMS
 
 
 def test_several_items_are_one_append(session: SegueSession, monkeypatch: pytest.MonkeyPatch) -> None:

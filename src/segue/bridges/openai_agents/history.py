@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from itertools import dropwhile
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from segue.bridges.openai_agents.branches import Branches
+from segue.bridges.openai_agents.cache import last_turns
 from segue.bridges.openai_agents.items import is_user_message, items_of, number_of, turn_of
 from segue.bridges.sessions import new_id
 from segue.clock import utc_now
@@ -55,7 +55,7 @@ class History:
         overview = self.sessions.overview(self.name)
         return None if overview is None else Branches(overview)
 
-    def turns(self, limit: int | None = None, *, branch: str | None = None) -> tuple[Turn, ...]:
+    def turns(self, limit: int | None = None, *, branch: str | None = None) -> Sequence[Turn]:
         """The last turns of a branch, by its name for the SDK; none if there is no such branch."""
         found = self.branches()
         at = None if found is None else self._branch(found) if branch is None else found.find(branch)
@@ -102,11 +102,10 @@ class History:
             self.choice = Choice(branches.state.generation, branch)
         return branch
 
-    def _tail(self, branches: Branches, branch: str, limit: int | None) -> tuple[Turn, ...]:
+    def _tail(self, branches: Branches, branch: str, limit: int | None) -> Sequence[Turn]:
         if not branches.count(branch) or limit == 0:
             return ()
-        wanted = sys.maxsize if limit is None else limit  # not as many as there were: there may be more by now
-        return self.sessions.store.tail(branches.overview.id, wanted, branch=branches.latest(branch))
+        return last_turns(self.sessions.store, branches.overview, branches.latest(branch), limit)
 
     def _items(self, turns: Sequence[Turn]) -> list[JsonObject]:
         return [item for turn in turns for item in items_of(turn, self.get_blob)]

@@ -25,11 +25,12 @@ if TYPE_CHECKING:
 
     from segue.model import JsonObject
 
-USER_TURN = "user_turn"
-"""In the extra fields of a turn that this bridge recorded: how many messages of the user there are up to it."""
+_USER_TURN = "user_turn"
+"""In the native record of a turn of this bridge: how many messages of the user there are up to it."""
 
 _LONG, _LARGE = 1 << 12, 1 << 16
-_RECORDS, _BLOB = "records", "blob"
+_ITEM, _RECORDS, _BLOB = "item", "records", "blob"
+"""In the native record: the item, or what is left of it without the texts of the turn, or the blob that it is."""
 
 
 def plain_item(item: object) -> JsonObject:
@@ -58,6 +59,7 @@ def turn_of(
     """The turn of an item; `number` is that of the user's messages before it."""
     plain, size = _plain(item)
     read = read_item(plain)
+    number += is_user_message(plain)
     turn = Turn(
         role=read.role,
         content=read.text,
@@ -66,21 +68,20 @@ def turn_of(
         model=as_text(child(plain, "provider_data").get("model")),
         branch=branch,
         parts=tuple(read.parts),
-        native=plain,
+        native={_USER_TURN: number, _ITEM: plain},
         id=id,
-        extra={USER_TURN: number + is_user_message(plain)},
     )
-    if size >= _LONG or _RECORDS in plain:
-        turn = replace(turn, native={_RECORDS: compact_records([plain], read.text, read.parts)})
-        turn = stored_turn(turn, put_blob)
-        if size >= _LARGE and len(json.dumps(turn.native)) >= _LARGE:
-            turn = replace(turn, native={_RECORDS: [], _BLOB: put_blob(json.dumps(plain).encode())})
+    if size >= _LONG:
+        native: JsonObject = {_USER_TURN: number, _RECORDS: compact_records([plain], read.text, read.parts)}
+        turn = stored_turn(replace(turn, native=native), put_blob)
+        if size >= _LARGE and len(json.dumps(native)) >= _LARGE:
+            turn = replace(turn, native={_USER_TURN: number, _BLOB: put_blob(json.dumps(plain).encode())})
     return turn
 
 
 def number_of(turn: Turn) -> int | None:
     """How many messages of the user there are up to this turn; None if another tool recorded it."""
-    number = turn.extra.get(USER_TURN)
+    number = None if turn.native is None else turn.native.get(_USER_TURN)
     return number if isinstance(number, int) else None
 
 
@@ -89,11 +90,18 @@ def items_of(turn: Turn, get_blob: Callable[[str], bytes]) -> list[JsonObject]:
     native = turn.native
     if native is None or number_of(turn) is None:
         return _translated(turn)
-    if _RECORDS not in native:
-        return [native]
+    if isinstance(item := native.get(_ITEM), dict):
+        return [{name: _copied(value) for name, value in item.items()}]
     if isinstance(name := native.get(_BLOB), str):
         return [json.loads(get_blob(name))]
     return native_records(turn, get_blob)
+
+
+def _copied(value: object) -> object:
+    """A copy for the caller, who may change it."""
+    if isinstance(value, dict):
+        return {name: _copied(one) for name, one in value.items()}
+    return [_copied(one) for one in value] if isinstance(value, list) else value
 
 
 def _translated(turn: Turn) -> list[JsonObject]:
