@@ -21,7 +21,7 @@ from agent_framework import (
     Message,
     SessionContext,
 )
-from hypothesis import settings
+from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
@@ -145,7 +145,11 @@ def _settings(quick: int) -> settings:
     """So many examples in the quick tier."""
     current = settings()
     is_long = current.max_examples > 100
-    return settings(max_examples=current.max_examples // 5 if is_long else quick, stateful_step_count=25)
+    return settings(
+        max_examples=current.max_examples // 5 if is_long else quick,
+        stateful_step_count=25,
+        phases=[Phase.reuse, Phase.generate, Phase.shrink],  # an explanation of a failure takes minutes
+    )
 
 
 def test_all_answers_are_those_of_the_providers_of_the_framework() -> None:
