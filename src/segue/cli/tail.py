@@ -33,8 +33,11 @@ def command(*, library: Library, id: str, count: int, follow: bool, as_json: boo
     The turns are those of the active branch. With --json each is one line; with -f and --json every event is shown,
     of any type.
     """
+    from segue.model import hide_redacted
+
     found = find_readable(library, id)
-    turns = found.library.tail(found.id, max(count, 1))  # the last one tells where to continue
+    last = found.library.tail(found.id, max(count, 1))  # the last one tells where to continue
+    turns = tuple(hide_redacted(found.library.overview(found.id), last))
     after = turns[-1].seq if turns else 0
     for turn in turns[len(turns) - min(count, len(turns)) :]:
         _show(turn, as_json=as_json)

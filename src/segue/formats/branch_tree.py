@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from segue.model import Branch, Turn
+from segue.model import Branch, Turn, hide_redacted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -34,6 +34,7 @@ class BranchDiff(Struct, frozen=True, kw_only=True):
 
 def build_tree(session: Overview, first_turns: Mapping[str, Turn]) -> Iterator[BranchNode]:
     """Every branch below its parent, in the order in which they diverge from it; `first_turns` are those of its own."""
+    first_turns = dict(zip(first_turns, hide_redacted(session, first_turns.values()), strict=True))
     children: dict[str, list[Branch]] = {}
     for branch in session.branches.values():
         parent = branch.parent if branch.parent in session.branches else ""
@@ -50,7 +51,7 @@ def build_tree(session: Overview, first_turns: Mapping[str, Turn]) -> Iterator[B
 
 def diff_branches(session: Session, left: str, right: str) -> BranchDiff:
     """Compare two branches. NotFoundError if one of them does not exist."""
-    one, other = session.path(left), session.path(right)
+    one, other = (tuple(hide_redacted(session, session.path(name))) for name in (left, right))
     pairs = zip(one, other, strict=False)
     shared = next((at for at, (mine, theirs) in enumerate(pairs) if mine.seq != theirs.seq), min(len(one), len(other)))
     return BranchDiff(shared=one[:shared], left=one[shared:], right=other[shared:])

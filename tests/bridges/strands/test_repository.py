@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ from strands.types.session import Session, SessionAgent, SessionMessage, Session
 
 from segue.bridges.strands import SegueRepository
 from segue.library import Library
+from segue.model import hide_redacted
 from tests.support.mounts import make_read_only, small_disk
 
 if TYPE_CHECKING:
@@ -205,15 +205,10 @@ def test_what_was_redacted_is_neither_shown_nor_found(
 ) -> None:
     url = f"journal:{tmp_path}/agents" if store == "journal" else str(request.getfixturevalue("postgres_url"))
     with SegueRepository(url) as repository:
+        library = repository._sessions.library
         begin(repository)
         add(repository, "hello", "the secret is swordfish", "and then")
-
-        def segue(*words: str) -> str:
-            program = [sys.executable, "-m", "segue", "--store", url, *words]
-            environ = {**os.environ, "HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
-            return subprocess.run(program, env=environ, capture_output=True, text=True, check=False).stdout
-
-        assert "swordfish" in segue("search", "swordfish")
+        assert [found.matches for found in library.search("swordfish")] == [1]
         redacted = message(1, "the secret is swordfish")
         redacted.redact_message = {"role": "user", "content": [{"text": "BLOCKED"}]}
         created = repository.list_messages("s", "a")[1].created_at
@@ -222,19 +217,16 @@ def test_what_was_redacted_is_neither_shown_nor_found(
         assert repository.list_messages("s", "a")[1].created_at == created
         add(repository, "more", first=3)
         assert texts(repository) == ["hello", "BLOCKED", "and then", "more"]
-        id = repository._sessions.id_of("s")
-        for shown in (
-            segue("show", id),
-            segue("show", id, "--branch", "a"),
-            segue("show", id, "--branch", "a", "-n", "2", "--json"),
-            segue("search", "swordfish"),
-        ):
-            assert "swordfish" not in shown
-        assert "BLOCKED" in segue("show", id)
-        assert id in segue("search", "blocked")
-        assert id in segue("search", "hello")
-        history = repository._sessions.store.load(id).path("a")
-        assert [turn.content for turn in history] == ["hello", "the secret is swordfish", "and then"]
+        assert [turn.content for turn in turns(repository)] == ["hello", "BLOCKED", "and then", "more"]
+        assert list(library.search("swordfish")) == []
+        assert [len(list(library.search(word))) for word in ("blocked", "hello", "more")] == [1, 1, 1]
+        history = library.load(repository._sessions.id_of("s"))
+        assert [turn.content for turn in history.path("a")] == ["hello", "the secret is swordfish", "and then"]
+        assert [turn.content for turn in hide_redacted(history, history.path("a"))] == [
+            "hello",
+            "[redacted]",
+            "and then",
+        ]
         repository.update_message("s", "a", redacted)  # again
         assert texts(repository) == ["hello", "BLOCKED", "and then", "more"]
 
