@@ -43,6 +43,7 @@ def test_a_session_can_be_held_by_async_code(tmp_path: Path) -> None:
                 assert session.status == "active"
             assert (await lib.load("x")).turn_count == 1
             assert [found.session_id for found in await lib.search("one")] == ["x"]
+            assert await lib.find_record("one") is None
             with pytest.raises(NotFoundError):
                 await lib.open("y")
             with pytest.raises(NotFoundError):

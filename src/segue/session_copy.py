@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from segue.errors import NotFoundError, UsageError
-from segue.integrations.frameworks import NAME, SCOPE, framework_of
+from segue.frameworks import NAME, SCOPE, framework_of
 from segue.model import MAIN, OverridesChanged, ScopeChanged, SummaryWritten, TagsChanged
 from segue.model.blobs import blob_names
 

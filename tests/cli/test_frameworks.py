@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from segue.bridges.sessions import NamedSessions, new_record
-from segue.integrations.frameworks import FRAMEWORKS
+from segue.frameworks import FRAMEWORKS
 from segue.integrations.registry import MODULES
 from segue.testing.events import metadata, turn
 from tests.cli.test_handover import ToolHome

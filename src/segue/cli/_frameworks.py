@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from segue.console import options
 from segue.errors import DamagedError, UsageError
-from segue.integrations.frameworks import FRAMEWORKS, FrameworkSessionError, framework_of
+from segue.frameworks import FRAMEWORKS, FrameworkSessionError, framework_of
 
 if TYPE_CHECKING:
     from segue.library import Library

@@ -13,7 +13,7 @@ from segue.chat.summary import shortened
 from segue.clock import ago
 from segue.errors import NotFoundError, SegueError, SessionLockedError, TransitionError, UsageError
 from segue.formats.terminal import one_line
-from segue.integrations.frameworks import FrameworkSessionError, framework_of
+from segue.frameworks import FrameworkSessionError, framework_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
