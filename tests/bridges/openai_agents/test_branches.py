@@ -177,3 +177,20 @@ def test_a_clear_puts_every_object_on_the_first_branch(url: str) -> None:
         assert Branches(overview).state.generation == 1
 
     asyncio.run(main())
+
+
+def test_the_version_that_the_user_went_back_to_is_the_latest_from_then_on(url: str) -> None:
+    async def main() -> None:
+        session = SegueSession("t", url)
+        await session.add_items(CONVERSATION)
+        await session.clear_session()
+        with segue.open(url).open(session.segue_id) as live:
+            live.switch("main")
+        again = SegueSession("t", url)
+        await again.add_items([{"role": "user", "content": "after the way back"}])
+        with segue.open(url).open(session.segue_id) as live:
+            live.fork(at=0, name="elsewhere")
+        await again.add_items([{"role": "assistant", "content": "here"}])
+        assert await texts(again) == ["one", "1", "two", "2", "after the way back", "here"]
+
+    asyncio.run(main())
