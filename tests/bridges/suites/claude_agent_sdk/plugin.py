@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import claude_agent_sdk
 from claude_agent_sdk._internal import session_store
 
+import segue
 from segue.bridges import NamedSessions, new_id
 from segue.bridges.claude_agent_sdk import SegueSessionStore
 from segue.bridges.claude_agent_sdk.store import FRAMEWORK, _Place
@@ -15,14 +16,15 @@ from segue.bridges.claude_agent_sdk.store import FRAMEWORK, _Place
 if TYPE_CHECKING:
     from claude_agent_sdk import SessionKey, SessionStoreEntry, SessionStoreListEntry
 
-_URL = os.environ["SEGUE_SUITE_STORE"]
+_LIBRARY = segue.open(os.environ["SEGUE_SUITE_STORE"])
+"""One for all, with one pool of connections."""
 
 
 class SuiteStore(SegueSessionStore):
     """A store in which no other has appended, with what the SDK's own one has for tests."""
 
     def __init__(self) -> None:
-        super().__init__(_URL)
+        super().__init__(_LIBRARY)
         self._mtimes: dict[str, int] = {}
         self.clear()
 
