@@ -38,7 +38,9 @@ def get_blob(blobs: Folder, session_id: str, name: str) -> bytes:
     try:
         data = blobs.read(digest)
     except FileNotFoundError:
-        raise NotFoundError(f"session {session_id} has no blob {name}") from None
+        raise NotFoundError(
+            f"session {session_id} has no blob {name}", hint="restore the session from a backup"
+        ) from None
     if hashlib.sha256(data).hexdigest() != digest:
         place = blobs.path_of(digest)
         raise DamagedError(session_id, [Damage(place, "it does not match its name: some of its bytes changed")])

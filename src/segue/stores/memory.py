@@ -208,7 +208,9 @@ class MemoryStore:
         with self._mutex:
             blobs = self._get(session_id).blobs
             if name not in blobs:
-                raise NotFoundError(f"session {session_id} has no blob {name}")
+                raise NotFoundError(
+                    f"session {session_id} has no blob {name}", hint="restore the session from a backup"
+                )
             return blobs[name]
 
     def delete(self, session_id: str, *, revision: str | None = None) -> None:

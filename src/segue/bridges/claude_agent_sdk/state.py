@@ -56,7 +56,7 @@ class State(Struct):
         record = overview.records.get(STATE)
         try:
             return msgspec.convert(record.data, cls) if record is not None else cls()
-        except msgspec.ValidationError as error:
+        except (msgspec.ValidationError, UnicodeEncodeError) as error:  # or half a character
             raise DamagedError(overview.id, [Damage(f"record {STATE!r}", str(error))]) from None
 
     def record(self) -> Record:

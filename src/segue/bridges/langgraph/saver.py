@@ -27,6 +27,7 @@ from segue.bridges.langgraph.records import DropData, LatestData, TaskWrite, Wri
 from segue.bridges.langgraph.values import Stored, decode, encode
 from segue.bridges.sessions import WAIT_SECONDS, NamedSessions, in_thread, name_of
 from segue.closing import Closing
+from segue.errors import Damage, DamagedError, SegueError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
@@ -315,7 +316,14 @@ class SegueSaver(BaseCheckpointSaver[str], Closing):
             return [item for part in stored.parts for item in self._decode(thread, part.value)]
         if stored.key is not UNSET:
             stored = thread.value(stored.key)
-        return decode(self.serde, stored, partial(self._sessions.store.get_blob, thread.session_id))
+        try:
+            return decode(self.serde, stored, partial(self._sessions.store.get_blob, thread.session_id))
+        except SegueError:
+            raise
+        except Exception as error:  # whichever the serializer raises for bytes that are not its own
+            reason = f"a value of LangGraph cannot be read: {type(error).__name__}: {error!s:.200}"
+            place = Damage(f"session {thread.session_id}", reason)
+            raise DamagedError(thread.session_id, [place]) from error
 
     def _tuple(self, config: RunnableConfig, thread: Thread, entry: Entry) -> CheckpointTuple:
         data = entry.data

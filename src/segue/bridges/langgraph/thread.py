@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from langgraph.checkpoint.base import writes_sort_key
@@ -148,19 +149,26 @@ class Thread:
         """Take over what the overview holds."""
         found = [record for name, record in overview.records.items() if name.startswith(LATEST_NAME)]
         for record in sorted(found, key=lambda record: record.seq):
-            self._point(record)
+            with self._reading(record):
+                self._point(record)
 
     def apply(self, events: Iterable[Event]) -> None:
         self.has_read = True
         for event in events:
             if isinstance(event, Record) and event.kind in KINDS:
                 self.size += 1
-                try:
+                with self._reading(event):
                     self._apply(event)
-                except ValidationError as error:
-                    reason = f"record {event.id} of LangGraph cannot be read: {error}"
-                    raise DamagedError(self.session_id, [Damage(f"event {event.seq}", reason)]) from None
             self.seq = event.seq
+
+    @contextmanager
+    def _reading(self, event: Record) -> Iterator[None]:
+        """DamagedError if it was not the saver that wrote the record."""
+        try:
+            yield
+        except (ValidationError, UnicodeEncodeError) as error:  # or half a character
+            reason = f"record {event.id} of LangGraph cannot be read: {error}"
+            raise DamagedError(self.session_id, [Damage(f"event {event.seq}", reason)]) from None
 
     def _apply(self, event: Record) -> None:
         kind = KINDS[event.kind]

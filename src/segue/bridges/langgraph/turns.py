@@ -99,7 +99,9 @@ class Conversation:
 
 def continue_at(overview: Overview, branch: str, at: int, *, is_tip: bool, moment: datetime) -> tuple[list[Event], str]:
     """What makes the branch active on which the turn after the first `at` can be recorded, and its name."""
-    if is_tip and at == overview.get_branch(branch).turn_count:
+    count = overview.get_branch(branch).turn_count
+    at = min(at, count)  # a file may claim more turns than there are
+    if is_tip and at == count:
         switch = BranchSwitched(branch=branch, timestamp=moment, id=new_id())
         return [] if branch == overview.branch else [switch], branch
     name = _free_name(overview)

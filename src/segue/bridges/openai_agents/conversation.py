@@ -147,8 +147,8 @@ def _texts(content: object) -> list[str]:
 
 
 def _type_of(item: JsonObject) -> str:
-    role = item.get("role")
-    return str(role) if role in {"user", "assistant"} else as_text(item.get("type")) or "other"
+    role = as_text(item.get("role"))
+    return role if role in {"user", "assistant"} else as_text(item.get("type")) or "other"
 
 
 def _tool_name(item: JsonObject) -> str | None:

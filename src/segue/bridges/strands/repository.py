@@ -13,7 +13,7 @@ from __future__ import annotations
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from msgspec.structs import replace
 from strands.session.session_repository import SessionRepository
@@ -31,13 +31,15 @@ from segue.errors import NotFoundError, SegueError, SessionExistsError
 from segue.model import MAIN, BranchCreated, BranchSwitched, Turn, new_redaction
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from strands.multiagent.base import MultiAgentBase
 
     from segue.library import Library
     from segue.model import Event, JsonObject, Overview
     from segue.session import LiveSession
+
+T = TypeVar("T")
 
 _SESSION = "session"
 _MULTI_AGENT = "multi_agent"
@@ -74,7 +76,7 @@ class SegueRepository(SessionRepository, Closing):
         with _session_errors():
             overview = self._sessions.overview(session_id)
             data = None if overview is None else self._unpacked(overview, _SESSION)
-            return None if data is None else Session.from_dict(data)
+            return None if data is None else _restored(Session.from_dict, data, f"session {session_id}")
 
     def delete_session(self, session_id: str, **_: object) -> None:
         """Move the session to the trash, where the store has one."""
@@ -98,7 +100,7 @@ class SegueRepository(SessionRepository, Closing):
         with _session_errors():
             overview = self._sessions.overview(session_id)
             data = None if overview is None else self._unpacked(overview, record_name(agent_id))
-            return None if data is None else SessionAgent.from_dict(data)
+            return None if data is None else _restored(SessionAgent.from_dict, data, f"agent {agent_id}")
 
     def update_agent(self, session_id: str, session_agent: SessionAgent, **_: object) -> None:
         agent_id = session_agent.agent_id
@@ -107,7 +109,7 @@ class SegueRepository(SessionRepository, Closing):
             before = self._unpacked(live.overview, record_name(agent_id))
             if agent is None or before is None:
                 raise SessionException(f"Agent {agent_id} in session {session_id} does not exist")
-            session_agent.created_at = SessionAgent.from_dict(before).created_at
+            session_agent.created_at = _restored(SessionAgent.from_dict, before, f"agent {agent_id}").created_at
             self._record(live, _record_of(replace(agent, packed=_pack_agent(session_agent, live))))
 
     # ── Messages ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -258,10 +260,7 @@ class SegueRepository(SessionRepository, Closing):
             return message_of_turn(turn, number)
         is_packed = "blob" in turn.native or "json" in turn.native
         value = self._value(id, turn.native if is_packed else {"value": turn.native})
-        try:
-            return SessionMessage.from_dict(value or {})
-        except (TypeError, ValueError) as error:
-            raise SessionException(f"message {number} in session {id} cannot be read: {error}") from error
+        return _restored(SessionMessage.from_dict, value or {}, f"message {number} in session {id}")
 
     def _path(self, overview: Overview, branch: str, *, first: int = 0) -> tuple[Turn, ...]:
         count = overview.branches[branch].turn_count - first
@@ -350,6 +349,14 @@ def _is_same(one: SessionMessage, other: SessionMessage) -> bool:
 def _check_message_id(message_id: object) -> None:
     if not isinstance(message_id, int):
         raise ValueError(f"message_id=<{message_id}> | message id must be an integer")  # noqa: TRY004 - as Strands does
+
+
+def _restored(restore: Callable[[dict[str, Any]], T], data: JsonObject, what: str) -> T:
+    """What Strands makes of the data. SessionException if it is not its own, which a file may claim."""
+    try:
+        return restore(data)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise SessionException(f"{what} cannot be read: {error}") from error
 
 
 @contextmanager

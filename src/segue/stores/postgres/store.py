@@ -224,7 +224,7 @@ class PostgresStore:
             name=name,
         )
         if not rows:
-            raise NotFoundError(f"session {session_id} has no blob {name}")
+            raise NotFoundError(f"session {session_id} has no blob {name}", hint="restore the session from a backup")
         data = bytes(rows[0][0])
         if hashlib.sha256(data).hexdigest() != digest:
             reason = "it does not match its name: some of its bytes changed"
