@@ -19,7 +19,7 @@ PAGE = ROOT / "docs" / "how-to" / "openai-agents.md"
 def test_the_commands_and_the_code_on_the_page_do_what_it_shows(tmp_path: Path) -> None:
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     for block in blocks(PAGE):
-        if block.language == "shell":
+        if block.language in ("shell", "console"):
             for piece in block.text.split("$ ")[1:]:
                 command, *shown = piece.rstrip("\n").split("\n")
                 output = run(tmp_path, *words(command))

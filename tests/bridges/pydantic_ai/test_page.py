@@ -37,7 +37,7 @@ def text_of(language: str) -> str:
 
 
 def test_the_commands_of_the_page_print_what_it_shows(tmp_path: Path) -> None:
-    shown = [block.text for block in blocks(PAGE) if block.language == "text"]
+    shown = [block.text for block in blocks(PAGE) if block.language in ("text", "console")]
     commands = [piece.splitlines() for text in shown for piece in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]]
     assert len(commands) == 4
     for command, *lines in commands:
