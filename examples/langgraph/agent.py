@@ -1,6 +1,7 @@
 """A graph of LangGraph whose threads are sessions of Segue: agent.py STORE QUESTION…
 
-It needs no network: a small class takes the place of the model. Call it again, and it continues the same thread.
+It needs no network: a small class takes the place of the model. Call it again, and it continues the same thread. A
+question that begins with "instead:" takes the place of the last one.
 """
 
 from __future__ import annotations
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
     from langchain_core.runnables import RunnableConfig
     from langgraph.graph.state import CompiledStateGraph
+
+
+CONFIG: RunnableConfig = {"configurable": {"thread_id": "trip"}}
+INSTEAD = "instead: "
 
 
 class ScriptedModel(BaseChatModel):
@@ -67,14 +72,20 @@ def build(saver: SegueSaver) -> CompiledStateGraph[Any, Any, Any, Any]:
     return graph.compile(checkpointer=saver)
 
 
+def find_previous(graph: CompiledStateGraph[Any, Any, Any, Any]) -> RunnableConfig:
+    """The checkpoint before the last question: where the run before it had ended."""
+    ends = [state.config for state in graph.get_state_history(CONFIG) if not state.next]
+    return ends[1]
+
+
 def main(store: str, *questions: str) -> None:
-    config: RunnableConfig = {"configurable": {"thread_id": "trip"}}
     with SegueSaver(store) as saver:
         graph = build(saver)
         for question in questions:
-            state = graph.invoke({"messages": [HumanMessage(question)]}, config)
-            print(state["messages"][-1].content)
-        print("checkpoints so far:", len(list(graph.get_state_history(config))))
+            config = find_previous(graph) if question.startswith(INSTEAD) else CONFIG
+            asked = HumanMessage(question.removeprefix(INSTEAD))
+            print(graph.invoke({"messages": [asked]}, config)["messages"][-1].content)
+        print("checkpoints so far:", len(list(graph.get_state_history(CONFIG))))
 
 
 if __name__ == "__main__":

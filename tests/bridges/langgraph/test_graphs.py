@@ -7,7 +7,6 @@ import operator
 import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import pytest
@@ -19,16 +18,18 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command, Send, interrupt
 
 from segue.bridges.langgraph import SegueSaver
+from tests.bridges.pages import check_page
+from tests.docs.pages import ROOT, blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from langchain_core.runnables import RunnableConfig
 
     from segue.model import Session
 
 CONFIG: RunnableConfig = {"configurable": {"thread_id": "t"}}
-EXAMPLE = Path(__file__).parents[3] / "examples" / "langgraph" / "agent.py"
 
 
 class Notes(TypedDict):
@@ -201,14 +202,12 @@ def test_every_durability_gives_the_same_turns(saver: SegueSaver, durability: st
     assert list(session.branches) == ["main"]
 
 
-def test_the_example(segue: Segue) -> None:
-    for question, checkpoints in (("What is the weather in Bern?", 5), ("And in Rome?", 10)):
-        city = question.rstrip("?").split()[-1]
-        out = segue.run(str(EXAMPLE), segue.store, question)
-        assert out == f"In {city} it is sunny.\ncheckpoints so far: {checkpoints}\n"
-    assert "\tlanggraph\ttrip\t8\t" in segue.ok("list")
-    shown = segue.ok("show", "trip")
-    assert shown.count("In Rome it is sunny.") == 2
-    assert '"name": "get_weather", "arguments": {"city": "Rome"}' in shown
-    assert "In Bern it is sunny." in segue.ok("search", "Bern sunny")
-    assert segue.ok("verify", "trip") == "1 session is sound\n"
+def test_the_page_shows_what_the_commands_print(tmp_path: Path) -> None:
+    check_page("langgraph", tmp_path)
+
+
+def test_the_code_of_the_page_runs() -> None:
+    (code,) = (block.text for block in blocks(ROOT / "docs" / "how-to" / "langgraph.md") if block.language == "py")
+    names: dict[str, Any] = {}
+    exec(code, names)  # noqa: S102
+    assert isinstance(names["saver"], SegueSaver)

@@ -75,6 +75,21 @@ def test_a_message_becomes_a_turn_once(steps: Steps, saver: SegueSaver) -> None:
     assert list(session.branches) == ["main"]
 
 
+def test_a_message_that_loading_completes_is_the_same_message(steps: Steps, saver: SegueSaver) -> None:
+    answer = AIMessage("b", id="b")
+    answer.tool_calls = [{"id": "1", "name": "f", "args": {"at": (1, 2)}}]
+    steps.put(messages=[*human("a"), answer])
+    found = saver.get_tuple(place())
+    assert found is not None
+    loaded = found.checkpoint["channel_values"]["messages"]
+    assert loaded[1] != answer
+    steps.put(messages=[*loaded, *human("c")])
+    steps.put(messages=[*human("a"), answer, *human("c", "d")])
+    session = session_of(saver)
+    assert said(session.turns) == "a b c d"
+    assert list(session.branches) == ["main"]
+
+
 def test_a_message_with_a_new_text_begins_a_branch(steps: Steps, saver: SegueSaver) -> None:
     steps.put(messages=human("a", "b", "c"))
     steps.put(messages=[*human("a"), HumanMessage("B", id="b"), *human("c", "d")])

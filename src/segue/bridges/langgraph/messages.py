@@ -6,7 +6,7 @@ of any length has few, and a message is written few times.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,25 +28,21 @@ def copy_messages(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
     return [message.model_copy(deep=True) for message in messages]
 
 
-def common_length(old: Sequence[BaseMessage], new: Sequence[BaseMessage], serde: SerializerProtocol) -> int:
-    """How many of the first messages are the same in both lists."""
+def common_length(old: list[BaseMessage], new: Sequence[BaseMessage], serde: SerializerProtocol) -> int:
+    """How many of the first messages are the same in both lists. Those in `old` become as they are in `new`."""
     for at, (before, after) in enumerate(zip(old, new, strict=False)):
-        if not same_message(before, after, serde):
+        if type(before) is not type(after):
             return at
+        if before.__dict__ == after.__dict__ and before.__pydantic_extra__ == after.__pydantic_extra__:
+            continue
+        # A message that was stored and loaded may differ from its original in fields that loading fills in.
+        if before.id != after.id or _settled(before, serde) != _settled(after, serde):
+            return at
+        old[at] = after.model_copy(deep=True)
     return min(len(old), len(new))
 
 
-def same_message(before: BaseMessage, after: BaseMessage, serde: SerializerProtocol) -> bool:
-    if type(before) is not type(after):
-        return False
-    if before.__dict__ == after.__dict__ and before.__pydantic_extra__ == after.__pydantic_extra__:
-        return True
-    return before.id == after.id and _bytes(before, serde) == _bytes(after, serde)
-
-
-def trimmed_length(
-    old: Sequence[BaseMessage], new: Sequence[BaseMessage], common: int, serde: SerializerProtocol
-) -> int:
+def trimmed_length(old: list[BaseMessage], new: Sequence[BaseMessage], common: int, serde: SerializerProtocol) -> int:
     """How many messages after the first `common` are missing in the new list, if all later ones are still there.
 
     All of them may be missing, if the new list has other messages in their place, and none with an old id.
@@ -89,5 +85,6 @@ def _level(count: int) -> int:
     return (count.bit_length() - 1) // _BITS
 
 
-def _bytes(message: Any, serde: SerializerProtocol) -> tuple[str, bytes]:  # noqa: ANN401
-    return serde.dumps_typed(message)
+def _settled(message: BaseMessage, serde: SerializerProtocol) -> tuple[str, bytes]:
+    """The message as it is stored after it was loaded once."""
+    return serde.dumps_typed(serde.loads_typed(serde.dumps_typed(message)))
