@@ -222,14 +222,17 @@ def test_pending_writes_are_ordered_and_the_first_of_a_number_counts(saver: Segu
         assert found.pending_writes == expected.pending_writes
 
 
-def test_writes_that_come_before_their_checkpoint_are_found(saver: SegueSaver, url: str) -> None:
-    Steps(saver).put(count=0)
-    checkpoint = empty_checkpoint()
-    saver.put_writes(place("t", "", checkpoint["id"]), [("count", 1)], "task")
-    saver.put(place(), checkpoint, {}, {})
-    found = SegueSaver(url).get_tuple(place())
-    assert found is not None
-    assert found.pending_writes == [("task", "count", 1)]
+@pytest.mark.parametrize("is_cold", [False, True])
+def test_writes_that_come_before_their_checkpoint_are_found(saver: SegueSaver, url: str, *, is_cold: bool) -> None:
+    for thread, checkpoint in (("first", empty_checkpoint()), ("t", empty_checkpoint())):
+        if thread == "t":
+            Steps(saver).put(count=0)
+            checkpoint = empty_checkpoint()  # noqa: PLW2901 - after the one before it
+        saver.put_writes(place(thread, "", checkpoint["id"]), [("count", 1)], "task")
+        (SegueSaver(url) if is_cold else saver).put(place(thread), checkpoint, {}, {})
+        found = SegueSaver(url).get_tuple(place(thread))
+        assert found is not None
+        assert found.pending_writes == [("task", "count", 1)]
 
 
 @pytest.mark.parametrize("is_cold", [False, True])

@@ -31,6 +31,10 @@ POINTERS = 16
 """How many namespaces have a record of their latest checkpoint: every call of a subgraph has a namespace of its own."""
 
 
+EARLY = 100
+"""A graph may record writes before the checkpoint that they follow: so many events before it are read with it."""
+
+
 class Entry(Struct):
     """A checkpoint of the thread."""
 
@@ -143,7 +147,7 @@ class Thread:
         """The first event that is needed to read a checkpoint."""
         keys = [key for one in data.values.values() for key in one.value.referenced() if key not in data.new]
         early = self._first_writes.get((data.ns, data.id), seq)
-        return min([seq, early, *map(self.seq_of, keys)])
+        return max(1, min([seq - EARLY, early, *map(self.seq_of, keys)]))
 
     def points_at(self, overview: Overview) -> None:
         """Take over what the overview holds."""
