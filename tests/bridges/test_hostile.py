@@ -135,6 +135,26 @@ def test_what_a_file_claims_is_data_or_an_error_that_says_what_to_do(
 
 
 @pytest.mark.parametrize("bridge", BRIDGES, ids=lambda bridge: bridge.name)
+def test_a_pickle_in_a_file_is_never_read(bridge: Bridge, tmp_path: Path) -> None:
+    """It is in the place of every value that is bytes, or a blob."""
+    marker = tmp_path / "it ran"
+    text = b64encode(pickle.dumps(Payload(marker))).decode()
+    url = f"journal:{tmp_path}/original"
+    asyncio.run(bridge.begin(url))
+    count = 0
+    with segue.open(url) as original:
+        sessions: Sessions = {id: [_copy(one) for one in original.store.read(id)] for id in original.store.ids()}
+        for node in [node for events in sessions.values() for event in events for node in _nodes(event)]:
+            value = node.holder[node.key]
+            if isinstance(value, dict) and value.keys() & {"base64", "blob"}:
+                node.holder[node.key] = {"type": "pickle", "base64": text}
+                count += 1
+        assert _stored(original, sessions, f"journal:{tmp_path}/changed")
+    _try_all(bridge, f"journal:{tmp_path}/changed", f"{bridge.name} with {count} pickles")
+    assert not marker.exists(), "code of a file ran"
+
+
+@pytest.mark.parametrize("bridge", BRIDGES, ids=lambda bridge: bridge.name)
 def test_a_copy_under_another_name_is_not_taken_for_the_original(bridge: Bridge, tmp_path: Path) -> None:
     """The names in it are those of another session."""
     url = f"journal:{tmp_path}/original"
