@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from segue.errors import NotFoundError, UsageError
 from segue.frameworks import NAME, SCOPE, framework_of
-from segue.model import MAIN, OverridesChanged, ScopeChanged, SummaryWritten, TagsChanged
+from segue.model import MAIN, OverridesChanged, ScopeChanged, SummaryWritten, TagsChanged, hide_redacted
 from segue.model.blobs import blob_names
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def copy_session(
     extra["forked_from"] = {"session": about.id, "branch": name, "turns": shared}
     live = (create or _creator(library))(replace(about, agent="") if is_of_framework else about, extra)
     recorded = _recorded(about, until, live.overview.overrides)
-    events = [*recorded, *(replace(turn, branch=MAIN) for turn in turns[:shared])]
+    events = [*recorded, *(replace(turn, branch=MAIN) for turn in hide_redacted(about, turns[:shared]))]
     try:
         for blob in sorted(blob_names(*events)):
             _copy_blob(library, about.id, blob, live)

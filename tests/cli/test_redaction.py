@@ -46,3 +46,15 @@ def test_no_command_prints_what_was_redacted(cli: Segue, redacted: str) -> None:
 
 def test_an_export_has_the_whole_history(cli: Segue, redacted: str) -> None:
     assert "swordfish" in cli.ok("export", redacted, "--format", "json")
+
+
+def test_what_leaves_the_records_out_leaves_the_redacted_text_out(cli: Segue, redacted: str) -> None:
+    """Markdown, JSON Lines and a copy have no record that would hide it."""
+    cli.ok("switch", redacted, "main")
+    for format in ("markdown", "jsonl"):
+        exported = cli.call("export", redacted, "--format", format).text
+        assert "swordfish" not in exported
+        assert "[redacted]" in exported
+    cli.call("fork", redacted, "--new", "--id", "copy")
+    assert [turn.content for turn in cli.library.load("copy").turns] == ["[redacted]"]
+    assert "swordfish" not in cli.ok("export", "copy", "--format", "json")

@@ -86,6 +86,7 @@ def command(
 def rendered(session: StreamedSession, store: Store, format: str, branch: str | None = None) -> Iterator[str]:
     """The session in chunks, since it may be larger than memory."""
     from segue.formats import transcript
+    from segue.model import hide_redacted
     from segue.transfer.convert import iter_blobs
 
     about = session.overview
@@ -98,9 +99,11 @@ def rendered(session: StreamedSession, store: Store, format: str, branch: str | 
                 rest["records"] = session.records
             return transcript.iter_json(about, session.unknown, rest, blobs)
         case "jsonl":
-            return transcript.iter_jsonl(session.path(name))
+            return transcript.iter_jsonl(hide_redacted(about, session.path(name)))
         case _:
-            return transcript.iter_markdown(about, session.path(name), name, records=session.record_count)
+            return transcript.iter_markdown(
+                about, hide_redacted(about, session.path(name)), name, records=session.record_count
+            )
 
 
 def _save(path: str, data: Iterable[bytes], *, force: bool) -> None:
