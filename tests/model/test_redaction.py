@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import segue
 from segue.clock import utc_now
 from segue.model import hide_redacted, new_redaction, redacted_seqs
+from segue.transfer.window import handover_window
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,3 +38,10 @@ def test_a_search_does_not_find_what_was_redacted_after_it_was_indexed(tmp_path:
         session.record(new_redaction(session.turns[1], utc_now()))
         assert list(library.search("swordfish")) == []
         assert [found.session_id for found in library.search("hello")] == [session.id]
+
+
+def test_what_was_redacted_is_not_handed_over_to_a_tool(tmp_path: Path) -> None:
+    with segue.open(f"journal:{tmp_path}").create(agent="qa") as session:
+        session.add("user", "the secret is swordfish")
+        session.record(new_redaction(session.turns[0], utc_now()))
+        assert [turn.content for turn in handover_window(session).turns] == ["[redacted]"]

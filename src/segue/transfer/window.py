@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from segue.integrations.format.pairs import is_spoken
 from segue.integrations.format.parts import has_part, notice_part
 from segue.integrations.format.values import as_text
-from segue.model import Turn
+from segue.model import Turn, hide_redacted
 from segue.transfer.shortening import Shortened, shorten, shorten_turn
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def handover_window(session: LiveSession, limit: int = MOST_CHARACTERS) -> Hando
     The turns are read once, and only those that may be handed over stay in memory, without their long texts.
     """
     reader = _Reader(limit)
-    for turn in session.iter_first(session.overview.turn_count):
+    for turn in hide_redacted(session.overview, session.iter_first(session.overview.turn_count)):
         reader.add(turn)
     if reader.whole is not None:
         return HandoverWindow(last=tuple(piece.turn for piece in reader.whole))
