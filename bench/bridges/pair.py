@@ -3,7 +3,8 @@
 python -m bench.bridges.pair measure MODULE BACKEND FOLDER OUR_URL THEIR_URL PRIOR PUTS BUDGET_SECONDS
 python -m bench.bridges.pair put MODULE BACKEND FOLDER          one put between two marks, to be watched by bench.trace
 
-OUR_URL names a store of Segue, THEIR_URL a database, or is empty where theirs works in the folder.
+OUR_URL names a store of Segue, after `unsynced+` one that does not sync; THEIR_URL names a database, or is empty where
+theirs works in the folder.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from bench.bridges.side import Side
 
+UNSYNCED = "unsynced+"
 _BLOCK, _READS = 5, 2
 _LEAST = 3
 _WARM = 3
@@ -37,12 +39,14 @@ _WARM = 3
 async def make_ours(module: str, url: str, prior: int) -> Side:
     """Filled without waiting for the disk each time."""
     make: Any = importlib.import_module(f"bench.bridges.{module}").ours
+    durability = Durability.WRITTEN if url.startswith(UNSYNCED) else Durability.SYNCED
+    url = url.removeprefix(UNSYNCED)
     if prior:
         filling: Side = make(segue.open(url, durability=Durability.WRITTEN))
         await filling.open()
         await filling.fill(prior)
         await filling.close()
-    side: Side = make(segue.open(url))
+    side: Side = make(segue.open(url, durability=durability))
     await side.open()
     return side
 
