@@ -119,6 +119,8 @@ def test_a_list_of_messages_is_written_in_pieces(saver: SegueSaver, url: str) ->
 def test_a_message_that_the_program_changes_in_place_is_written(saver: SegueSaver) -> None:
     steps = Steps(saver)
     messages = [HumanMessage("one", id="1"), AIMessage("two", id="2", additional_kwargs={"seen": []})]
+    steps.put(count=0)
+    steps.put(messages=messages[:1])
     steps.put(messages=messages)
     messages[1].additional_kwargs["seen"].append("by ann")
     steps.put(messages=messages)
@@ -184,10 +186,16 @@ def test_what_another_process_recorded_is_seen(saver: SegueSaver, url: str) -> N
     found = other.get_tuple(place())
     assert found is not None
     assert (found.checkpoint["channel_values"], found.pending_writes) == ({"count": 2}, [("task", "count", 3)])
+    late = SegueSaver(url)
+    assert values(late, place()) == {"count": 2}
     saver.delete_thread("t")
     assert other.get_tuple(place()) is None
-    Steps(saver).put(count=9)
-    assert values(other, place()) == {"count": 9}
+    steps = Steps(saver)
+    for number in range(9):
+        steps.put(count=number)
+    for one in (other, late):
+        assert values(one, place()) == {"count": 8}
+        assert len(list(one.list(place()))) == 9
 
 
 def test_every_namespace_of_many_subgraphs_is_found(saver: SegueSaver, url: str) -> None:

@@ -165,6 +165,14 @@ def test_a_fork_is_a_branch_at_the_turn_of_its_checkpoint(steps: Steps, saver: S
     )
 
 
+def test_a_fork_without_messages_is_a_branch_too(steps: Steps, saver: SegueSaver) -> None:
+    early = steps.put(count=1)
+    steps.put(count=2)
+    steps.config = early
+    steps.put(count=3)
+    assert list(session_of(saver).branches) == ["main", "branch-2"]
+
+
 def test_a_checkpoint_that_is_put_again_repeats_nothing(saver: SegueSaver) -> None:
     steps = Steps(saver)
     steps.put(messages=human("a"))
