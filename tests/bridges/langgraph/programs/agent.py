@@ -51,6 +51,8 @@ def report(messages: list[Any]) -> None:
 def main(store: str, rounds: int) -> None:
     with SegueSaver(store) as saver:
         app = graph(saver)
+        if app.get_state(CONFIG).metadata is not None:
+            app.invoke(None, CONFIG, durability="sync")  # what a killed run had begun
         while True:
             state = app.get_state(CONFIG)
             messages = state.values.get("messages", [])
