@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -63,10 +64,10 @@ def plant(monkeypatch: pytest.MonkeyPatch) -> Callable[[Exception], None]:
     as_it_is = JournalFile.__init__
 
     def plant(mistake: Exception) -> None:
-        def init(self: JournalFile, folder: Folder, session_id: str) -> None:
+        def init(self: JournalFile, folder: Folder, session_id: str, *, flags: int = os.O_RDONLY) -> None:
             if session_id == "odd":
                 raise mistake
-            as_it_is(self, folder, session_id)
+            as_it_is(self, folder, session_id, flags=flags)
 
         monkeypatch.setattr(JournalFile, "__init__", init)
 
