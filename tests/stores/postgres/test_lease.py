@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import uuid
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ import pytest
 
 from segue.errors import ConflictError, SessionLockedError, SessionNotFoundError, TakenOverError, WriterStoppedError
 from segue.stores.postgres import PostgresStore
+from segue.stores.postgres.lease import new_claim
 from segue.testing.conformance.chapter import ID, create_session, event_ids
 from segue.testing.events import turn
 from tests.support.postgres_proxy import LoopbackProxy, Moment
@@ -205,3 +207,8 @@ def test_a_session_that_is_taken_at_the_last_moment_is_not_removed(
             removal.result()
     writer.close()
     assert event_ids(store) == ["turn-1", *(["turn-2"] if writes else [])]
+
+
+def test_a_program_with_repeatable_ids_makes_different_claims(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uuid, "uuid4", lambda: uuid.UUID(int=0))
+    assert new_claim().token != new_claim().token

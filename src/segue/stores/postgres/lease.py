@@ -87,7 +87,9 @@ def leaving(claim: Claim) -> Iterator[None]:
 
 def new_claim() -> Claim:
     pid = os.getpid()
-    return Claim(uuid.uuid4(), pid, socket.gethostname(), f"{this_machine()} {_started(pid) or ''}")
+    # Not uuid4: a program that makes its own ids repeatable replaces that function, and two claims would be the same.
+    token = uuid.UUID(bytes=os.urandom(16), version=4)
+    return Claim(token, pid, socket.gethostname(), f"{this_machine()} {_started(pid) or ''}")
 
 
 def _is_gone(pid: int | None, process: str | None) -> bool:
