@@ -172,17 +172,15 @@ def test_a_message_that_the_framework_cannot_read_is_damage(history: SegueHistor
         get(history)
 
 
+@pytest.mark.needs("mounting")
 def test_a_read_only_store_can_be_read(tmp_path: Path) -> None:
     place = tmp_path / "disk"
-    with small_disk(place, 1 << 20) as is_mounted:
-        if not is_mounted:
-            pytest.skip("mounting is not permitted here")
-        with SegueHistoryProvider(f"journal:{place}") as history:
-            save(history, Message("user", ["one"]))
-            make_read_only(place)
-            assert texts(history) == ["one"]
-            with pytest.raises(StorageError):
-                save(history, Message("user", ["two"]))
+    with small_disk(place, 1 << 20), SegueHistoryProvider(f"journal:{place}") as history:
+        save(history, Message("user", ["one"]))
+        make_read_only(place)
+        assert texts(history) == ["one"]
+        with pytest.raises(StorageError):
+            save(history, Message("user", ["two"]))
 
 
 def test_without_the_framework_the_error_names_the_extra() -> None:

@@ -371,18 +371,16 @@ def test_a_damaged_session_is_an_error_and_stays_as_it_is(repository: SegueRepos
     assert file.read_bytes() == damaged
 
 
+@pytest.mark.needs("mounting")
 def test_a_read_only_store_can_be_read(tmp_path: Path) -> None:
     place = tmp_path / "disk"
-    with small_disk(place, 1 << 20) as is_mounted:
-        if not is_mounted:
-            pytest.skip("mounting is not permitted here")
-        with SegueRepository(f"journal:{place}") as repository:
-            begin(repository)
-            add(repository, "one")
-            make_read_only(place)
-            assert texts(repository) == ["one"]
-            with pytest.raises(SessionException, match=r"(?i)read-only"):
-                add(repository, "two", first=1)
+    with small_disk(place, 1 << 20), SegueRepository(f"journal:{place}") as repository:
+        begin(repository)
+        add(repository, "one")
+        make_read_only(place)
+        assert texts(repository) == ["one"]
+        with pytest.raises(SessionException, match=r"(?i)read-only"):
+            add(repository, "two", first=1)
 
 
 def test_without_strands_the_error_names_the_extra() -> None:

@@ -15,6 +15,7 @@ from segue.integrations.format.openai_messages import parse_image
 from segue.integrations.format.parts import call_part, image_part, reasoning_part, result_part, usage_of
 from segue.integrations.format.values import as_count, as_text, child
 from segue.model import ROLES, BranchCreated, BranchSwitched, Turn, is_moment
+from segue.session import free_branch_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -104,7 +105,7 @@ def continue_at(overview: Overview, branch: str, at: int, *, is_tip: bool, momen
     if is_tip and at == count:
         switch = BranchSwitched(branch=branch, timestamp=moment, id=new_id())
         return [] if branch == overview.branch else [switch], branch
-    name = _free_name(overview)
+    name = free_branch_name(overview)
     return [BranchCreated(name=name, parent=branch, at=at, timestamp=moment, id=new_id())], name
 
 
@@ -117,13 +118,6 @@ def may_be_trimmed(before: Position, old: Sequence[BaseMessage], common: int) ->
         return not before.lead
     is_lead = all(isinstance(message, SystemMessage) for message in old[:common])
     return is_lead and (before.lead == common or (not before.lead and before.count == before.length))
-
-
-def _free_name(overview: Overview) -> str:
-    number = len(overview.branches) + 1
-    while f"branch-{number}" in overview.branches:
-        number += 1
-    return f"branch-{number}"
 
 
 def _role(message: BaseMessage) -> str:
